@@ -1,0 +1,171 @@
+"""What has been declared: tables, views, functions, and the settings of the program.
+
+All values are frozen; `Catalog.with_…` gives a new catalog, so a statement that fails has changed nothing.
+Names are compared without regard to case and shown as they were written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.types import Type
+from penstock.errors import Span
+
+if TYPE_CHECKING:
+    from sqlglot import exp
+
+NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Lateness:
+    """LATENESS of one column: the bound as Spark SQL (`INTERVAL '1' HOUR`, `10`), or as a number of rows (C15).
+
+    `ahead` is the bound of the guard AHEAD (B12).
+    """
+
+    bound: str
+    rows: int | None = None
+    ahead: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Column:
+    """A declared column. `default` is Spark SQL, `watermark` the delay as Spark SQL."""
+
+    name: str
+    type: Type
+    nullable: bool = True
+    default: str | None = None
+    lateness: Lateness | None = None
+    watermark: str | None = None
+    domain_constant: bool = False
+    comment: str | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class ForeignKey:
+    """Knowledge for the planner; not enforced."""
+
+    columns: tuple[str, ...]
+    table: str
+    referenced: tuple[str, ...]
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table: a multiset without a `key`, a map from key to row with one (A1)."""
+
+    name: str
+    columns: tuple[Column, ...]
+    key: tuple[str, ...] = ()
+    stream: bool = False
+    properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    foreign_keys: tuple[ForeignKey, ...] = ()
+    text: str = field(default="", compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def append_only(self) -> bool:
+        """Whether only inserts are accepted (B1)."""
+        return self.stream or self.properties.get("append_only", "false").lower() == "true"
+
+    @property
+    def history(self) -> str:
+        """How much of the accepted input is kept: 'all', 'none' or an interval (C6)."""
+        return self.properties.get("history", "all")
+
+    def column(self, name: str) -> Column | None:
+        """The column of that name, without regard to case."""
+        lower = name.lower()
+        return next((item for item in self.columns if item.name.lower() == lower), None)
+
+
+@dataclass(frozen=True)
+class View:
+    """A view: `query` is the parsed text, `text` the text of the query as written.
+
+    `kind` is 'view', 'local' or 'materialized'. `columns` is known once the view is bound; a type in it may be
+    None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only declared (DECLARE RECURSIVE VIEW).
+    """
+
+    name: str
+    text: str
+    query: exp.Expression = field(compare=False, repr=False)
+    columns: tuple[Column, ...]
+    plan: Any = field(compare=False, repr=False)
+    kind: str = "view"
+    properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    lateness: Mapping[str, Lateness] = field(default_factory=lambda: NOTHING)
+    recursive: bool = False
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
+class Function:
+    """A SQL function of the program: its body is an expression over its parameters."""
+
+    name: str
+    parameters: tuple[Column, ...]
+    returns: Type | None
+    body: exp.Expression = field(compare=False, repr=False)
+    text: str = ""
+
+
+@dataclass(frozen=True)
+class Catalog:
+    """Everything that a program has declared so far, in the order of declaration."""
+
+    tables: Mapping[str, Table] = field(default_factory=lambda: NOTHING)
+    views: Mapping[str, View] = field(default_factory=lambda: NOTHING)
+    functions: Mapping[str, Function] = field(default_factory=lambda: NOTHING)
+    settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+
+    def relation(self, name: str) -> Table | View | None:
+        """The table or view of that name."""
+        lower = name.lower()
+        return self.tables.get(lower) or self.views.get(lower)
+
+    def relation_names(self) -> tuple[str, ...]:
+        """The names of all tables and views, as written."""
+        return tuple(item.name for item in self.relations())
+
+    def relations(self) -> Iterator[Table | View]:
+        """All tables, then all views."""
+        yield from self.tables.values()
+        yield from self.views.values()
+
+    def with_table(self, table: Table) -> Catalog:
+        """This catalog with a table added or replaced."""
+        return replace(self, tables=_with(self.tables, table.name, table))
+
+    def with_view(self, view: View) -> Catalog:
+        """This catalog with a view added or replaced."""
+        return replace(self, views=_with(self.views, view.name, view))
+
+    def with_function(self, function: Function) -> Catalog:
+        """This catalog with a function added or replaced."""
+        return replace(self, functions=_with(self.functions, function.name, function))
+
+    def with_setting(self, name: str, value: str | None) -> Catalog:
+        """This catalog with a setting changed, or removed if `value` is None."""
+        kept = {key: old for key, old in self.settings.items() if key != name.lower()}
+        return replace(self, settings=MappingProxyType(kept if value is None else kept | {name.lower(): value}))
+
+    def without(self, name: str) -> Catalog:
+        """This catalog without the table or view of that name."""
+        lower = name.lower()
+        return replace(
+            self,
+            tables=MappingProxyType({key: item for key, item in self.tables.items() if key != lower}),
+            views=MappingProxyType({key: item for key, item in self.views.items() if key != lower}),
+        )
+
+
+def _with(old: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]:
+    return MappingProxyType({**old, name.lower(): value})

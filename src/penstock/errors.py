@@ -1,0 +1,130 @@
+"""Diagnostics as values, and the exceptions that carry them.
+
+    PenstockError                 every error that Penstock raises on purpose
+    ├── SqlError                  your SQL: wrong name, wrong type, wrong syntax
+    ├── UnsupportedError          your SQL is right, Penstock cannot do it; the hint names the alternative
+    ├── DataError                 a row or a step that does not fit; the step left no trace
+    └── InternalError             our bug; please report it
+
+A renderer (text, JSON, the console) shows the `Diagnostic`s; nothing else decides how an error looks.
+"""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """A half-open range of character offsets in the source text."""
+
+    start: int
+    end: int
+
+
+@dataclass(frozen=True, slots=True)
+class Diagnostic:
+    """One finding: what was found where, and what would work.
+
+    `code` is stable and documented in docs/reference/errors.md; `sqlstate` is Spark's where there is one.
+    """
+
+    code: str
+    message: str
+    span: Span | None = None
+    candidates: tuple[str, ...] = ()
+    hint: str | None = None
+    sqlstate: str | None = None
+    severity: str = "error"
+
+    def to_json(self, source: str | None = None) -> dict[str, Any]:
+        """The diagnostic as JSON-ready values; with `source`, line and column (from 1) are added."""
+        values = {key: value for key, value in asdict(self).items() if value not in (None, ())}
+        if source is not None and self.span is not None:
+            values["line"], values["column"] = line_and_column(source, self.span.start)
+        return values
+
+
+class PenstockError(Exception):
+    """An error with at least one diagnostic; `source` is the text that the spans point into."""
+
+    def __init__(self, diagnostics: Diagnostic | Iterable[Diagnostic], source: str | None = None) -> None:
+        found = (diagnostics,) if isinstance(diagnostics, Diagnostic) else tuple(diagnostics)
+        self.diagnostics: tuple[Diagnostic, ...] = found
+        self.source = source
+        super().__init__("; ".join(diagnostic.message for diagnostic in found))
+
+    @property
+    def code(self) -> str:
+        """The code of the first diagnostic."""
+        return self.diagnostics[0].code
+
+    def with_source(self, source: str) -> PenstockError:
+        """This error with the source text filled in, if it had none."""
+        if self.source is None:
+            self.source = source
+        return self
+
+    def render(self) -> str:
+        """The text that a person reads."""
+        return "\n\n".join(render(diagnostic, self.source) for diagnostic in self.diagnostics)
+
+
+class SqlError(PenstockError):
+    """The SQL is wrong."""
+
+
+class UnsupportedError(PenstockError):
+    """The SQL is right, but Penstock cannot run it."""
+
+
+class DataError(PenstockError):
+    """A row, or a step, does not fit the tables; nothing has changed."""
+
+
+class InternalError(PenstockError):
+    """Penstock's own mistake."""
+
+
+def line_and_column(source: str, offset: int) -> tuple[int, int]:
+    """Line and column, both from 1, of a character offset."""
+    before = source[:offset]
+    return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
+
+
+def did_you_mean(name: str, known: Sequence[str], limit: int = 3) -> tuple[str, ...]:
+    """The known names that are close to a misspelt one, best first."""
+    by_lower = {candidate.lower(): candidate for candidate in known}
+    close = difflib.get_close_matches(name.lower()[:200], list(by_lower), n=limit, cutoff=0.6)
+    return tuple(by_lower[match] for match in close)
+
+
+_LINE_WIDTH = 160
+
+
+def render(diagnostic: Diagnostic, source: str | None) -> str:
+    """A diagnostic as text: headline, the line with a caret under the place, candidates, hint."""
+    state = f" (SQLSTATE {diagnostic.sqlstate})" if diagnostic.sqlstate else ""
+    lines = [f"{diagnostic.severity}[{diagnostic.code}]: {diagnostic.message}{state}"]
+    if diagnostic.span is not None and source is not None:
+        lines += _excerpt(diagnostic.span, source)
+    if diagnostic.candidates:
+        lines.append(f"  did you mean: {', '.join(diagnostic.candidates)}?")
+    if diagnostic.hint:
+        lines.append(f"  hint: {diagnostic.hint}")
+    return "\n".join(lines)
+
+
+def _excerpt(span: Span, source: str) -> list[str]:
+    line, column = line_and_column(source, span.start)
+    rows = source.split("\n")
+    text = rows[line - 1].rstrip("\r").replace("\t", " ") if line <= len(rows) else ""
+    width = max(1, min(span.end - span.start, len(text) - column + 1))
+    shift = max(0, column - _LINE_WIDTH // 2) if len(text) > _LINE_WIDTH else 0
+    shown = text[shift : shift + _LINE_WIDTH]
+    marker = " " * (column - 1 - shift) + "^" * min(width, _LINE_WIDTH - (column - 1 - shift))
+    gutter = f"{line:>4} | "
+    return [f"  at line {line}, column {column}", gutter + shown, " " * (len(gutter) - 2) + "| " + marker]

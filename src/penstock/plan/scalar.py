@@ -1,0 +1,81 @@
+"""Scalar expressions of a plan: a parsed expression with its canonical Spark SQL text.
+
+The tree is sqlglot's, parsed with every function left as it was written, so the text that Spark
+receives has Spark's meaning. Columns in it are single back-quoted names, those of the
+input node's fields; two scalars are equal when their texts are.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from sqlglot import exp
+
+from penstock.catalog.types import Type
+from penstock.errors import Span
+
+
+def quoted(name: str) -> str:
+    """A name as Spark reads it whatever it contains."""
+    return "`" + name.replace("`", "``") + "`"
+
+
+@dataclass(frozen=True)
+class Scalar:
+    """An expression over the fields of one input; never changed in place."""
+
+    text: str
+    tree: exp.Expression = field(compare=False, repr=False)
+    type: Type | None = field(default=None, compare=False)
+    nullable: bool = field(default=True, compare=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def columns(self) -> frozenset[str]:
+        """The names of the input fields that the expression reads."""
+        return frozenset(node.name for node in self.tree.find_all(exp.Column))
+
+    @property
+    def column(self) -> str | None:
+        """The field's name if the expression is nothing but one field."""
+        return self.tree.name if isinstance(self.tree, exp.Column) else None
+
+    def renamed(self, names: Mapping[str, str]) -> Scalar:
+        """The same expression over renamed fields; a field not in `names` keeps its name."""
+        return self.replaced(lambda name: column_tree(names[name]) if name in names else None)
+
+    def replaced(self, replacement: Callable[[str], exp.Expression | None]) -> Scalar:
+        """The expression with columns replaced by other expressions; None leaves a column as it is."""
+
+        def swap(node: exp.Expression) -> exp.Expression:
+            if not isinstance(node, exp.Column):
+                return node
+            found = replacement(node.name)
+            return node if found is None else _parenthesised(found.copy(), node)
+
+        tree = self.tree.copy().transform(swap)
+        return Scalar(render_scalar(tree), tree, self.type, self.nullable, self.span)
+
+
+def _parenthesised(tree: exp.Expression, replaced: exp.Expression) -> exp.Expression:
+    alone = replaced.parent is None or isinstance(tree, exp.Column | exp.Literal | exp.Anonymous | exp.Paren)
+    return tree if alone else exp.Paren(this=tree)
+
+
+def column_tree(name: str) -> exp.Column:
+    """The parsed form of a reference to an input field."""
+    return exp.Column(this=exp.Identifier(this=name, quoted=True))
+
+
+def column(name: str, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002
+    """A reference to an input field."""
+    return Scalar(quoted(name), column_tree(name), type, nullable, span)
+
+
+def render_scalar(tree: exp.Expression) -> str:
+    """A parsed expression as Spark SQL text, on one line."""
+    from penstock.sql.text import spark_sql
+
+    return spark_sql(tree)

@@ -1,0 +1,197 @@
+"""What a program is made of: one frozen value per statement, with its place in the source.
+
+`tree`s are sqlglot's, parsed by `penstock.sql.parse`; offsets in them, and every `span`, count characters of the whole program text.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from penstock.catalog.model import NOTHING, Column, Lateness, Table
+from penstock.errors import Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Statement:
+    """One statement; `text` is its source without the final semicolon."""
+
+    text: str
+    span: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateTable(Statement):
+    """CREATE TABLE or CREATE STREAM."""
+
+    table: Table
+    or_replace: bool = False
+    if_not_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateView(Statement):
+    """CREATE [OR REPLACE] [LOCAL | MATERIALIZED] VIEW."""
+
+    name: str
+    name_span: Span
+    query: exp.Expression
+    query_text: str
+    column_names: tuple[str, ...] = ()
+    kind: str = "view"
+    or_replace: bool = False
+    if_not_exists: bool = False
+    properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+
+
+@dataclass(frozen=True, kw_only=True)
+class DeclareRecursiveView(Statement):
+    """DECLARE RECURSIVE VIEW v (c TYPE, …)."""
+
+    name: str
+    columns: tuple[Column, ...]
+
+
+@dataclass(frozen=True, kw_only=True)
+class CreateFunction(Statement):
+    """CREATE [OR REPLACE] FUNCTION f(p TYPE, …) [RETURNS TYPE] RETURN expr."""
+
+    name: str
+    parameters: tuple[Column, ...]
+    returns: str | None
+    body: exp.Expression
+    or_replace: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class Drop(Statement):
+    """DROP TABLE, STREAM, VIEW or FUNCTION; `what` is 'table', 'view' or 'function'."""
+
+    what: str
+    name: str
+    name_span: Span
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
+class SetLateness(Statement):
+    """LATENESS view.column e."""
+
+    view: str
+    column: str
+    lateness: Lateness
+
+
+@dataclass(frozen=True, kw_only=True)
+class Advance(Statement):
+    """ADVANCE table.column TO e (C15)."""
+
+    table: str
+    column: str
+    value: exp.Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class Insert(Statement):
+    """INSERT INTO t [(c, …)] VALUES … or SELECT …; `source` is an `exp.Values` or a query."""
+
+    table: str
+    table_span: Span
+    columns: tuple[str, ...]
+    source: exp.Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class Update(Statement):
+    """UPDATE t SET c = e, … [WHERE condition]."""
+
+    table: str
+    table_span: Span
+    assignments: tuple[tuple[str, exp.Expression], ...]
+    where: exp.Expression | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Delete(Statement):
+    """DELETE FROM t [WHERE condition]."""
+
+    table: str
+    table_span: Span
+    where: exp.Expression | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Begin(Statement):
+    """BEGIN [TRANSACTION]."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Commit(Statement):
+    """COMMIT."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Rollback(Statement):
+    """ROLLBACK."""
+
+
+@dataclass(frozen=True, kw_only=True)
+class Query(Statement):
+    """SELECT …, VALUES …, WITH …."""
+
+    tree: exp.Expression
+
+
+@dataclass(frozen=True, kw_only=True)
+class Explain(Statement):
+    """EXPLAIN [(option, …)] query | view name; options lower-case: trace, plan, circuit, verdict, json."""
+
+    options: tuple[str, ...]
+    target: str | None
+    query: exp.Expression | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Show(Statement):
+    """SHOW TABLES | VIEWS | FUNCTIONS | SETTINGS | WATERLINES | STATE | CREATE TABLE name; `what` is lower-case."""
+
+    what: str
+    name: str | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Describe(Statement):
+    """DESCRIBE [TABLE | VIEW] name."""
+
+    name: str
+    name_span: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class Set(Statement):
+    """SET name = value, SET TIME ZONE z; without a value it shows the setting."""
+
+    name: str | None
+    value: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Reset(Statement):
+    """RESET name, or RESET for all."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Unparsed(Statement):
+    """CREATE VIEW whose query our parser cannot read: Spark gets it whole, when the program starts (A5)."""
+
+    name: str
+    name_span: Span
+    query_text: str
+    reason: str
+    kind: str = "view"
+    or_replace: bool = False
+    properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
