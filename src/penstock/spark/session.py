@@ -1,0 +1,150 @@
+"""The Spark session that everything runs on, with the settings that were measured to matter.
+
+open_session()   a new local (or cluster) session with all settings
+adopt_session()  the user's own session; what can be set at run time is set
+"""
+
+from __future__ import annotations
+
+import atexit
+import os
+import shutil
+import tempfile
+from collections.abc import Mapping
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.spark import jvm
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+RUNTIME_SETTINGS: Mapping[str, str] = {
+    # A step is many small queries: re-planning each of them while it runs costs more than it finds.
+    "spark.sql.adaptive.enabled": "false",
+    # Remembering the Python line of every Column makes building one four times slower.
+    "spark.sql.dataFrameQueryContext.enabled": "false",
+    "spark.sql.session.timeZone": "UTC",
+    "spark.sql.ansi.enabled": "true",
+    "spark.sql.execution.arrow.pyspark.enabled": "true",
+    "spark.sql.execution.arrow.localRelationThreshold": "8m",
+    # A small input in one partition needs no exchange to be grouped.
+    "spark.sql.leafNodeDefaultParallelism": "1",
+    # A trace is a union of layers with one partitioning; losing it would shuffle the trace at every step.
+    "spark.sql.unionOutputPartitioning": "true",
+    # Offsets of a streaming source: the default manager takes 40 ms more for each batch.
+    "spark.sql.streaming.checkpointFileManagerClass": (
+        "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
+    ),
+    # Known since 4.3, ignored before: no exchange for an input of a single task.
+    "spark.sql.optimizer.singleTaskExecution.enabled": "true",
+}
+
+STATIC_SETTINGS: Mapping[str, str] = {
+    # The default of 100 classes is less than one circuit; what falls out is compiled again at every step.
+    "spark.sql.codegen.cache.maxEntries": "5000",
+    "spark.python.sql.dataFrameDebugging.enabled": "false",
+    "spark.driver.maxResultSize": "0",
+    "spark.ui.enabled": "false",
+    "spark.ui.showConsoleProgress": "false",
+    "spark.sql.catalogImplementation": "in-memory",
+}
+
+_LOCAL_SETTINGS: Mapping[str, str] = {
+    "spark.driver.host": "localhost",
+    "spark.driver.bindAddress": "127.0.0.1",
+}
+
+_GIBIBYTE = 1 << 30
+_LOCAL_PARTITIONS = 4
+
+
+def open_session(
+    *, master: str = "local[*]", conf: Mapping[str, str] | None = None, app_name: str = "penstock"
+) -> SparkSession:
+    """A session with Penstock's settings; `conf` wins over them.
+
+    A running session of this process is used as it is, with the settings that can still be changed.
+    Raises UnsupportedError when no Java is found that can run Spark.
+    """
+    from pyspark.sql import SparkSession
+
+    running = SparkSession.getActiveSession()
+    if running is not None:
+        return adopt_session(running, conf)
+    jvm.use_this_python()
+    settings = _settings(master, conf or {}, app_name)
+    attach = _launch_if_needed(master, settings)
+    builder = SparkSession.builder.config(map=settings)
+    os.environ.update(attach)
+    try:
+        session = builder.getOrCreate()
+    finally:
+        for name in attach:  # a child process must start a JVM of its own
+            del os.environ[name]
+    session.sparkContext.setLogLevel("ERROR")
+    _silence_python()
+    return session
+
+
+def adopt_session(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """The user's session with the settings that can be set at run time; its partition count stays."""
+    for key, value in {**RUNTIME_SETTINGS, **(conf or {})}.items():
+        if key in RUNTIME_SETTINGS or spark.conf.isModifiable(key):
+            spark.conf.set(key, value)
+    _silence_python()
+    return spark
+
+
+def is_local(master: str) -> bool:
+    """Whether the master runs inside the driver's JVM: `local`, `local[n]` or `local[*]`."""
+    return master == "local" or master.startswith("local[")
+
+
+def _settings(master: str, conf: Mapping[str, str], app_name: str) -> dict[str, str]:
+    settings = {**RUNTIME_SETTINGS, **STATIC_SETTINGS}
+    settings["spark.sql.warehouse.dir"] = (scratch_folder() / "warehouse").as_uri()
+    if is_local(master):
+        settings |= _LOCAL_SETTINGS
+        settings["spark.driver.memory"] = _default_memory()
+        settings["spark.sql.shuffle.partitions"] = str(min(_LOCAL_PARTITIONS, os.cpu_count() or 1))
+    settings |= conf
+    home = f"-Dderby.system.home={scratch_folder()} -Duser.timezone=UTC"
+    given = settings.get("spark.driver.extraJavaOptions", "")
+    settings["spark.driver.extraJavaOptions"] = f"{home} {given}".strip()
+    return settings | {"spark.master": master, "spark.app.name": app_name}
+
+
+def _default_memory() -> str:
+    """A quarter of the machine's memory, as Java itself would take, between 1 and 4 GiB."""
+    machine = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
+    return f"{max(1, min(4, machine // 4 // _GIBIBYTE))}g"
+
+
+def _launch_if_needed(master: str, settings: Mapping[str, str]) -> dict[str, str]:
+    """Start the JVM ourselves where we may; {} where PySpark starts it or has already done so."""
+    from pyspark import SparkContext
+
+    if SparkContext._gateway is not None:  # noqa: SLF001
+        return {}
+    java = jvm.find_java()
+    if not java.bundled and (not is_local(master) or jvm.spark_is_configured_elsewhere()):
+        return {}
+    return jvm.launch(java, settings)
+
+
+@cache
+def scratch_folder() -> Path:
+    """A folder for what Spark insists on writing, removed at exit; the user's folder stays clean."""
+    folder = tempfile.mkdtemp(prefix="penstock-")
+    atexit.register(shutil.rmtree, folder, ignore_errors=True)
+    return Path(folder)
+
+
+def _silence_python() -> None:
+    """PySpark logs each refused query as JSON on stderr before it raises it; raising it is enough."""
+    from pyspark.logger import PySparkLogger
+
+    for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
+        PySparkLogger.getLogger(name).disabled = True
