@@ -129,7 +129,7 @@ class Catalog:
     def relation(self, name: str) -> Table | View | None:
         """The table or view of that name."""
         lower = name.lower()
-        return self.tables.get(lower) or self.views.get(lower)
+        return self.tables.get(lower) or self.views.get(lower) or SYSTEM_TABLES.get(lower)
 
     def relation_names(self) -> tuple[str, ...]:
         """The names of all tables and views, as written."""
@@ -169,3 +169,12 @@ class Catalog:
 
 def _with(old: Mapping[str, Any], name: str, value: Any) -> Mapping[str, Any]:
     return MappingProxyType({**old, name.lower(): value})
+
+
+# Rows that did not make it into their table: late, broken, or refused by an expression (B5).
+ERROR_VIEW = Table(
+    name="error_view",
+    columns=tuple(Column(name, "string", nullable=False) for name in ("table_or_view_name", "message", "metadata")),
+    stream=True,
+)
+SYSTEM_TABLES: Mapping[str, Table] = MappingProxyType({ERROR_VIEW.name: ERROR_VIEW})

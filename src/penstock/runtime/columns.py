@@ -1,0 +1,122 @@
+"""Spark's column types as Arrow types, without asking Spark.
+
+`arrow_type('array<decimal(10,2)>')` is `list<decimal128(10, 2)>`. A VARIANT travels as JSON text, an interval of
+months as its number of months; `frame_expression` says how Spark reads them back.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+import pyarrow as pa
+
+from penstock.catalog.model import Column
+from penstock.catalog.types import Type
+from penstock.errors import Diagnostic, UnsupportedError
+
+WEIGHT = "__weight"
+OPERATION = "__op"
+SEQUENCE = "__seq"
+
+_SIMPLE = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "variant": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", tz="UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
+    "void": pa.null(),
+}
+_DECIMAL = re.compile(r"decimal\((\d+),\s*(-?\d+)\)")
+_TEXT = re.compile(r"(?:varchar|char)\((\d+)\)|string collate \S+")
+_MONTHS = re.compile(r"interval (year|month|year to month)")
+
+
+def arrow_type(kind: Type) -> pa.DataType:
+    """The Arrow type that carries values of a Spark type; UnsupportedError if there is none."""
+    lower = kind.lower().strip()
+    if lower in _SIMPLE:
+        return _SIMPLE[lower]
+    if match := _DECIMAL.fullmatch(lower):
+        return pa.decimal128(int(match[1]), int(match[2]))
+    if _TEXT.fullmatch(lower):
+        return pa.string()
+    if _MONTHS.fullmatch(lower):
+        return pa.int32()
+    if lower.startswith("interval"):
+        return pa.duration("us")
+    if lower.startswith("time(") or lower == "time":
+        return pa.time64("ns")
+    return _nested(kind.strip())
+
+
+def _nested(kind: Type) -> pa.DataType:
+    head, items = type_arguments(kind)
+    if head == "array":
+        return pa.list_(arrow_type(items[0]))
+    if head == "map":
+        return pa.map_(arrow_type(items[0]), arrow_type(items[1]))
+    if head == "struct":
+        return pa.struct([pa.field(name, arrow_type(item)) for name, item in struct_fields(kind)])
+    raise UnsupportedError(Diagnostic("UNSUPPORTED_TYPE", f"values of type {kind.upper()} cannot be read from outside"))
+
+
+def type_arguments(kind: Type) -> tuple[str, list[str]]:
+    """`map<int,array<string>>` as ('map', ['int', 'array<string>'])."""
+    head, bracket, rest = kind.partition("<")
+    return (head.strip().lower(), _split(rest.rstrip()[:-1])) if bracket else (kind.lower(), [])
+
+
+def struct_fields(kind: Type) -> list[tuple[str, Type]]:
+    """The fields of a struct type; a NOT NULL behind a field's type is left out."""
+    found = []
+    for item in type_arguments(kind)[1]:
+        name, _, field_type = item.partition(":")
+        found.append((name.strip().strip("`"), re.sub(r"(?i)\s+not null$", "", field_type.strip())))
+    return found
+
+
+def _split(text: str) -> list[str]:
+    depth, start, parts = 0, 0, []
+    for at, character in enumerate(text):
+        if character in "<(":
+            depth += 1
+        elif character in ">)":
+            depth -= 1
+        elif character == "," and depth == 0:
+            parts.append(text[start:at].strip())
+            start = at + 1
+    return [*parts, text[start:].strip()]
+
+
+def arrow_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The Arrow schema of a table's declared columns."""
+    return pa.schema([pa.field(column.name, arrow_type(column.type)) for column in columns])
+
+
+def weighted_schema(columns: Sequence[Column]) -> pa.Schema:
+    """The schema of a change of the table: its columns and the weight."""
+    return arrow_schema(columns).append(pa.field(WEIGHT, pa.int64()))
+
+
+def carried_plainly(kind: Type) -> bool:
+    """Whether Spark reads the Arrow type as the declared type, so that no expression is needed."""
+    lower = kind.lower()
+    if "<" in lower:
+        inner = [item for _, item in struct_fields(kind)] if lower.startswith("struct") else type_arguments(kind)[1]
+        return all(carried_plainly(item) for item in inner)
+    return lower != "variant" and not _MONTHS.fullmatch(lower)
+
+
+def parquet_plain(kind: Type) -> bool:
+    """Whether a Parquet file written by Arrow is read by Spark with this type."""
+    lower = kind.lower()
+    return carried_plainly(kind) and "interval" not in lower and not lower.startswith("time(") and "void" not in lower

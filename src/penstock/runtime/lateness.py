@@ -1,0 +1,170 @@
+"""LATENESS: the waterline of each declared column, and which rows are late (B2, B6, B12).
+
+    W(0) = nothing;  W(k) = max(W(k-1), max over the rows of step k of c - e)
+    a row is late iff some c is not NULL and c < W of the steps before
+
+Waterlines are plain Python values: numbers, or naive `datetime`s in UTC (a DATE is its midnight).
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import UTC, date, datetime, time, timedelta
+from decimal import ROUND_CEILING, Decimal
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.catalog.model import Column, Table
+from penstock.catalog.types import is_temporal
+from penstock.errors import Diagnostic, SqlError
+from penstock.runtime.bounds import Bound, parse_bound
+
+
+@dataclass(frozen=True)
+class Waterline:
+    """The waterline of one column: `at` (None: nothing seen yet), and for LATENESS n ROWS the largest values seen."""
+
+    at: Any = None
+    largest: tuple[Any, ...] = ()
+
+
+NONE_YET = Waterline()
+
+
+@dataclass(frozen=True)
+class LateColumn:
+    """A column with LATENESS: its place in the row and its bounds."""
+
+    column: Column
+    place: int
+    bound: Bound
+    rows: int | None
+    ahead: Bound | None
+
+    def is_late(self, value: Any, waterline: Waterline) -> bool:
+        """Whether a row with this (comparable) value is late."""
+        return value is not None and waterline.at is not None and value < waterline.at
+
+    def is_future(self, value: Any, clock: datetime) -> bool:
+        """Whether the value is further ahead of the clock than AHEAD allows."""
+        limit = self.ahead.above(clock) if self.ahead is not None and value is not None else None
+        return limit is not None and value > limit
+
+    def moved(self, waterline: Waterline, values: Iterable[Any]) -> Waterline:
+        """The waterline after rows with these values."""
+        present = [value for value in values if value is not None]
+        if not present:
+            return waterline
+        if self.rows is None:
+            return replace(waterline, at=_later(waterline.at, self.bound.below(max(present))))
+        largest = tuple(heapq.nlargest(self.rows + 1, [*waterline.largest, *present]))
+        at = largest[self.rows] if len(largest) > self.rows else None
+        return Waterline(_later(waterline.at, at), largest)
+
+
+def _later(old: Any, new: Any) -> Any:
+    return new if old is None or (new is not None and new > old) else old
+
+
+@dataclass(frozen=True)
+class TableLateness:
+    """What the LATENESS columns of one table have seen; frozen, so a refused step has changed nothing."""
+
+    columns: tuple[LateColumn, ...] = ()
+    waterlines: Mapping[str, Waterline] = field(default_factory=lambda: MappingProxyType({}))
+
+    def waterline(self, item: LateColumn) -> Waterline:
+        """The waterline of one column."""
+        return self.waterlines.get(item.column.name.lower(), NONE_YET)
+
+    def late(self, row: Mapping[int, Any] | list[Any], columns: Iterable[LateColumn] | None = None) -> bool:
+        """Whether a row (comparable values by place) is below some waterline."""
+        chosen = self.columns if columns is None else columns
+        return any(item.is_late(row[item.place], self.waterline(item)) for item in chosen)
+
+    def moved(self, values: Mapping[str, Iterable[Any]]) -> TableLateness:
+        """The lateness after a step with these (comparable) values by lower-case column name."""
+        found = dict(self.waterlines)
+        for item in self.columns:
+            name = item.column.name.lower()
+            found[name] = item.moved(self.waterline(item), values.get(name, ()))
+        return replace(self, waterlines=MappingProxyType(found))
+
+    def advanced(self, column: str, value: Any) -> TableLateness:
+        """The lateness after ADVANCE: W := max(W, value)."""
+        name = column.lower()
+        old = self.waterlines.get(name, NONE_YET)
+        return replace(
+            self, waterlines=MappingProxyType({**self.waterlines, name: replace(old, at=_later(old.at, value))})
+        )
+
+
+def declared_lateness(table: Table) -> TableLateness:
+    """The LATENESS columns of a table before its first step; SqlError if a bound does not fit its column."""
+    found = []
+    for place, column in enumerate(table.columns):
+        lateness = column.lateness
+        if lateness is None:
+            continue
+        bound = Bound() if lateness.rows is not None else parse_bound(lateness.bound, column.type, lateness.span)
+        ahead = None if lateness.ahead is None else parse_bound(lateness.ahead, column.type, lateness.span)
+        if ahead is not None and not is_temporal(column.type):
+            message = f"AHEAD compares {table.name}.{column.name} with the clock, but it is {column.type.upper()}"
+            raise SqlError(Diagnostic("BAD_LATENESS", message, lateness.span, hint="AHEAD needs a DATE or a TIMESTAMP"))
+        found.append(LateColumn(column, place, bound, lateness.rows, ahead))
+    return TableLateness(tuple(found))
+
+
+def comparable(values: pa.ChunkedArray) -> list[Any]:
+    """A column as values that compare with a waterline: naive datetimes, numbers, None for NULL and NaN."""
+    kind = values.type
+    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
+        naive = (
+            values.cast(pa.timestamp("us"))
+            if pa.types.is_date(kind)
+            else values.cast(pa.int64()).cast(pa.timestamp("us"))
+        )
+        return naive.to_pylist()
+    if pa.types.is_floating(kind):
+        return [None if value is None or math.isnan(value) else value for value in values.to_pylist()]
+    return values.to_pylist()
+
+
+def comparable_value(value: Any) -> Any:
+    """One Python value as `comparable` gives it."""
+    if isinstance(value, datetime):
+        return value.astimezone(UTC).replace(tzinfo=None) if value.tzinfo else value
+    if isinstance(value, date):
+        return datetime.combine(value, time(0))
+    return None if isinstance(value, float) and math.isnan(value) else value
+
+
+def below(values: pa.ChunkedArray, limit: Any) -> pa.ChunkedArray:
+    """For each value whether it is below the limit; NULL and NaN are not."""
+    return pc.fill_null(pc.less(values, _threshold(limit, values.type)), False)  # noqa: FBT003
+
+
+def above(values: pa.ChunkedArray, limit: Any) -> pa.ChunkedArray:
+    """For each value whether it is above the limit (a point in time); NULL is not."""
+    if pa.types.is_date(values.type):
+        values = values.cast(pa.timestamp("us"))
+    return pc.fill_null(pc.greater(values, _threshold(limit, values.type)), False)  # noqa: FBT003
+
+
+def _threshold(limit: Any, kind: pa.DataType) -> pa.Scalar:
+    """The least value of the column's type that is not below the limit."""
+    if pa.types.is_date(kind):
+        day = limit.date()
+        return pa.scalar(day if limit.time() == time(0) else day + timedelta(days=1), kind)
+    if pa.types.is_integer(kind):
+        return pa.scalar(math.ceil(limit), pa.int64())
+    if pa.types.is_decimal(kind):
+        exact = Decimal(limit).quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_CEILING)
+        return pa.scalar(exact, pa.decimal128(38, kind.scale))
+    return pa.scalar(limit, kind)

@@ -1,0 +1,68 @@
+"""Rows that did not make it into their table: what `error_view` shows.
+
+`error_view(table_or_view_name, message, metadata)` is a relation like any other: views and queries may read it.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import ERROR_VIEW
+
+LATE = "Late value"
+FUTURE = "Future value"
+INFINITE = "Infinite value"
+BAD_ROW = "Bad row"
+EVALUATION = "Evaluation error"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One row of `error_view`."""
+
+    relation: str
+    message: str
+    metadata: str
+
+
+@dataclass
+class Rejections:
+    """The rejected rows of a step; with `tolerant` bad rows are collected, else they refuse the step."""
+
+    tolerant: bool = False
+    rows: list[Rejected] = field(default_factory=list)
+
+    def add(self, relation: str, message: str, metadata: str) -> None:
+        """Keep one rejected row."""
+        self.rows.append(Rejected(relation, message, metadata))
+
+    def arrow(self) -> pa.Table:
+        """The rows as a change of `error_view` without weights."""
+        columns = [[getattr(row, name) for row in self.rows] for name in ("relation", "message", "metadata")]
+        names = [column.name for column in ERROR_VIEW.columns]
+        return pa.table({name: pa.array(values, pa.string()) for name, values in zip(names, columns, strict=True)})
+
+
+def row_json(row: Mapping[str, Any]) -> str:
+    """A row as one line of JSON."""
+    return json.dumps(row, default=_json_value, ensure_ascii=False)
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, datetime | date | time):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def counts(rows: Iterable[Rejected]) -> dict[tuple[str, str], int]:
+    """How many rows were rejected, for each relation and message."""
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        found[row.relation, row.message] = found.get((row.relation, row.message), 0) + 1
+    return found

@@ -1,0 +1,297 @@
+"""What comes in for one table in one step, checked: a `Batch` of rows in declared types, and an operation for each.
+
+Python rows are tuples in the order of the columns, or dicts by name; an operation stands before them:
+`('+', row)` insert or upsert, `('-', row)` delete, `('~', row)` partial update by key (NULL = unchanged).
+Arrow and pandas carry it in a column `__op`, and the arrival order in `__seq`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.catalog.model import Column, Table
+from penstock.errors import DataError, Diagnostic, did_you_mean
+from penstock.runtime.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type
+from penstock.runtime.rejected import BAD_ROW, Rejections, row_json
+from penstock.runtime.values import BadValue, Convert, converter, shown
+
+INSERT, DELETE, UPDATE = "+", "-", "~"
+OPERATIONS = (INSERT, DELETE, UPDATE)
+Place = Callable[[int], str]
+
+
+def row_number(index: int) -> str:
+    """The place of a row in a list, counted from 1."""
+    return f"row {index + 1}"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places."""
+
+    table: Table
+    rows: pa.Table
+    operations: tuple[str, ...] | None = None
+    place: Place = field(default=row_number)
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def operation(self, index: int) -> str:
+        """What is done with one row."""
+        return INSERT if self.operations is None else self.operations[index]
+
+    def json(self, index: int) -> str:
+        """One row as JSON."""
+        return row_json(self.rows.slice(index, 1).to_pylist()[0])
+
+    def taken(self, start: int, length: int) -> Batch:
+        """A part of the batch, with its places."""
+        operations = None if self.operations is None else self.operations[start : start + length]
+        return Batch(self.table, self.rows.slice(start, length), operations, lambda index: self.place(start + index))
+
+
+def concatenated(batches: Sequence[Batch]) -> Batch:
+    """Several batches of one table, one after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    starts: list[int] = []
+    total = 0
+    for batch in batches:
+        starts.append(total)
+        total += len(batch)
+
+    def place(index: int) -> str:
+        which = max(at for at, start in enumerate(starts) if start <= index)
+        return batches[which].place(index - starts[which])
+
+    operations: tuple[str, ...] | None = None
+    if any(batch.operations is not None for batch in batches):
+        operations = tuple(batch.operation(index) for batch in batches for index in range(len(batch)))
+    return Batch(batches[0].table, pa.concat_tables([batch.rows for batch in batches]), operations, place)
+
+
+class RowReader:
+    """Checks rows against a table's declaration.
+
+    `defaults` gives the value of a column that a row by name leaves out; `text` is for sources that know only text.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        defaults: Callable[[Column], Any] = lambda _: None,
+        zone: tzinfo = UTC,
+        *,
+        text: bool = False,
+    ) -> None:
+        self.table = table
+        self._columns = table.columns
+        self._names = {column.name.lower(): at for at, column in enumerate(table.columns)}
+        self._converters: list[Convert] = [converter(column.type, zone, text=text) for column in table.columns]
+        self._key = {self._names[name.lower()] for name in table.key}
+        self._defaults = defaults
+
+    def read(self, items: Iterable[Any], rejections: Rejections, place: Place = row_number) -> Batch:
+        """The checked rows; a bad one raises DataError, or goes to the rejections if those are tolerant."""
+        operations: list[str] = []
+        rows: list[list[Any]] = []
+        places: list[int] = []
+        for index, item in enumerate(items):
+            try:
+                operation, row = self._one(item, place(index))
+            except DataError as error:
+                if not rejections.tolerant:
+                    raise
+                reject_row(rejections, self.table, place(index), error, item)
+                continue
+            operations.append(operation)
+            rows.append(row)
+            places.append(index)
+        columns = [[row[at] for row in rows] for at in range(len(self._columns))]
+        return Batch(
+            self.table,
+            self._arrow(columns),
+            None if all(operation == INSERT for operation in operations) else tuple(operations),
+            lambda index: place(places[index]),
+        )
+
+    def _arrow(self, columns: list[list[Any]]) -> pa.Table:
+        schema = arrow_schema(self._columns)
+        return pa.Table.from_arrays(
+            [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+        )
+
+    def _one(self, item: Any, place: str) -> tuple[str, list[Any]]:
+        operation, given = split_operation(item)
+        values = (
+            self._by_name(given, operation, place)
+            if isinstance(given, Mapping)
+            else self._by_position(given, operation, place)
+        )
+        for at, value in enumerate(values):
+            if value is None:
+                self._allow_null(at, operation, place)
+                continue
+            try:
+                values[at] = self._converters[at](value)
+            except BadValue as error:
+                self._refuse(at, place, str(error))
+        return operation, values
+
+    def _by_position(self, given: Any, operation: str, place: str) -> list[Any]:
+        if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+            refuse(self.table, place, f"found {shown(given)}, expected a tuple of {len(self._columns)} values")
+        values = list(given)
+        if operation == DELETE and len(values) == len(self._key) < len(self._columns):
+            return self._key_only(values)
+        if len(values) != len(self._columns):
+            names = ", ".join(column.name for column in self._columns)
+            refuse(self.table, place, f"found {len(values)} values, expected {len(self._columns)} ({names})")
+        return values
+
+    def _key_only(self, key: list[Any]) -> list[Any]:
+        values: list[Any] = [None] * len(self._columns)
+        for name, value in zip(self.table.key, key, strict=True):
+            values[self._names[name.lower()]] = value
+        return values
+
+    def _by_name(self, given: Mapping[Any, Any], operation: str, place: str) -> list[Any]:
+        values: list[Any] = [_MISSING] * len(self._columns)
+        for name, value in given.items():
+            at = self._names.get(str(name).lower())
+            if at is None:
+                unknown_column(self.table, str(name), place)
+            values[at] = value
+        for at, value in enumerate(values):
+            if value is _MISSING:
+                values[at] = self._defaults(self._columns[at]) if operation == INSERT else None
+        return values
+
+    def _allow_null(self, at: int, operation: str, place: str) -> None:
+        required = at in self._key or (not self._columns[at].nullable and operation == INSERT)
+        if required or (operation == DELETE and not self._key and not self._columns[at].nullable):
+            self._refuse(at, place, "found NULL", "NOT NULL")
+
+    def _refuse(self, at: int, place: str, found: str, expected: str | None = None) -> NoReturn:
+        column = self._columns[at]
+        wanted = f"{column.type.upper()}{' ' + expected if expected else ''}"
+        refuse(self.table, f"{place}, column {column.name}", f"{found}, expected {wanted}")
+
+    def read_arrow(self, data: pa.Table, rejections: Rejections, place: Place = row_number) -> Batch:
+        """The checked rows of an Arrow table, cast column by column; per row only where a cast cannot tell."""
+        data = _in_sequence(data)
+        operations = self._operations(data, place)
+        by_name = {name.lower(): data.column(name) for name in data.column_names if name not in (OPERATION, SEQUENCE)}
+        for name in by_name:
+            if name not in self._names:
+                unknown_column(self.table, name, "the table given")
+        columns = [
+            self._cast(at, by_name.get(column.name.lower()), data.num_rows) for at, column in enumerate(self._columns)
+        ]
+        if any(column is None for column in columns) or not self._complete(columns, operations):
+            return self._row_by_row(data, rejections, place)
+        return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
+
+    def _operations(self, data: pa.Table, place: Place) -> tuple[str, ...] | None:
+        if OPERATION not in data.column_names:
+            return None
+        found = tuple(data.column(OPERATION).to_pylist())
+        for index, operation in enumerate(found):
+            if operation not in OPERATIONS:
+                refuse(
+                    self.table,
+                    f"{place(index)}, column {OPERATION}",
+                    f"found {shown(operation)}, expected '+', '-' or '~'",
+                )
+        return None if all(operation == INSERT for operation in found) else found
+
+    def _cast(self, at: int, given: pa.ChunkedArray | None, length: int) -> pa.ChunkedArray | None:
+        column, target = self._columns[at], arrow_type(self._columns[at].type)
+        if given is None:
+            if column.default is not None:
+                return None
+            return pa.chunked_array([pa.nulls(length, target)])
+        if "char(" in column.type.lower() or column.type.lower() == "variant":
+            return None
+        return given if given.type == target else _lossless(given, target)
+
+    def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
+        required = [at for at, column in enumerate(self._columns) if not column.nullable or at in self._key]
+        if operations is not None and self._key:
+            required = sorted(self._key) if DELETE in operations or UPDATE in operations else required
+        return all(columns[at].null_count == 0 for at in required)
+
+    def _row_by_row(self, data: pa.Table, rejections: Rejections, place: Place) -> Batch:
+        names = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
+        operations = data.column(OPERATION).to_pylist() if OPERATION in data.column_names else None
+        rows = data.select(names).to_pylist()
+        items = rows if operations is None else list(zip(operations, rows, strict=True))
+        return self.read(items, rejections, place)
+
+
+_MISSING = object()
+
+
+def _in_sequence(data: pa.Table) -> pa.Table:
+    if SEQUENCE not in data.column_names:
+        return data
+    return data.take(pc.sort_indices(data, sort_keys=[(SEQUENCE, "ascending")]))
+
+
+def _lossless(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
+    source = given.type
+    if pa.types.is_dictionary(source):
+        return _lossless(given.cast(source.value_type), target)
+    if source == target:
+        return given
+    numeric = _is_number(source) and _is_number(target)
+    temporal = pa.types.is_timestamp(source) and pa.types.is_timestamp(target)
+    text = pa.types.is_large_string(source) and pa.types.is_string(target)
+    if not (numeric or temporal or text or pa.types.is_null(source)):
+        return None
+    try:
+        return given.cast(target, safe=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def split_operation(item: Any) -> tuple[str, Any]:
+    """`('-', row)` as its two halves; anything else is a row to insert."""
+    if (
+        isinstance(item, tuple | list)
+        and len(item) == 2  # noqa: PLR2004 - an operation and its row
+        and isinstance(item[0], str)
+        and item[0] in OPERATIONS
+        and isinstance(item[1], tuple | list | Mapping)
+    ):
+        return item[0], item[1]
+    return INSERT, item
+
+
+def refuse(table: Table, place: str, what: str) -> NoReturn:
+    """Raise the DataError of a row that does not fit."""
+    raise DataError(Diagnostic("BAD_VALUE", f"table {table.name}, {place}: {what}"))
+
+
+def unknown_column(table: Table, name: str, place: str) -> NoReturn:
+    """Raise the DataError of a row with a column that the table does not have."""
+    known = [column.name for column in table.columns]
+    message = f"table {table.name}, {place}: there is no column {name[:100]}; the columns are {', '.join(known)}"
+    raise DataError(Diagnostic("UNKNOWN_COLUMN", message, candidates=did_you_mean(name, known)))
+
+
+def reject_row(rejections: Rejections, table: Table, place: str, error: DataError, row: Any) -> None:
+    """Keep a row that does not fit, with its place and what is wrong with it."""
+    detail = {"place": place, "error": error.diagnostics[0].message, "row": row}
+    rejections.add(table.name, BAD_ROW, row_json(detail))

@@ -1,0 +1,336 @@
+"""What a table must remember to judge its input: the row of each key, or how often each row is there.
+
+    newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
+    base             a Trace on the executors, once the dict has outgrown `_DRIVER_ENTRIES`
+
+A store changes only by `apply`, after the step has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Table
+from penstock.plan.scalar import quoted
+from penstock.runtime.columns import WEIGHT, arrow_schema, weighted_schema
+from penstock.runtime.rows import Batch
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.change import Delta
+    from penstock.spark.trace import Trace
+    from penstock.spark.workspace import Workspace
+
+Row = tuple[Any, ...]
+Key = tuple[Any, ...]
+_DRIVER_ENTRIES = 100_000
+
+
+def canonical(value: Any) -> Any:
+    """A value as a hashable one that is equal where Spark's grouping is: NaN to NaN, -0.0 to 0.0, maps in any order."""
+    if isinstance(value, float):
+        return value if value == value else "\0NaN"  # noqa: PLR0124 - only NaN differs from itself
+    if isinstance(value, Mapping):
+        return tuple(canonical(item) for item in value.values())
+    if isinstance(value, list):
+        if value and all(isinstance(item, tuple) for item in value):
+            return frozenset((canonical(key), canonical(item)) for key, item in value)
+        return tuple(canonical(item) for item in value)
+    return value
+
+
+def canonical_row(row: Iterable[Any]) -> Key:
+    """A whole row, hashable."""
+    return tuple(canonical(value) for value in row)
+
+
+def python_rows(rows: pa.Table) -> list[Row]:
+    """Rows as tuples; timestamps are naive UTC datetimes."""
+    columns = []
+    for column in rows.columns:
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()).cast(pa.timestamp("us"))  # noqa: PLW2901
+        columns.append(column.to_pylist())
+    return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
+
+
+def arrow_rows(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
+    """Tuples as an Arrow table."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.Table.from_arrays(
+        [pa.array(list(values), item.type) for values, item in zip(columns, schema, strict=True)], schema=schema
+    )
+
+
+class Base:
+    """The part of a store that is on the executors: weighted rows hashed by some of their columns."""
+
+    def __init__(self, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
+        self.workspace = workspace
+        self._table = table
+        self._by = tuple(by)
+        self.trace: Trace | None = None
+
+    def probe(self, rows: pa.Table) -> list[tuple[Row, int]]:
+        """The stored rows, with their counts, that agree with one of `rows` in the hashed columns."""
+        if self.trace is None or self.trace.frame is None or not rows.num_rows:
+            return []
+        from penstock.spark.grouping import hash_text
+        from penstock.spark.render import KEY
+
+        workspace = self.workspace
+        keys = as_frame(workspace, self._table, rows)
+        terms = [(quoted(name), keys.schema[name].dataType) for name in self._by]
+        wanted = workspace.name(
+            workspace.sql(f"SELECT DISTINCT {hash_text(terms)} AS {KEY} FROM {workspace.name(keys)}")
+        )
+        stored = workspace.name(self.trace.frame)
+        names = ", ".join(f"t.{quoted(column.name)}" for column in self._table.columns)
+        query = f"SELECT /*+ BROADCAST(w) */ {names}, t.{WEIGHT} FROM {stored} t LEFT SEMI JOIN {wanted} w ON t.{KEY} = w.{KEY}"
+        return _consolidated(python_rows(in_arrow(self._table, workspace.sql(query).toArrow())))
+
+    def append(self, delta: Delta) -> None:
+        """Add a weighted change of the table."""
+        from penstock.spark.change import Delta
+        from penstock.spark.grouping import hash_text
+        from penstock.spark.render import KEY
+        from penstock.spark.trace import Trace
+
+        terms = [(quoted(name), delta.schema[name].dataType) for name in self._by]
+        query = f"SELECT *, {hash_text(terms)} AS {KEY} FROM {delta.view}"
+        keyed = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=1 << 40).settled()
+        trace = self.trace or Trace(self.workspace, keyed.schema)
+        self.trace = trace.appended(keyed).merged()
+
+    def weighted(self) -> DataFrame | None:
+        """Every stored row with its weight; None if there are none."""
+        from penstock.spark.render import KEY
+
+        frame = None if self.trace is None else self.trace.frame
+        return None if frame is None else frame.drop(KEY)
+
+
+def _consolidated(rows: Iterable[Row]) -> list[tuple[Row, int]]:
+    found: dict[Key, tuple[Row, int]] = {}
+    for row in rows:
+        key = canonical_row(row[:-1])
+        found[key] = (row[:-1], found.get(key, ((), 0))[1] + row[-1])
+    return [item for item in found.values() if item[1]]
+
+
+class KeyStore:
+    """The row of each key of a table with a primary key."""
+
+    def __init__(self, workspace: Workspace, table: Table) -> None:
+        self._table = table
+        names = [column.name.lower() for column in table.columns]
+        self._places = [names.index(name.lower()) for name in table.key]
+        self._base = Base(workspace, table, table.key)
+        # key -> the row in the base, the row now
+        self._newest: dict[Key, tuple[Row | None, Row | None]] = {}
+
+    def key(self, row: Sequence[Any]) -> Key:
+        """The hashable key of a row."""
+        return tuple(canonical(row[place]) for place in self._places)
+
+    def lookup(self, keys: Mapping[Key, Row]) -> dict[Key, Row]:
+        """The stored rows of these keys; each key comes with a row that has it."""
+        found = {key: self._newest[key][1] for key in keys if key in self._newest}
+        missing = [row for key, row in keys.items() if key not in found]
+        if missing and self._base.trace is not None:
+            rows = arrow_rows(arrow_schema(self._table.columns), missing)
+            found |= {self.key(row): row for row, count in self._base.probe(rows) if count > 0}
+        return {key: row for key, row in found.items() if row is not None}
+
+    def apply(self, changes: Mapping[Key, tuple[Row | None, Row | None]]) -> None:
+        """Take over what a step did: for each key the row before it and after it."""
+        for key, (before, after) in changes.items():
+            base = self._newest[key][0] if key in self._newest else before if self._base.trace is not None else None
+            if base is None and after is None:
+                self._newest.pop(key, None)
+            else:
+                self._newest[key] = (base, after)
+        if len(self._newest) > _DRIVER_ENTRIES:
+            self.flush()
+
+    def apply_frame(self, delta: Delta) -> None:
+        """Take over a change that stays on the executors."""
+        self.flush()
+        self._base.append(delta)
+
+    def flush(self) -> None:
+        """Move the newest entries to the executors."""
+        rows = self._unflushed()
+        if rows:
+            self._base.append(
+                as_delta(self._base.workspace, self._table, arrow_rows(weighted_schema(self._table.columns), rows))
+            )
+        self._newest = {}
+
+    def _unflushed(self) -> list[Row]:
+        pairs = self._newest.values()
+        gone = [(*base, -1) for base, now in pairs if base is not None]
+        return gone + [(*now, 1) for _, now in pairs if now is not None]
+
+    def content(self) -> DataFrame:
+        """Every row of the table."""
+        base, workspace = self._base.weighted(), self._base.workspace
+        if base is None:
+            rows = [now for _, now in self._newest.values() if now is not None]
+            return as_frame(workspace, self._table, arrow_rows(arrow_schema(self._table.columns), rows))
+        newest = as_frame(workspace, self._table, arrow_rows(weighted_schema(self._table.columns), self._unflushed()))
+        return repeated(base.union(newest))
+
+    def base_frame(self) -> DataFrame | None:
+        """The stored rows with their weights, after `flush`."""
+        self.flush()
+        return self._base.weighted()
+
+
+class RowCounts:
+    """How often each row of a table without a key is there; made when the first deletion asks."""
+
+    def __init__(self, workspace: Workspace, table: Table) -> None:
+        self._table = table
+        self._base = Base(workspace, table, [column.name for column in table.columns])
+        self._newest: dict[Key, tuple[Row, int]] = {}
+
+    def counts(self, rows: Sequence[Row]) -> dict[Key, int]:
+        """For each of the rows how often it is there."""
+        stored = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
+        found = {canonical_row(row): count for row, count in stored}
+        return {
+            key: found.get(key, 0) + (self._newest[key][1] if key in self._newest else 0)
+            for key in (canonical_row(row) for row in rows)
+        }
+
+    def apply(self, changes: Iterable[tuple[Row, int]]) -> None:
+        """Take over what a step did: rows and weights."""
+        for row, weight in changes:
+            key = canonical_row(row)
+            total = weight + (self._newest[key][1] if key in self._newest else 0)
+            if total:
+                self._newest[key] = (row, total)
+            else:
+                self._newest.pop(key, None)
+        if len(self._newest) > _DRIVER_ENTRIES:
+            self._flush()
+
+    def apply_frame(self, delta: Delta) -> None:
+        """Take over a change that is large or stays on the executors."""
+        self._base.append(delta)
+
+    def _flush(self) -> None:
+        rows = [(*row, count) for row, count in self._newest.values()]
+        self._base.append(
+            as_delta(self._base.workspace, self._table, arrow_rows(weighted_schema(self._table.columns), rows))
+        )
+        self._newest = {}
+
+
+def weighted_batch(batch: Batch) -> pa.Table:
+    """The rows of a batch of inserts and deletes as a change."""
+    weights = (
+        [-1 if operation == "-" else 1 for operation in batch.operations] if batch.operations else [1] * len(batch)
+    )
+    return with_weights(batch.rows, weights)
+
+
+def with_weights(rows: pa.Table, weights: Sequence[int]) -> pa.Table:
+    """Rows with a weight each."""
+    return rows.append_column(pa.field(WEIGHT, pa.int64()), pa.array(weights, pa.int64()))
+
+
+def as_delta(workspace: Workspace, table: Table, change: pa.Table) -> Delta:
+    """A change on the driver as the engine takes it, in the declared Spark types."""
+    from penstock.runtime.columns import carried_plainly
+    from penstock.spark.change import Delta
+
+    if all(carried_plainly(column.type) for column in table.columns):
+        return Delta.of_arrow(workspace, change, _spark_schema(workspace, table, weighted=True))
+    return Delta.of_frame(workspace, as_frame(workspace, table, change), estimate=change.num_rows)
+
+
+def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
+    """Rows on the driver as a DataFrame in the declared Spark types; other columns (the weight) stay as they are."""
+    from penstock.runtime.columns import carried_plainly
+
+    declared = {column.name: column.type for column in table.columns}
+    if all(carried_plainly(kind) for kind in declared.values()):
+        schema = _spark_schema(workspace, table, weighted=WEIGHT in rows.column_names)
+        return workspace.spark.createDataFrame(rows, schema=schema)
+    frame = workspace.spark.createDataFrame(rows)
+    return frame.selectExpr(*(_from_carried(name, declared.get(name)) for name in rows.column_names))
+
+
+def _from_carried(name: str, kind: str | None) -> str:
+    column = quoted(name)
+    if kind is None:
+        return column
+    if kind.lower() == "variant":
+        return f"parse_json({column}) AS {column}"
+    if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
+        return f"CAST(make_ym_interval(0, {column}) AS {kind}) AS {column}"
+    return f"CAST({column} AS {kind}) AS {column}"
+
+
+def _to_carried(name: str, kind: str) -> str:
+    column = quoted(name)
+    if kind.lower() == "variant":
+        return f"to_json({column}) AS {column}"
+    if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
+        return f"CAST(months_between(TIMESTAMP '2000-01-01' + {column}, TIMESTAMP '2000-01-01') AS INT) AS {column}"
+    return column
+
+
+_SCHEMAS: dict[tuple[str, bool], Any] = {}
+
+
+def _spark_schema(workspace: Workspace, table: Table, *, weighted: bool) -> Any:
+    """The StructType of a table's declared columns, asked of Spark once for each declaration."""
+    declared = ", ".join(f"{quoted(column.name)} {plain_type(column.type)}" for column in table.columns)
+    if (declared, weighted) not in _SCHEMAS:
+        from pyspark.sql import types as T  # noqa: N812
+
+        schema = T.StructType.fromDDL(declared)
+        _SCHEMAS[declared, weighted] = schema.add(WEIGHT, T.LongType()) if weighted else schema
+    return _SCHEMAS[declared, weighted]
+
+
+def plain_type(kind: str) -> str:
+    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked."""
+    import re
+
+    return re.sub(r"(?i)\b(varchar|char)\(\d+\)", "string", kind)
+
+
+def in_arrow(table: Table, fetched: pa.Table) -> pa.Table:
+    """Rows fetched from Spark in the Arrow types of the declaration."""
+    schema = arrow_schema(table.columns)
+    columns = []
+    for name in fetched.column_names:
+        column = fetched.column(name)
+        at = schema.get_field_index(name)
+        columns.append(column if at < 0 or column.type == schema.field(at).type else column.cast(schema.field(at).type))
+    return pa.Table.from_arrays(columns, names=fetched.column_names)
+
+
+def carried(frame: DataFrame, table: Table) -> DataFrame:
+    """A DataFrame of the table's rows with its columns as Arrow carries them to the driver."""
+    declared = {column.name: column.type for column in table.columns}
+    return frame.selectExpr(
+        *(_to_carried(name, declared[name]) if name in declared else quoted(name) for name in frame.columns)
+    )
+
+
+def repeated(weighted: DataFrame) -> DataFrame:
+    """A weighted relation as plain rows, each as often as its weight says."""
+    from penstock.spark.change import consolidated
+
+    total = consolidated(weighted)
+    names = [quoted(name) for name in total.columns if name != WEIGHT]
+    return total.selectExpr(*names, f"explode(sequence(1L, {WEIGHT})) AS __copy").selectExpr(*names)

@@ -1,0 +1,318 @@
+"""Checks of single values against declared column types.
+
+`converter('decimal(10,2)')` gives a function from any Python value to the value that Arrow takes, which raises
+`BadValue` with what was found. Nothing is bent to fit: an integral float is an INT, 1.5 is not; text is a DATE or a
+TIMESTAMP, never a number, unless the source is all text (CSV).
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Callable, Mapping
+from datetime import UTC, date, datetime, time, timedelta, tzinfo
+from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
+from typing import Any
+
+from penstock.catalog.types import Type
+from penstock.runtime.columns import struct_fields, type_arguments
+
+Convert = Callable[[Any], Any]
+
+_INTEGRAL = {"tinyint": 8, "smallint": 16, "int": 32, "bigint": 64}
+_SHOWN = 60
+_FLOAT32_MAX = 3.4028234663852886e38
+_SPECIAL = {
+    "nan": math.nan,
+    "infinity": math.inf,
+    "+infinity": math.inf,
+    "-infinity": -math.inf,
+    "inf": math.inf,
+    "-inf": -math.inf,
+}
+
+
+class BadValue(ValueError):  # noqa: N818 - it names what is wrong, and never leaves the runtime
+    """A value that does not fit its column; the message says what was found."""
+
+
+def shown(value: Any) -> str:
+    """A value as a person reads it in a diagnostic."""
+    text = repr(value)
+    short = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
+    return f"{short} ({type(value).__name__})"
+
+
+def _refuse(value: Any, why: str = "") -> BadValue:
+    return BadValue(f"found {shown(value)}{': ' + why if why else ''}")
+
+
+def converter(kind: Type, zone: tzinfo = UTC, *, text: bool = False) -> Convert:
+    """A function that checks and converts non-NULL values of a column.
+
+    `zone` is where text without an offset is read; with `text` numbers and booleans may be written as text.
+    """
+    lower = kind.lower()
+    if lower in _INTEGRAL:
+        return _integral(_INTEGRAL[lower], text=text)
+    if lower in ("float", "double"):
+        return _fractional(_FLOAT32_MAX if lower == "float" else math.inf, text=text)
+    if lower.startswith("decimal"):
+        return _decimal(kind, text=text)
+    if lower in ("timestamp", "timestamp_ntz"):
+        return _timestamp(zone if lower == "timestamp" else UTC)
+    if lower == "boolean":
+        return _boolean_text if text else _boolean
+    if "<" in lower:
+        return _nested(kind, zone, text=text)
+    if match := re.fullmatch(r"(varchar|char)\((\d+)\)", lower):
+        return _limited(int(match[2]), padded=match[1] == "char")
+    return _OTHERS.get(lower) or _by_prefix(lower)
+
+
+def _by_prefix(lower: str) -> Convert:
+    if lower.startswith("interval"):
+        return _months if "year" in lower or "month" in lower else _duration
+    return _time_of_day if lower.startswith("time") else _string
+
+
+def _integral(bits: int, *, text: bool) -> Convert:
+    low, high = -(1 << (bits - 1)), (1 << (bits - 1)) - 1
+
+    def convert(value: Any) -> int:
+        found = value if type(value) is int else _whole(value, text=text)
+        if low <= found <= high:
+            return found
+        raise _refuse(value, f"out of range {low} … {high}")
+
+    return convert
+
+
+def _whole(value: Any, *, text: bool) -> int:
+    if isinstance(value, str) and text and re.fullmatch(r"\s*[+-]?\d+\s*", value):
+        return int(value)
+    if isinstance(value, bool | str | bytes) or not hasattr(value, "__int__"):
+        raise _refuse(value)
+    try:
+        found = int(value)
+    except (ValueError, OverflowError):
+        raise _refuse(value) from None
+    if found != value:
+        raise _refuse(value, "it has a fraction")
+    return found
+
+
+def _fractional(limit: float, *, text: bool) -> Convert:
+    def convert(value: Any) -> float:
+        if type(value) is float and limit == math.inf:
+            return value
+        if isinstance(value, str) and value.strip().lower() in _SPECIAL:
+            return _SPECIAL[value.strip().lower()]
+        if isinstance(value, bool | bytes) or isinstance(value, str) and not text:
+            raise _refuse(value)
+        try:
+            found = float(value)
+        except (TypeError, ValueError, OverflowError):
+            raise _refuse(value) from None
+        if math.isfinite(found) and abs(found) > limit:
+            raise _refuse(value, "out of range")
+        return found
+
+    return convert
+
+
+def _decimal(kind: Type, *, text: bool) -> Convert:
+    precision, scale = (int(item) for item in kind[kind.index("(") + 1 : kind.index(")")].split(","))
+    step, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
+
+    def convert(value: Any) -> Decimal:
+        if isinstance(value, bool | bytes) or isinstance(value, str) and not (text or _NUMBER.fullmatch(value)):
+            raise _refuse(value)
+        try:
+            with localcontext() as context:
+                context.prec = 80
+                exact = value if isinstance(value, Decimal) else Decimal(str(value))
+                found = exact.quantize(step, rounding=ROUND_HALF_UP)
+        except (InvalidOperation, ValueError):
+            raise _refuse(value) from None
+        if abs(found) >= limit:
+            raise _refuse(value, f"more than {precision - scale} digits before the point")
+        return found
+
+    return convert
+
+
+_NUMBER = re.compile(r"\s*[+-]?(\d+\.?\d*|\.\d+)([eE][+-]?\d+)?\s*")
+
+
+def _boolean(value: Any) -> bool:
+    if type(value).__name__ in ("bool", "bool_"):
+        return bool(value)
+    raise _refuse(value)
+
+
+def _boolean_text(value: Any) -> bool:
+    lower = value.strip().lower() if isinstance(value, str) else ""
+    if lower in ("true", "t", "yes", "y", "1", "false", "f", "no", "n", "0"):
+        return lower in ("true", "t", "yes", "y", "1")
+    return _boolean(value)
+
+
+def _string(value: Any) -> str:
+    if isinstance(value, str):
+        return value
+    raise _refuse(value)
+
+
+def _limited(limit: int, *, padded: bool) -> Convert:
+    def convert(value: Any) -> str:
+        found = _string(value)
+        if len(found) > limit and len(found.rstrip(" ")) > limit:
+            raise _refuse(value, f"longer than {limit} characters")
+        return found[:limit].ljust(limit) if padded else found[:limit]
+
+    return convert
+
+
+def _binary(value: Any) -> bytes:
+    if isinstance(value, bytes | bytearray | memoryview):
+        return bytes(value)
+    if isinstance(value, str):
+        return value.encode()
+    raise _refuse(value)
+
+
+def _date(value: Any) -> date:
+    if isinstance(value, datetime):
+        if value.time() == time(0):
+            return value.date()
+        raise _refuse(value, "it has a time of day")
+    if isinstance(value, date):
+        return value
+    if isinstance(value, str):
+        try:
+            return date.fromisoformat(value.strip())
+        except ValueError:
+            raise _refuse(value) from None
+    raise _refuse(value)
+
+
+def _timestamp(zone: tzinfo) -> Convert:
+    def convert(value: Any) -> datetime:
+        if isinstance(value, str):
+            found = _parsed(value)
+            found = found if found.tzinfo else found.replace(tzinfo=zone)
+        elif isinstance(value, datetime):
+            found = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
+        elif isinstance(value, date):
+            found = datetime.combine(value, time(0))
+        else:
+            raise _refuse(value)
+        return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
+
+    return convert
+
+
+def _parsed(value: str) -> datetime:
+    text = re.sub(r"(\.\d{6})\d+", r"\1", value.strip())
+    try:
+        return datetime.fromisoformat(text.replace(" UTC", "+00:00"))
+    except ValueError:
+        raise _refuse(value, "not a timestamp as in '2024-01-31 12:00:00'") from None
+
+
+def _time_of_day(value: Any) -> time:
+    if isinstance(value, str):
+        try:
+            return time.fromisoformat(value.strip())
+        except ValueError:
+            raise _refuse(value) from None
+    if isinstance(value, time):
+        return value
+    raise _refuse(value)
+
+
+def _duration(value: Any) -> timedelta:
+    if isinstance(value, timedelta):
+        return value
+    raise _refuse(value)
+
+
+def _months(value: Any) -> int:
+    if type(value) is int:
+        return value
+    raise _refuse(value)
+
+
+def _variant(value: Any) -> str:
+    """A VARIANT is given as the Python value of its JSON."""
+    try:
+        return json.dumps(value, default=str, ensure_ascii=False)
+    except (TypeError, ValueError):
+        raise _refuse(value) from None
+
+
+def _nothing(value: Any) -> None:
+    raise _refuse(value)
+
+
+_OTHERS: Mapping[str, Convert] = {
+    "string": _string,
+    "binary": _binary,
+    "date": _date,
+    "variant": _variant,
+    "void": _nothing,
+}
+
+
+def _nested(kind: Type, zone: tzinfo, *, text: bool) -> Convert:
+    head, items = type_arguments(kind)
+    if head == "array":
+        return _array(nullable(converter(items[0], zone, text=text)))
+    if head == "map":
+        key, value = (converter(item, zone, text=text) for item in items)
+        return _map(key, nullable(value))
+    fields = [(name, nullable(converter(item, zone, text=text))) for name, item in struct_fields(kind)]
+    return _struct(fields)
+
+
+def nullable(convert: Convert) -> Convert:
+    """The same check that lets NULL through."""
+    return lambda value: None if value is None else convert(value)
+
+
+def _array(item: Convert) -> Convert:
+    def convert(value: Any) -> list[Any]:
+        if isinstance(value, str | bytes | Mapping) or not hasattr(value, "__iter__"):
+            raise _refuse(value)
+        return [item(each) for each in value]
+
+    return convert
+
+
+def _map(key: Convert, item: Convert) -> Convert:
+    def convert(value: Any) -> list[tuple[Any, Any]]:
+        pairs = value.items() if isinstance(value, Mapping) else value
+        try:
+            return [(key(name), item(each)) for name, each in pairs]
+        except (TypeError, ValueError) as error:
+            raise (error if isinstance(error, BadValue) else _refuse(value)) from None
+
+    return convert
+
+
+def _struct(fields: list[tuple[str, Convert]]) -> Convert:
+    names = {name.lower() for name, _ in fields}
+
+    def convert(value: Any) -> dict[str, Any]:
+        if hasattr(value, "asDict"):
+            value = value.asDict()
+        if isinstance(value, list | tuple) and len(value) == len(fields):
+            return {name: item(each) for (name, item), each in zip(fields, value, strict=True)}
+        if not isinstance(value, Mapping) or not {str(name).lower() for name in value} <= names:
+            raise _refuse(value)
+        given = {str(name).lower(): each for name, each in value.items()}
+        return {name: item(given.get(name.lower())) for name, item in fields}
+
+    return convert
