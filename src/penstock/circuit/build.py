@@ -1,0 +1,224 @@
+"""From the plans of views to one circuit.
+
+Equal sub-plans become one operator, whichever views they stand in. A chain of linear nodes becomes one `Linear`
+operator, unless a part of it has other readers too.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+
+from penstock.analysis.changelog import append_only
+from penstock.analysis.keys import multiplicity_one
+from penstock.catalog.model import Catalog
+from penstock.catalog.types import Type
+from penstock.circuit.clock import plan_reads_clock
+from penstock.circuit.operators import (
+    Additive,
+    Bilinear,
+    Circuit,
+    Clocked,
+    Constant,
+    Counted,
+    Iterated,
+    Keyed,
+    Linear,
+    Operator,
+    Recomputed,
+    Source,
+    leaf,
+)
+from penstock.circuit.partials import partials_of
+from penstock.errors import Diagnostic, InternalError
+from penstock.plan.nodes import (
+    INNER,
+    Aggregate,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+from penstock.plan.scalar import Scalar
+
+LINEAR = (Project, Filter, UnionAll, Generate)
+
+
+class Typing:
+    """What the builder asks about types: here the binder's own inference; the engine asks Spark."""
+
+    def type_of(self, relation: Plan, scalar: Scalar) -> Type | None:
+        """The type of an expression over the fields of `relation`, or None."""
+        del relation
+        return scalar.type
+
+
+def build_circuit(views: Mapping[str, Plan], catalog: Catalog, typing: Typing | None = None) -> Circuit:
+    """The circuit that maintains `views` (lower-case name → plan); views that they read are built in as well."""
+    builder = _Builder(catalog, typing or Typing())
+    for plan in views.values():
+        builder.count(plan)
+    outputs = {name: builder.operator(plan) for name, plan in views.items()}
+    return Circuit(tuple(builder.operators), outputs)
+
+
+@dataclass
+class _Builder:
+    catalog: Catalog
+    typing: Typing
+    operators: list[Operator] = field(default_factory=list)
+    numbers: dict[Plan, int] = field(default_factory=dict)
+    readers: Counter[Plan] = field(default_factory=Counter)
+
+    def count(self, plan: Plan) -> None:
+        """Count how often each sub-plan is read, to know which are shared."""
+        plan = self._resolved(plan)
+        self.readers[plan] += 1
+        if self.readers[plan] == 1 and not isinstance(plan, Fixpoint):
+            for item in plan.inputs:
+                self.count(item)
+        elif self.readers[plan] == 1:
+            for item in self._outer_inputs(plan):
+                self.count(item)
+
+    def operator(self, plan: Plan) -> int:
+        """The number of the operator for a plan, made where there is none yet."""
+        plan = self._resolved(plan)
+        if plan not in self.numbers:
+            made = self._make(plan)
+            self.operators.append(made)
+            self.numbers[plan] = made.number
+        return self.numbers[plan]
+
+    def _resolved(self, plan: Plan) -> Plan:
+        """A view's plan where the view is read, with the view's own field names."""
+        while isinstance(plan, Scan):
+            view = self.catalog.views.get(plan.relation.lower())
+            if view is None or view.plan is None:
+                return plan
+            renamed = tuple(
+                (wanted.name, have)
+                for wanted in plan.outputs
+                for have in view.plan.columns()
+                if have.column is not None and have.column.lower() == wanted.name.lower()
+            )
+            if plan.names == view.plan.names:
+                plan = view.plan
+            else:
+                return Project(view.plan, tuple((name, scalar) for name, scalar in renamed))
+        return plan
+
+    def _next(self) -> int:
+        return len(self.operators)
+
+    def _make(self, plan: Plan) -> Operator:
+        match plan:
+            case Scan():
+                return Source(self._next(), plan, (), relation=plan.relation.lower())
+            case Values():
+                return Constant(self._next(), plan, ())
+            case Project() | Filter() | UnionAll() | Generate():
+                return self._linear(plan)
+            case Join():
+                return self._join(plan)
+            case Aggregate():
+                return self._aggregate(plan)
+            case Distinct() | SetOperation():
+                node, inputs = self._over_inputs(plan)
+                return Counted(self._next(), node, inputs)
+            case TopK() | Window():
+                return self._keyed(plan, (plan.partition,))
+            case Recompute():
+                return self._recomputed(plan)
+            case Fixpoint():
+                return self._iterated(plan)
+            case _:
+                raise InternalError(Diagnostic("UNKNOWN_NODE", f"no operator for {type(plan).__name__}"))
+
+    def _over_inputs(self, plan: Plan) -> tuple[Plan, tuple[int, ...]]:
+        inputs = tuple(self.operator(item) for item in plan.inputs)
+        leaves = [leaf(number, item.fields) for number, item in zip(inputs, plan.inputs, strict=True)]
+        return plan.with_inputs(*leaves), inputs
+
+    def _linear(self, plan: Plan) -> Operator:
+        inputs: list[int] = []
+        node = self._inlined(plan, inputs, root=True)
+        if any(plan_reads_clock(item) for item in node.walk()):
+            return Clocked(self._next(), node, tuple(dict.fromkeys(inputs)))
+        return Linear(self._next(), node, tuple(dict.fromkeys(inputs)))
+
+    def _inlined(self, plan: Plan, inputs: list[int], *, root: bool = False) -> Plan:
+        """A chain of linear nodes down to operators that are not linear, or that somebody else reads too."""
+        plan = self._resolved(plan)
+        if isinstance(plan, LINEAR) and (root or self.readers[plan] <= 1):
+            return plan.with_inputs(*(self._inlined(item, inputs) for item in plan.inputs))
+        number = self.operator(plan)
+        inputs.append(number)
+        return leaf(number, plan.fields)
+
+    def _join(self, plan: Join) -> Operator:
+        clock = plan_reads_clock(plan)
+        if plan.kind == INNER and not clock:
+            node, inputs = self._over_inputs(plan)
+            return Bilinear(self._next(), node, inputs)
+        if not plan.keys or plan.null_aware or clock:
+            return self._recomputed(plan)
+        return self._keyed(plan, (tuple(key.left for key in plan.keys), tuple(key.right for key in plan.keys)))
+
+    def _aggregate(self, plan: Aggregate) -> Operator:
+        if plan_reads_clock(plan):
+            return self._recomputed(plan)
+        only = append_only(plan.input, self.catalog)
+        partials = partials_of(plan, lambda scalar: self._type(plan.input, scalar), append_only=only)
+        if partials is not None:
+            node, inputs = self._over_inputs(plan)
+            return Additive(self._next(), node, inputs, partials=partials, append_only=only)
+        return self._keyed(plan, (tuple(scalar for _, scalar in plan.groups),))
+
+    def _type(self, relation: Plan, scalar: Scalar) -> Type | None:
+        return scalar.type if scalar.type is not None else self.typing.type_of(relation, scalar)
+
+    def _keyed(self, plan: Plan, keys: tuple[tuple[Scalar, ...], ...]) -> Operator:
+        if plan_reads_clock(plan):
+            return self._recomputed(plan)
+        only = tuple(append_only(item, self.catalog) for item in plan.inputs)
+        single = tuple(multiplicity_one(item, self.catalog) for item in plan.inputs)
+        node, inputs = self._over_inputs(plan)
+        return Keyed(self._next(), node, inputs, keys=keys, append_only=only, single=single)
+
+    def _recomputed(self, plan: Plan) -> Operator:
+        node, inputs = self._over_inputs(plan)
+        return Recomputed(self._next(), node, inputs, uses_clock=plan_reads_clock(plan))
+
+    def _outer_inputs(self, plan: Fixpoint) -> tuple[Plan, ...]:
+        """The relations that the bodies read and that are not the recursive views themselves."""
+        recursive = {name.lower() for name in plan.views}
+        found: dict[Plan, None] = {}
+        for body in plan.bodies:
+            for node in body.walk():
+                if isinstance(node, Scan) and node.relation.lower() not in recursive:
+                    found[node] = None
+        return tuple(found)
+
+    def _iterated(self, plan: Fixpoint) -> Operator:
+        scans = self._outer_inputs(plan)
+        numbers = {scan: self.operator(scan) for scan in scans}
+
+        def swapped(node: Plan) -> Plan:
+            if node in numbers:
+                return leaf(numbers[node], node.fields)
+            return node.with_inputs(*(swapped(item) for item in node.inputs))
+
+        node = plan.with_inputs(*(swapped(body) for body in plan.bodies))
+        return Iterated(self._next(), node, tuple(dict.fromkeys(numbers.values())))

@@ -1,0 +1,134 @@
+"""What a circuit is made of: operators as descriptions, each with its algebraic class.
+
+A pass asks the class, never the name. `node` is the plan node (or, for `Linear`, the chain of nodes) that the
+operator maintains, in which every input operator is read by a `Scan` of `#<number>`.
+
+    class           | state                           | a step costs
+    Source          | none                            | nothing
+    Constant        | none                            | nothing after the first step
+    Linear          | none                            | the change
+    Bilinear        | both inputs, by join key        | the change, probed against the other side
+    Additive        | partial results, by group       | the change, and the groups that it touches
+    Counted         | multiplicities, by row          | the change, and the rows that it touches
+    Keyed           | the inputs, by key              | all rows of the keys that the change touches
+    Clocked         | the input                       | the change; all rows where the clock moved
+    Recomputed      | the inputs and the last answer  | everything
+    Iterated        | the inputs and the last answer  | everything, once a round
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.catalog.types import Type
+from penstock.circuit.partials import Partials
+from penstock.plan.nodes import Field, Plan
+from penstock.plan.scalar import Scalar
+
+
+@dataclass(frozen=True)
+class Operator:
+    """One operator: its number, its plan node, the numbers of its inputs."""
+
+    number: int
+    node: Plan
+    inputs: tuple[int, ...]
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The columns of its output, without the weight."""
+        return self.node.fields
+
+
+@dataclass(frozen=True)
+class Source(Operator):
+    """The change of a table."""
+
+    relation: str = ""
+
+
+@dataclass(frozen=True)
+class Constant(Operator):
+    """Rows that are there from the first step on and never change."""
+
+
+@dataclass(frozen=True)
+class Linear(Operator):
+    """f(A + B) = f(A) + f(B): applied to the change alone."""
+
+
+@dataclass(frozen=True)
+class Bilinear(Operator):
+    """An inner or cross join: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB."""
+
+
+@dataclass(frozen=True)
+class Additive(Operator):
+    """A GROUP BY whose aggregates are kept as partial results that can be added up."""
+
+    partials: Partials
+    append_only: bool = False
+
+
+@dataclass(frozen=True)
+class Counted(Operator):
+    """DISTINCT, INTERSECT, EXCEPT: the weight of an output row follows from its weights in the inputs."""
+
+
+@dataclass(frozen=True)
+class Keyed(Operator):
+    """Whatever works key by key: Δ = f(new rows of the touched keys) − f(their old rows).
+
+    `keys` has the key expressions of each input; no key means that all rows belong together. `append_only` and
+    `single` say of each input that nothing is ever retracted from it, and that no row occurs twice.
+    """
+
+    keys: tuple[tuple[Scalar, ...], ...]
+    append_only: tuple[bool, ...]
+    single: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Clocked(Operator):
+    """A filter or projection that reads the step's clock."""
+
+
+@dataclass(frozen=True)
+class Recomputed(Operator):
+    """A query without a key to go by: recomputed and compared (A5)."""
+
+    uses_clock: bool = False
+
+
+@dataclass(frozen=True)
+class Iterated(Operator):
+    """The least fixed point of recursive views."""
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Operators in an order in which each comes after its inputs; `outputs` maps a view's lower-case name to its operator."""
+
+    operators: tuple[Operator, ...]
+    outputs: Mapping[str, int]
+
+    def consumers(self) -> dict[int, int]:
+        """How many readers each operator's change has, views counted as one each."""
+        counts = {operator.number: 0 for operator in self.operators}
+        for operator in self.operators:
+            for number in operator.inputs:
+                counts[number] += 1
+        for number in self.outputs.values():
+            counts[number] += 1
+        return counts
+
+
+def leaf(number: int, fields: tuple[Field, ...]) -> Plan:
+    """How a node reads the output of another operator."""
+    from penstock.plan.nodes import Scan
+
+    return Scan(f"#{number}", fields)
+
+
+KeyTypes = tuple[Type, ...]

@@ -1,0 +1,156 @@
+"""Aggregates as partial results that can be added up.
+
+`SUM(x)` over a change of weighted rows is the sum of `x * weight`, and the state of a group is the sum of all that
+its changes contributed; an aggregate with this property needs no row of its input. A partial is a value for each
+row of a change, over the input's columns and `__weight`, and the function that merges such values: `sum`, or `min`, `max`, … where
+nothing is ever retracted. An answer is computed from the merged partials. Sums of BIGINT are kept in two halves, so that only an
+answer can overflow, never a sum on the way to one. DOUBLE sums are partial sums only while nothing is retracted
+(SEMANTICS A6).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from penstock.catalog.types import FRACTIONAL, Type, is_decimal
+from penstock.plan.nodes import Aggregate, AggregateCall
+from penstock.plan.scalar import Scalar, quoted
+
+WEIGHT = "__weight"
+PRESENT = "__rows"
+
+_SMALL = ("tinyint", "smallint", "int")
+_EXACT_DIGITS = 18  # a DECIMAL of so many digits times a weight still fits 38 digits
+_LIMB = 4294967296
+_RUNNING = {
+    "min": "min",
+    "max": "max",
+    "bool_and": "bool_and",
+    "every": "bool_and",
+    "bool_or": "bool_or",
+    "some": "bool_or",
+    "any": "bool_or",
+    "bit_and": "bit_and",
+    "bit_or": "bit_or",
+}
+
+
+@dataclass(frozen=True)
+class Partial:
+    """One partial result: its column, its value for a row of a change, and the aggregate that merges values."""
+
+    name: str
+    value: str
+    merge: str = "sum"
+
+
+@dataclass(frozen=True)
+class Partials:
+    """The partials of a whole Aggregate, and the answers over their merged columns, in the order of the aggregates."""
+
+    columns: tuple[Partial, ...]
+    answers: tuple[tuple[str, str], ...]
+
+
+TypeOf = Callable[[Scalar], Type | None]
+Decomposed = tuple[tuple[Partial, ...], str]
+
+
+def partials_of(node: Aggregate, type_of: TypeOf, *, append_only: bool) -> Partials | None:
+    """The decomposition of an Aggregate, or None if one of its functions has none or a type is not certain.
+
+    `type_of` gives the type of an argument, None where it is not known.
+    """
+    columns: list[Partial] = [Partial(PRESENT, WEIGHT)]
+    answers: list[tuple[str, str]] = []
+    for position, (name, call) in enumerate(node.aggregates):
+        found = _partial(call, f"__p{position}", type_of, append_only=append_only)
+        if found is None:
+            return None
+        columns.extend(_filtered(partial, call) for partial in found[0])
+        answers.append((name, found[1]))
+    return Partials(tuple(columns), tuple(answers))
+
+
+def _filtered(partial: Partial, call: AggregateCall) -> Partial:
+    if call.filter is None:
+        return partial
+    return Partial(partial.name, f"CASE WHEN {call.filter.text} THEN {partial.value} END", partial.merge)
+
+
+def _partial(call: AggregateCall, name: str, type_of: TypeOf, *, append_only: bool) -> Decomposed | None:
+    if call.distinct:
+        return None
+    function = call.function
+    if function == "count":
+        return _count(call.arguments, name)
+    if len(call.arguments) != 1:
+        return None
+    value = call.arguments[0].text
+    if function == "count_if":
+        return (Partial(name, f"if({value}, {WEIGHT}, 0L)"),), f"coalesce({quoted(name)}, 0L)"
+    if function not in ("sum", "avg", "mean") and function not in _RUNNING:
+        return None
+    kind = type_of(call.arguments[0])
+    if function == "sum":
+        return _sum(value, kind, name, append_only=append_only)
+    if function in ("avg", "mean"):
+        return _average(value, kind, name, append_only=append_only)
+    if append_only and kind is not None and "variant" not in kind:
+        return (Partial(name, value, _RUNNING[function]),), quoted(name)
+    return None
+
+
+def _count(arguments: tuple[Scalar, ...], name: str) -> Decomposed:
+    tests = [f"({item.text}) IS NOT NULL" for item in arguments if item.text not in ("*", "1")]
+    counted = WEIGHT if not tests else f"if({' AND '.join(tests)}, {WEIGHT}, 0L)"
+    return (Partial(name, counted),), f"coalesce({quoted(name)}, 0L)"
+
+
+def _sum(value: str, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
+    seen = Partial(f"{name}n", f"if(({value}) IS NULL, 0L, {WEIGHT})")
+    some = f"coalesce({quoted(seen.name)}, 0L) <> 0"
+    if kind in _SMALL:
+        return (seen, Partial(name, f"({value}) * {WEIGHT}")), f"if({some}, {quoted(name)}, NULL)"
+    if kind == "bigint":
+        high = Partial(f"{name}h", f"shiftright({value}, 32) * {WEIGHT}")
+        low = Partial(f"{name}l", f"(({value}) & {_LIMB - 1}L) * {WEIGHT}")
+        total = f"cast(cast({quoted(high.name)} as decimal(20,0)) * {_LIMB} + {quoted(low.name)} as bigint)"
+        return (seen, high, low), f"if({some}, {total}, NULL)"
+    if kind is not None and is_decimal(kind):
+        return _decimal_sum(value, kind, seen, name)
+    if kind in FRACTIONAL and append_only:
+        return (seen, Partial(name, f"cast({value} as double) * {WEIGHT}")), f"if({some}, {quoted(name)}, NULL)"
+    return None
+
+
+def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed | None:
+    precision, scale = decimal_shape(kind)
+    if precision > _EXACT_DIGITS:
+        return None
+    weighted = f"cast(({value}) * cast({WEIGHT} as decimal(19,0)) as decimal(38,{scale}))"
+    answer = f"cast({quoted(name)} as decimal({min(38, precision + 10)},{scale}))"
+    return (seen, Partial(name, weighted)), f"if(coalesce({quoted(seen.name)}, 0L) <> 0, {answer}, NULL)"
+
+
+def _average(value: str, kind: Type | None, name: str, *, append_only: bool) -> Decomposed | None:
+    if kind is None or is_decimal(kind):
+        return None  # the rounding of Spark's DECIMAL average is its own; touched groups are recomputed
+    found = _sum(value, kind, name, append_only=append_only)
+    if found is None:
+        return None
+    columns, _ = found
+    seen = quoted(columns[0].name)
+    total = f"cast({quoted(name)} as double)"
+    if kind == "bigint":
+        total = f"(cast({quoted(name + 'h')} as double) * {_LIMB}D + cast({quoted(name + 'l')} as double))"
+    return columns, f"if(coalesce({seen}, 0L) <> 0, {total} / {seen}, NULL)"
+
+
+def decimal_shape(kind: Type) -> tuple[int, int]:
+    """Precision and scale of a DECIMAL type."""
+    if "(" not in kind:
+        return 10, 0
+    precision, scale = kind[kind.index("(") + 1 : -1].split(",")
+    return int(precision), int(scale)

@@ -1,0 +1,167 @@
+"""A change: weighted rows, on the driver as Arrow while small, on the executors otherwise.
+
+The last column is `__weight` BIGINT. A change made by linear operators is lazy: it becomes a part of the plan of whatever
+reads it. `settled()` evaluates it once, for a reader that needs it twice or must know its size.
+"""
+
+from __future__ import annotations
+
+import threading
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from penstock.plan.scalar import quoted
+from penstock.spark.render import WEIGHT
+from penstock.spark.workspace import Workspace
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+
+class Delta:
+    """Weighted rows of one relation in one step; `rows` counts entries, not weights, and is None while unknown."""
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        schema: StructType,
+        *,
+        arrow: pa.Table | None = None,
+        frame: DataFrame | None = None,
+        rows: int | None = None,
+        estimate: int = 0,
+    ) -> None:
+        self.workspace = workspace
+        self.schema = schema
+        self._arrow = arrow
+        self._frame = frame
+        self.rows = arrow.num_rows if arrow is not None else rows
+        self.estimate = self.rows if self.rows is not None else estimate
+        self._lock = threading.Lock()
+
+    @classmethod
+    def of_arrow(cls, workspace: Workspace, table: pa.Table, schema: StructType | None = None) -> Delta:
+        """A change that is on the driver; `schema` gives the Spark types where Arrow cannot tell them."""
+        if schema is None:
+            from pyspark.sql.pandas.types import from_arrow_schema
+
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+        return cls(workspace, schema, arrow=table)
+
+    @classmethod
+    def of_frame(cls, workspace: Workspace, frame: DataFrame, *, rows: int | None = None, estimate: int = 0) -> Delta:
+        """A change that is a DataFrame, lazy unless the caller has checkpointed it (then `rows` is known)."""
+        return cls(workspace, frame.schema, frame=frame, rows=rows, estimate=estimate)
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns without the weight."""
+        return tuple(name for name in self.schema.names if name != WEIGHT)
+
+    @property
+    def on_driver(self) -> bool:
+        """Whether the rows are an Arrow table here."""
+        return self._arrow is not None
+
+    def is_empty(self) -> bool:
+        """Whether the change is known to have no rows; a lazy one is not known to."""
+        return self.rows == 0
+
+    def frame(self) -> DataFrame:
+        """The change as a DataFrame."""
+        with self._lock:
+            if self._frame is None:
+                self._frame = self.workspace.spark.createDataFrame(self._arrow, schema=self.schema)
+            return self._frame
+
+    @cached_property
+    def view(self) -> str:
+        """The name of a temporary view of the change, valid in this step."""
+        return self.workspace.name(self.frame())
+
+    def settled(self) -> Delta:
+        """This change, evaluated: rows known, nothing lazy left."""
+        if self.rows is not None:
+            return self
+        with self._lock:
+            if self.rows is not None:
+                return self
+            if self.estimate <= self.workspace.driver_rows and driver_safe(self.schema):
+                self._arrow = self._frame.toArrow()  # type: ignore[union-attr]
+                self._frame = None
+                self.rows = self._arrow.num_rows
+            else:
+                self._frame, self.rows = checkpointed(self._frame)
+            self.__dict__.pop("view", None)
+        return self
+
+    def arrow(self) -> pa.Table:
+        """The rows as Arrow, fetched if they are not here."""
+        self.settled()
+        return self._arrow if self._arrow is not None else self._frame.toArrow()  # type: ignore[union-attr]
+
+    def count(self) -> int:
+        """How many entries the change has."""
+        rows = self.settled().rows
+        return 0 if rows is None else rows
+
+    def consolidated(self) -> Delta:
+        """Each different row once, with the sum of its weights, none of them zero."""
+        settled = self.settled()
+        if settled.rows is not None and settled.rows <= 1 and settled.on_driver:
+            return settled
+        return Delta.of_frame(self.workspace, consolidated(settled.frame()), estimate=settled.estimate).settled()
+
+
+def checkpointed(frame: Any) -> tuple[Any, int]:
+    """The frame evaluated on the executors, and its number of rows, in one action."""
+    from pyspark.sql import Observation
+    from pyspark.sql import functions as F  # noqa: N812
+
+    observation = Observation()
+    kept = frame.observe(observation, F.count(F.lit(1)).alias("rows")).localCheckpoint(eager=True)
+    return kept, int(observation.get["rows"])
+
+
+def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
+    """The frame with equal rows added up and cancelled ones gone, its columns in their order."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    from penstock.spark.grouping import grouping_columns
+
+    names = [name for name in frame.columns if name != weight]
+    keys, kept = grouping_columns(frame.schema, names)
+    total = F.sum(F.col(quoted(weight))).alias(weight)
+    summed = frame.groupBy(*keys).agg(*kept, total).where(f"{quoted(weight)} <> 0")
+    return summed.select(*(quoted(name) for name in frame.columns))
+
+
+def driver_safe(schema: StructType) -> bool:
+    """Whether Arrow carries every type of the schema to Python and back unchanged."""
+    return all(_safe(field.dataType) for field in schema.fields)
+
+
+def _safe(kind: DataType) -> bool:
+    from pyspark.sql import types as T  # noqa: N812
+
+    if isinstance(kind, T.ArrayType):
+        return _safe(kind.elementType)
+    if isinstance(kind, T.MapType):
+        return _safe(kind.keyType) and _safe(kind.valueType)
+    if isinstance(kind, T.StructType):
+        return bool(kind.fields) and driver_safe(kind)
+    if isinstance(kind, T.StringType):
+        return kind.simpleString() == "string"
+    plain = (
+        T.BooleanType,
+        T.IntegralType,
+        T.FractionalType,
+        T.BinaryType,
+        T.DateType,
+        T.TimestampType,
+        T.TimestampNTZType,
+        T.NullType,
+    )
+    return isinstance(kind, plain)

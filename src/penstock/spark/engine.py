@@ -1,0 +1,302 @@
+"""The engine: circuits at work.
+
+Views that are installed together share one circuit. A circuit's first step is fed with the whole contents of its
+tables, so that a view created late starts with its whole content; all later ones with the tables' changes. A step
+evaluates the touched operators level by level, operators of one level on threads, and proposes new state; `commit`
+or `discard` ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Catalog
+from penstock.catalog.types import Type
+from penstock.circuit.build import Typing, build_circuit
+from penstock.circuit.operators import Circuit, Constant, Operator, Source
+from penstock.plan.nodes import Plan, Scan
+from penstock.plan.scalar import Scalar
+from penstock.spark.batch import empty_relation, table_schema
+from penstock.spark.change import Delta
+from penstock.spark.operators.make import make_runner
+from penstock.spark.operators.runner import Runner
+from penstock.spark.render import WEIGHT
+from penstock.spark.workspace import Workspace, columns_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+Content = Callable[[str], "DataFrame | None"]
+_THREADS = 2
+
+
+class SparkTyping(Typing):
+    """Types as Spark gives them, for what the binder was not certain of."""
+
+    def __init__(self, workspace: Workspace, catalog: Catalog) -> None:
+        self.workspace = workspace
+        self.catalog = catalog
+        self.frames: dict[Plan, DataFrame] = {}
+
+    def relation(self, plan: Plan) -> DataFrame:
+        """A relation without rows that has the schema of a plan."""
+        if plan not in self.frames:
+            self.frames[plan] = self._empty(plan)
+        return self.frames[plan]
+
+    def _empty(self, plan: Plan) -> DataFrame:
+        from penstock.spark.batch import batch_frame
+
+        if isinstance(plan, Scan):
+            table = self.catalog.tables.get(plan.relation.lower())
+            if table is not None:
+                names = ", ".join(f"`{name}`" for name in plan.names)
+                frame = empty_relation(self.workspace, table.columns)
+                return self.workspace.empty(frame.selectExpr(*names.split(", ")).schema)
+            return self.relation(self.catalog.views[plan.relation.lower()].plan)
+        leaves = {
+            scan.relation.lower(): self._relation_by_name(scan) for scan in plan.walk() if isinstance(scan, Scan)
+        }
+        return self.workspace.empty(batch_frame(self.workspace, plan, leaves).schema)
+
+    def _relation_by_name(self, scan: Scan) -> DataFrame:
+        table = self.catalog.tables.get(scan.relation.lower())
+        if table is not None:
+            return empty_relation(self.workspace, table.columns)
+        return self.relation(self.catalog.views[scan.relation.lower()].plan)
+
+    def type_of(self, relation: Plan, scalar: Scalar) -> Type | None:
+        found = self.relation(relation).selectExpr(f"{scalar.text} AS found").schema["found"]
+        return found.dataType.simpleString()
+
+
+@dataclass
+class _Installed:
+    """One circuit, its runners made as they are first needed, and whether it has had a step."""
+
+    circuit: Circuit
+    tables: dict[str, StructType]
+    fresh: bool = True
+    runners: dict[int, Runner] = field(default_factory=dict)
+    schemas: dict[int, StructType] = field(default_factory=dict)
+
+
+@dataclass
+class StepResult:
+    """What a step has changed, until it is committed or discarded; views that did not change may be missing."""
+
+    engine: Engine
+    changes: dict[str, Delta]
+    touched: list[Runner]
+
+    def commit(self) -> None:
+        """Make the step's state the engine's."""
+        for runner in self.touched:
+            runner.commit()
+        for installed in self.engine.installed:
+            installed.fresh = False
+        self.engine.workspace.release()
+
+    def discard(self) -> None:
+        """Forget the step."""
+        for runner in self.touched:
+            runner.discard()
+        self.engine.workspace.release()
+
+
+class Engine:
+    """All circuits of one pipeline over one Spark session."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.installed: list[_Installed] = []
+        self._content: Content = lambda name: None  # noqa: ARG005
+
+    def install(self, catalog: Catalog, names: Collection[str], content: Content | None = None) -> None:
+        """Maintain the views `names` of `catalog` from the next step on.
+
+        `content` gives a table's rows before that step (columns and `__weight`), None for an empty table.
+        """
+        views = {name.lower(): catalog.views[name.lower()].plan for name in names}
+        circuit = build_circuit(views, catalog, SparkTyping(self.workspace, catalog))
+        tables = {
+            operator.relation: table_schema(catalog.tables[operator.relation])
+            for operator in circuit.operators
+            if isinstance(operator, Source)
+        }
+        if content is not None:
+            self._content = content
+        self.installed.append(_Installed(circuit, tables))
+        self.workspace.release()
+
+    def remove(self, name: str) -> None:
+        """Stop maintaining a view; operators that only it needed go with it."""
+        for installed in list(self.installed):
+            outputs = {view: number for view, number in installed.circuit.outputs.items() if view != name.lower()}
+            needed = _needed(installed.circuit, outputs.values())
+            operators = tuple(item for item in installed.circuit.operators if item.number in needed)
+            installed.circuit = Circuit(operators, outputs)
+            installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
+            if not outputs:
+                self.installed.remove(installed)
+
+    def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
+        """Evaluate one step; `inputs` maps lower-case table names to changes."""
+        self.workspace.clock = clock
+        result = StepResult(self, {}, [])
+        try:
+            for installed in self.installed:
+                self._evaluate(installed, inputs, result)
+        except BaseException:
+            result.discard()
+            raise
+        return result
+
+    def _evaluate(self, installed: _Installed, inputs: Mapping[str, Delta], result: StepResult) -> None:
+        deltas: dict[int, Delta | None] = {}
+        consumers = installed.circuit.consumers()
+        for level in _levels(installed.circuit):
+            jobs = [operator for operator in level if self._due(installed, operator, deltas, inputs)]
+            run = self._job(installed, deltas, inputs, consumers, result)
+            if len(jobs) > 1:
+                with ThreadPoolExecutor(_THREADS) as pool:
+                    found = list(pool.map(run, jobs))
+            else:
+                found = [run(operator) for operator in jobs]
+            deltas.update((operator.number, delta) for operator, delta in zip(jobs, found, strict=True))
+        for view, number in installed.circuit.outputs.items():
+            delta = deltas.get(number)
+            if delta is not None:
+                result.changes[view] = delta
+
+    def _due(
+        self, installed: _Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]
+    ) -> bool:
+        if isinstance(operator, Source):
+            return installed.fresh or operator.relation in inputs
+        if installed.fresh:
+            return True
+        runner = installed.runners.get(operator.number)
+        changed = any(_has_rows(deltas.get(number)) for number in operator.inputs)
+        return changed or (runner is not None and runner.wants_step())
+
+    def _job(
+        self,
+        installed: _Installed,
+        deltas: Mapping[int, Delta | None],
+        inputs: Mapping[str, Delta],
+        consumers: Mapping[int, int],
+        result: StepResult,
+    ) -> Callable[[Operator], Delta | None]:
+        def run(operator: Operator) -> Delta | None:
+            if isinstance(operator, Source):
+                return self._source(installed, operator, inputs)
+            runner = self._runner(installed, operator)
+            result.touched.append(runner)
+            changed = [deltas.get(number) for number in operator.inputs]
+            found = runner.step(changed, first=installed.fresh)
+            if found is not None and consumers[operator.number] > 1:
+                found.settled()
+            return None if found is None or found.is_empty() else found
+
+        return run
+
+    def _source(self, installed: _Installed, operator: Source, inputs: Mapping[str, Delta]) -> Delta | None:
+        delta = inputs.get(operator.relation)
+        before = self._content(operator.relation) if installed.fresh else None
+        if before is not None:
+            frame = before if delta is None else before.unionByName(delta.frame())
+            delta = Delta.of_frame(self.workspace, frame, estimate=1 << 40).settled()
+        if delta is None or delta.names == operator.node.names:
+            return delta
+        names = columns_text((*operator.node.names, WEIGHT))
+        query = self.workspace.sql(f"SELECT {names} FROM {delta.view}")
+        return Delta.of_frame(self.workspace, query, estimate=delta.estimate)
+
+    def _runner(self, installed: _Installed, operator: Operator) -> Runner:
+        if operator.number not in installed.runners:
+            schemas = [self._schema(installed, number) for number in operator.inputs]
+            installed.runners[operator.number] = make_runner(self.workspace, operator, schemas)
+        return installed.runners[operator.number]
+
+    def _schema(self, installed: _Installed, number: int) -> StructType:
+        """The schema of an operator's change, from empty inputs; asked once."""
+        if number not in installed.schemas:
+            operator = next(item for item in installed.circuit.operators if item.number == number)
+            installed.schemas[number] = self._schema_of(installed, operator)
+        return installed.schemas[number]
+
+    def _schema_of(self, installed: _Installed, operator: Operator) -> StructType:
+        from pyspark.sql.types import LongType, StructField, StructType
+
+        weight = StructField(WEIGHT, LongType(), nullable=False)
+        if isinstance(operator, Source):
+            kinds = installed.tables[operator.relation]
+            return StructType([*(kinds[name] for name in operator.node.names), weight])
+        leaves = {
+            f"#{number}": self.workspace.empty(_without_weight(self._schema(installed, number)))
+            for number in operator.inputs
+        }
+        from penstock.spark.batch import batch_frame
+
+        found = batch_frame(self.workspace, operator.node, leaves).schema
+        fields = [] if isinstance(operator, Constant) and not operator.fields else found.fields
+        return StructType([*fields, weight])
+
+    def state(self) -> Iterator[tuple[Operator, int, int]]:
+        """Each stateful operator with the rows and bytes that it keeps."""
+        for installed in self.installed:
+            for operator in installed.circuit.operators:
+                runner = installed.runners.get(operator.number)
+                sizes = list(runner.state()) if runner is not None else []
+                if sizes:
+                    yield operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
+
+    def compact(self) -> None:
+        """Merge every trace into one layer."""
+        for installed in self.installed:
+            for runner in installed.runners.values():
+                runner.compact()
+        self.workspace.release()
+
+
+def _has_rows(delta: Delta | None) -> bool:
+    return delta is not None and not delta.is_empty()
+
+
+def _without_weight(schema: StructType) -> StructType:
+    from pyspark.sql.types import StructType
+
+    return StructType([item for item in schema.fields if item.name != WEIGHT])
+
+
+def _levels(circuit: Circuit) -> list[list[Operator]]:
+    """The operators in groups, each of which needs only groups before it."""
+    level: dict[int, int] = {}
+    groups: list[list[Operator]] = []
+    for operator in circuit.operators:
+        mine = 1 + max((level[number] for number in operator.inputs), default=-1)
+        level[operator.number] = mine
+        while len(groups) <= mine:
+            groups.append([])
+        groups[mine].append(operator)
+    return groups
+
+
+def _needed(circuit: Circuit, roots: Collection[int]) -> set[int]:
+    by_number = {operator.number: operator for operator in circuit.operators}
+    needed: set[int] = set()
+    waiting = list(roots)
+    while waiting:
+        number = waiting.pop()
+        if number not in needed:
+            needed.add(number)
+            waiting.extend(by_number[number].inputs)
+    return needed
+
+

@@ -1,0 +1,86 @@
+"""Least fixed points of recursive views, round by round.
+
+With set semantics (DISTINCT) each round evaluates every body over the last round's rows and the evaluation ends when no view has
+grown. Without, as in Spark's WITH RECURSIVE … UNION ALL, each round sees the rows that the round before has
+added, and ends when there are none.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.errors import DataError, Diagnostic
+from penstock.plan.nodes import Fixpoint
+from penstock.spark.change import checkpointed
+from penstock.spark.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+def least_fixpoint(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame]) -> DataFrame:
+    """The rows of `node.views[node.output]` over the given leaves (name → DataFrame); evaluates every round."""
+    schemas = [_empty(workspace, node, position) for position in range(len(node.bodies))]
+    return _by_sets(workspace, node, frames, schemas) if node.distinct else _by_rounds(workspace, node, frames, schemas)
+
+
+def _empty(workspace: Workspace, node: Fixpoint, position: int) -> DataFrame:
+    declared = ", ".join(
+        f"cast(NULL as {field.type or 'void'}) AS `{field.name}`" for field in node.bodies[position].fields
+    )
+    return workspace.sql(f"SELECT {declared} WHERE false")
+
+
+def _evaluate(workspace: Workspace, node: Fixpoint, known: list[DataFrame], frames: dict[str, DataFrame]) -> list[DataFrame]:
+    leaves = {**frames, **{name.lower(): frame for name, frame in zip(node.views, known, strict=True)}}
+    found = []
+    for body in node.bodies:
+        names = {
+            leaf: workspace.name(frame)
+            for leaf, frame in leaves.items()
+        }
+        found.append(workspace.sql(workspace.renderer(names).sql(body)))
+    return found
+
+
+def _by_sets(
+    workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]
+) -> DataFrame:
+    known, sizes = empty, [0] * len(empty)
+    for _ in range(node.bound):
+        rounds = [checkpointed(frame.distinct()) for frame in _evaluate(workspace, node, known, frames)]
+        found = [rows for _, rows in rounds]
+        known = [frame for frame, _ in rounds]
+        if found == sizes:
+            return known[node.output]
+        sizes = found
+    raise _endless(node)
+
+
+def _by_rounds(
+    workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]
+) -> DataFrame:
+    anchors = [checkpointed(frame)[0] for frame in _evaluate(workspace, node, empty, frames)]
+    total, last = list(anchors), list(anchors)
+    for _ in range(node.bound):
+        rounds = [
+            checkpointed(frame.exceptAll(anchor))
+            for frame, anchor in zip(_evaluate(workspace, node, last, frames), anchors, strict=True)
+        ]
+        last = [frame for frame, _ in rounds]
+        if not any(rows for _, rows in rounds):
+            return total[node.output]
+        total = [whole.union(part) for whole, part in zip(total, last, strict=True)]
+    raise _endless(node)
+
+
+def _endless(node: Fixpoint) -> DataError:
+    name = node.views[node.output]
+    return DataError(
+        Diagnostic(
+            "RECURSION_LIMIT",
+            f"the recursive view {name} still grows after {node.bound} rounds",
+            span=node.span,
+            hint="bound the recursion by a condition (a depth, a distinct set of rows), or SET recursion_limit higher",
+        )
+    )

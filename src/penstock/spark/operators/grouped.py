@@ -1,0 +1,279 @@
+"""State by group whose changes can be added up: GROUP BY with partial results, DISTINCT, INTERSECT, EXCEPT.
+
+The trace has one entry for each group and change, with the partials that the change contributed. A step joins the touched
+groups' entries with the change's own in one GROUP BY; its result holds, for each touched group, the partials
+before (`__o_…`), of the change (`__n_…`) and after (`__t_…`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+from penstock.circuit.operators import Additive, Counted
+from penstock.circuit.partials import PRESENT, Partial
+from penstock.plan.nodes import Aggregate, Distinct, SetOperation
+from penstock.plan.scalar import quoted
+from penstock.spark.change import Delta, checkpointed
+from penstock.spark.grouping import hash_text
+from penstock.spark.operators.join import expression_type
+from penstock.spark.operators.runner import Runner, Terms
+from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.trace import Trace
+from penstock.spark.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+_SIDE = "__side"
+_REWRITE_SHARE = 4  # a change above a quarter of the state rewrites it in one pass
+
+
+class GroupedRunner(Runner):
+    """The shared part; a subclass says what a row contributes and what a group's partials mean as output."""
+
+    groups: tuple[str, ...]
+    partials: tuple[Partial, ...]
+
+    def contributions(self, inputs: Sequence[Delta | None]) -> str | None:
+        """A query for the entries (`__key`, groups, partials) that single rows of the change contribute."""
+        raise NotImplementedError
+
+    def outcome(self, touched: Delta, *, first: bool) -> Delta:
+        """The change of the output from the touched groups' partials before and after."""
+        raise NotImplementedError
+
+    @property
+    def trace(self) -> Trace | None:
+        """The state, None before there is any."""
+        return self.traces[0] if self.traces else None
+
+    @cached_property
+    def _group_list(self) -> str:
+        return ", ".join(quoted(name) for name in (KEY, *self.groups))
+
+    def _merges(self, prefix: str = "", condition: str = "") -> str:
+        merged = (f"{item.merge}({quoted(item.name)}){condition} AS {quoted(prefix + item.name)}" for item in self.partials)
+        return ", ".join(merged)
+
+    def combined(self, frame: DataFrame) -> DataFrame:
+        """Entries of a trace with those of one group added up, and groups without rows gone."""
+        name = self.workspace.name(frame)
+        gone = self._vanished()
+        having = f" HAVING NOT ({gone})" if gone else ""
+        return self.workspace.sql(f"SELECT {self._group_list}, {self._merges()} FROM {name} GROUP BY {self._group_list}{having}")
+
+    def _vanished(self) -> str:
+        sums = [item for item in self.partials if item.merge == "sum"]
+        zero = [f"coalesce(sum({quoted(item.name)}), 0) = 0" for item in sums]
+        return " AND ".join(zero) if self.groups and len(sums) == len(self.partials) else ""
+
+    def advance(self, entries: str, estimate: int) -> Delta | None:
+        """Propose the state after the change; the touched groups' partials before, of and after it."""
+        known = self.trace.rows if self.trace is not None else 0
+        if estimate > self.workspace.driver_rows and estimate * _REWRITE_SHARE > known:
+            return self._rewrite(entries)
+        return self._touch(entries, estimate)
+
+    def _compacted(self, entries: str) -> str:
+        return f"SELECT {self._group_list}, {self._merges()} FROM ({entries}) GROUP BY {self._group_list}"
+
+    def _touch(self, entries: str, estimate: int) -> Delta | None:
+        change = self._compacted(entries)
+        old = None if self.trace is None or self.trace.frame is None else self.workspace.name(self.trace.frame)
+        if old is not None and not self.trace.is_local:  # type: ignore[union-attr]
+            settled = Delta.of_frame(self.workspace, self.workspace.sql(change), estimate=estimate).settled()
+            if settled.is_empty():
+                return None
+            change = f"SELECT * FROM {settled.view}"
+            hint = self.hint("__k", settled.count(), self.trace)  # type: ignore[arg-type]
+            keys = f"SELECT DISTINCT {KEY} AS __touched FROM {settled.view}"
+            old = f"(SELECT {hint} __s.* FROM {old} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
+        frame = self.workspace.sql(self._three_states(old, change))
+        touched = Delta.of_frame(self.workspace, frame, estimate=estimate).settled()
+        if touched.is_empty():
+            return None
+        self._propose(touched)
+        return touched
+
+    def _three_states(self, old: str | None, change: str, *, all_groups: bool = False) -> str:
+        sides = [f"SELECT *, 1 AS {_SIDE} FROM ({change})"]
+        if old is not None:
+            sides.insert(0, f"SELECT *, 0 AS {_SIDE} FROM {old}")
+        states = ", ".join([
+            self._merges("__o_", f" FILTER (WHERE {_SIDE} = 0)"),
+            self._merges("__n_", f" FILTER (WHERE {_SIDE} = 1)"),
+            self._merges("__t_"),
+        ])  # fmt: skip
+        having = "" if all_groups else f" HAVING max({_SIDE}) = 1"
+        touched = f", max({_SIDE}) = 1 AS __touched"
+        return f"SELECT {self._group_list}, {states}{touched} FROM ({' UNION ALL '.join(sides)}) GROUP BY {self._group_list}{having}"
+
+    def _propose(self, touched: Delta) -> None:
+        """Append the change's partials to the trace; on the driver where the touched groups are there."""
+        if touched.on_driver:
+            table = touched.arrow()
+            names = [KEY, *self.groups, *("__n_" + item.name for item in self.partials)]
+            entries = table.select(names).rename_columns([KEY, *self.groups, *(item.name for item in self.partials)])
+            grown = self._trace(touched.schema).appended(Delta.of_arrow(self.workspace, entries, self._schema(touched.schema)))
+        else:
+            renamed = ", ".join(f"{quoted('__n_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
+            frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
+            entry = Delta.of_frame(self.workspace, frame, rows=touched.rows)
+            grown = self._trace(touched.schema).appended(entry)
+        self.proposed = [grown]
+
+    def _rewrite(self, entries: str) -> Delta | None:
+        """One pass over state and change that is the new state as well."""
+        known = self.trace.rows if self.trace is not None else 0
+        frame = None if self.trace is None else self.trace.frame
+        old = None if frame is None else self.workspace.name(frame)
+        # Few groups: add up before the exchange. Many: exchange the rows once and add up with the state.
+        change = entries if known else self._compacted(entries)
+        query = self._three_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}", all_groups=True)
+        everything, rows = checkpointed(self.workspace.sql(query))
+        schema = everything.schema
+        renamed = ", ".join(f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
+        name = self.workspace.name(everything)
+        state = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {name}")
+        self.proposed = [self._trace(schema).rewritten(state, rows)]
+        touched = self.workspace.sql(f"SELECT * FROM {name} WHERE __touched")
+        return Delta.of_frame(self.workspace, touched, rows=rows)
+
+    def _trace(self, schema: StructType) -> Trace:
+        if self.trace is not None:
+            return self.trace
+        return Trace(self.workspace, self._schema(schema), combine=self.combined)
+
+    def _schema(self, schema: StructType) -> StructType:
+        from pyspark.sql.types import StructField, StructType
+
+        groups = [schema[name] for name in (KEY, *self.groups)]
+        columns = [StructField(item.name, schema["__n_" + item.name].dataType) for item in self.partials]
+        return StructType([*groups, *columns])
+
+
+class AdditiveRunner(GroupedRunner):
+    """GROUP BY whose aggregates are partial results."""
+
+    def __init__(self, workspace: Workspace, operator: Additive, schema: StructType) -> None:
+        super().__init__(workspace)
+        self.operator = operator
+        self.node: Aggregate = operator.node  # type: ignore[assignment]
+        self.schema = schema
+        self.groups = tuple(f"__g{position}" for position in range(len(self.node.groups)))
+        self.partials = operator.partials.columns
+        self.terms: Terms = [
+            (scalar.text, expression_type(workspace, scalar.text, schema)) for _, scalar in self.node.groups
+        ]
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        (delta,) = inputs
+        if delta is None or delta.is_empty():
+            if not first or self.node.groups:
+                return None
+            delta = Delta.of_frame(self.workspace, self.workspace.empty(self.schema), rows=0)
+        touched = self.advance(self._entries(delta), max(delta.estimate, 1))
+        return None if touched is None else self.outcome(touched, first=first)
+
+    def _entries(self, delta: Delta) -> str:
+        groups = [f"{scalar.text} AS {name}" for name, (_, scalar) in zip(self.groups, self.node.groups, strict=True)]
+        values = [f"{item.value} AS {quoted(item.name)}" for item in self.partials]
+        items = ", ".join([f"{hash_text(self.terms)} AS {KEY}", *groups, *values])
+        return f"SELECT {items} FROM {delta.view}"
+
+    def _compacted(self, entries: str) -> str:
+        if self.groups:
+            return super()._compacted(entries)
+        return f"SELECT 0L AS {KEY}, {self._merges()} FROM ({entries})"
+
+    def _rewrite(self, entries: str) -> Delta | None:
+        return super()._rewrite(entries) if self.groups else self._touch(entries, 1)
+
+    def outcome(self, touched: Delta, *, first: bool) -> Delta:
+        before, after = (self._answers(touched, prefix) for prefix in ("__o_", "__t_"))
+        was = f"coalesce({quoted('__o_' + PRESENT)}, 0L) > 0" if self.groups else str(not first).lower()
+        now = f"coalesce({quoted('__t_' + PRESENT)}, 0L) > 0" if self.groups else "true"
+        query = (
+            f"SELECT __side.* FROM (SELECT __touched, {was} AS __was, {now} AS __is, {before} AS __before, {after} AS __after "
+            f"FROM {touched.view}) LATERAL VIEW inline(filter(array("
+            f"named_struct('on', __was, 'row', __before, 'w', -1L), named_struct('on', __is, 'row', __after, 'w', 1L)), "
+            f"__x -> __x.on)) __side AS __on, __row, {WEIGHT} "
+            f"WHERE __touched AND NOT (__was AND __is AND __before <=> __after)"
+        )
+        fields = ", ".join(f"__row.{quoted(name)} AS {quoted(name)}" for name in self.node.names)
+        query = query.replace("SELECT __side.*", f"SELECT {fields}{', ' if fields else ''}{WEIGHT}", 1)
+        return Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=2 * touched.estimate)
+
+    def _answers(self, touched: Delta, prefix: str) -> str:
+        """A struct of the output row, computed from the partials with one prefix."""
+        named = [f"{name} AS {quoted(output)}" for name, (output, _) in zip(self.groups, self.node.groups, strict=True)]
+        for output, answer in self.operator.partials.answers:
+            text = answer
+            for item in sorted(self.partials, key=lambda item: -len(item.name)):
+                text = text.replace(quoted(item.name), quoted(prefix + item.name))
+            named.append(f"{text} AS {quoted(output)}")
+        del touched
+        return f"struct({', '.join(named)})"
+
+
+class CountedRunner(GroupedRunner):
+    """DISTINCT, INTERSECT and EXCEPT: a row's weight in the output follows from its weights in the inputs."""
+
+    def __init__(self, workspace: Workspace, operator: Counted, schemas: Sequence[StructType]) -> None:
+        super().__init__(workspace)
+        self.node: Distinct | SetOperation = operator.node  # type: ignore[assignment]
+        self.schemas = schemas
+        self.outputs = self.node.names
+        self.groups = tuple(f"__g{position}" for position in range(len(self.outputs)))
+        self.partials = tuple(Partial(f"__c{side}", WEIGHT) for side in range(len(schemas)))
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        sides = [
+            self._side(delta, position)
+            for position, delta in enumerate(inputs)
+            if delta is not None and not delta.is_empty()
+        ]
+        if not sides:
+            return None
+        estimate = sum(delta.estimate for delta in inputs if delta is not None)
+        touched = self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
+        return None if touched is None else self.outcome(touched, first=first)
+
+    def _side(self, delta: Delta, position: int) -> str:
+        columns = [f"{quoted(name)} AS {group}" for name, group in zip(delta.names, self.groups, strict=True)]
+        counts = [
+            f"{WEIGHT if side == position else '0L'} AS {quoted(item.name)}" for side, item in enumerate(self.partials)
+        ]
+        return f"SELECT {', '.join([*columns, *counts])} FROM {delta.view}"
+
+    def _hashed(self, sides: str) -> str:
+        schema = self.schemas[0]
+        terms = [(group, schema[position].dataType) for position, group in enumerate(self.groups)]
+        if len(self.schemas) > 1:
+            found = self.workspace.sql(f"SELECT * FROM ({sides}) WHERE false").schema
+            terms = [(group, found[group].dataType) for group in self.groups]
+        return f"SELECT {hash_text(terms)} AS {KEY}, * FROM ({sides})"
+
+    def outcome(self, touched: Delta, *, first: bool) -> Delta:
+        del first
+        change = f"{self._weight('__t_')} - {self._weight('__o_')}"
+        names = ", ".join(f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True))
+        query = f"SELECT {names}, {WEIGHT} FROM (SELECT *, {change} AS {WEIGHT} FROM {touched.view}) WHERE {WEIGHT} <> 0"
+        return Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=touched.estimate)
+
+    def _weight(self, prefix: str) -> str:
+        counts = [f"coalesce({quoted(prefix + item.name)}, 0L)" for item in self.partials]
+        match self.node:
+            case Distinct():
+                return f"if({counts[0]} > 0, 1L, 0L)"
+            case SetOperation(kind="intersect", all=True):
+                return f"least({counts[0]}, {counts[1]})"
+            case SetOperation(kind="intersect"):
+                return f"if({counts[0]} > 0 AND {counts[1]} > 0, 1L, 0L)"
+            case SetOperation(all=True):
+                return f"greatest({counts[0]} - {counts[1]}, 0L)"
+            case _:
+                return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"

@@ -1,0 +1,174 @@
+"""Operators that work key by key: Δ = f(new rows of the touched keys) − f(their old rows).
+
+The old and the new rows of the touched keys go through the operator in one pass, told apart by
+`__version`, which is one more key of the operator; what comes out for both alike cancels.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.circuit.operators import Keyed
+from penstock.plan.nodes import Join
+from penstock.spark.change import Delta, consolidated
+from penstock.spark.operators.join import expression_type, join_terms
+from penstock.spark.operators.runner import Runner, Terms
+from penstock.spark.render import KEY, VERSION, WEIGHT
+from penstock.spark.trace import Trace, with_key
+from penstock.spark.workspace import Workspace, columns_text
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+_FANOUT = 8  # rows of a touched key, until a step has shown how many there are
+
+
+class KeyedRunner(Runner):
+    """Any plan node that never lets rows of two keys meet."""
+
+    def __init__(self, workspace: Workspace, operator: Keyed, schemas: Sequence[StructType]) -> None:
+        super().__init__(workspace)
+        self.operator = operator
+        self.schemas = tuple(schemas)
+        self.terms = self._terms(workspace)
+        self.traces = [
+            Trace(workspace, with_key(schema), append_only=only)
+            for schema, only in zip(self.schemas, operator.append_only, strict=True)
+        ]
+        self.fanout = float(_FANOUT)
+        self.last: tuple[int, Delta] | None = None
+
+    def _terms(self, workspace: Workspace) -> tuple[Terms, ...]:
+        node = self.operator.node
+        if isinstance(node, Join):
+            return join_terms(node, self.schemas[0], self.schemas[1], workspace)
+        return tuple(
+            [(key.text, expression_type(workspace, key.text, schema)) for key in keys]
+            for keys, schema in zip(self.operator.keys, self.schemas, strict=True)
+        )
+
+    def wants_step(self) -> bool:
+        return False
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        changes = [self.keyed(delta, terms) for delta, terms in zip(inputs, self.terms, strict=True)]
+        if not any(changes) and not (first and self._answers_nothing()):
+            return None
+        self.proposed = [
+            trace if change is None else trace.appended(change)
+            for trace, change in zip(self.traces, changes, strict=True)
+        ]
+        names = {
+            f"#{number}": self.workspace.name(self._versions(position, changes))
+            for position, number in enumerate(self.operator.inputs)
+        }
+        answer = self.workspace.renderer(names, (VERSION,)).sql(self.operator.node)
+        where = f" WHERE {VERSION} = 1" if first else ""
+        fields = columns_text(self.operator.node.names)
+        signed = f"SELECT {fields}, if({VERSION} = 1, 1L, -1L) AS {WEIGHT} FROM ({answer}){where}"
+        frame = consolidated(self.workspace.sql(signed))
+        return self._output(frame, changes)
+
+    def _answers_nothing(self) -> bool:
+        """Whether the operator has an answer over no rows at all: an aggregate without groups."""
+        from penstock.plan.nodes import Aggregate
+
+        return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
+
+    def _output(self, frame: DataFrame, changes: Sequence[Delta | None]) -> Delta:
+        if self.last is not None and self.last[1].rows is not None and self.last[0]:
+            self.fanout = max(self.fanout, 2.0 * self.last[1].rows / self.last[0])
+        changed = sum(change.count() for change in changes if change is not None)
+        found = Delta.of_frame(self.workspace, frame, estimate=int(changed * self.fanout))
+        self.last = (changed, found)
+        return found
+
+    def _versions(self, position: int, changes: Sequence[Delta | None]) -> DataFrame:
+        """The rows of the touched keys of one input, as they were (0) and as they are (1), duplicates spelled out."""
+        change, trace = changes[position], self.traces[position]
+        names = self.schemas[position].names
+        fields = [name for name in names if name != WEIGHT]
+        local = self._local_versions(position, changes, fields)
+        if local is None:
+            tagged = self._distributed_versions(change, trace, changes, fields)
+        else:
+            tagged = self.workspace.spark.createDataFrame(local, schema=self._tagged_schema(position))
+        plain = self.operator.append_only[position]
+        if not plain:
+            tagged = consolidated(tagged)
+        name = self.workspace.name(tagged)
+        listed = columns_text((*fields, VERSION))
+        if self.operator.single[position]:
+            return self.workspace.sql(f"SELECT {listed} FROM {name}")
+        spelled = f"LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __copies AS __copy"
+        return self.workspace.sql(f"SELECT {listed} FROM {name} {spelled}")
+
+    def _tagged_schema(self, position: int) -> StructType:
+        from pyspark.sql.types import IntegerType, StructField, StructType
+
+        fields = [field for field in self.schemas[position].fields if field.name != WEIGHT]
+        return StructType([*fields, StructField(VERSION, IntegerType()), self.schemas[position][WEIGHT]])
+
+    def _local_versions(self, position: int, changes: Sequence[Delta | None], fields: list[str]) -> pa.Table | None:
+        """All of it on the driver, where the trace and every change are there: one partition, no exchange."""
+        import pyarrow as pa
+
+        trace, change = self.traces[position], changes[position]
+        if not trace.is_local or any(delta is not None and not delta.on_driver for delta in changes):
+            return None
+        parts = []
+        columns = [*fields, WEIGHT]
+        if trace.memory is not None:
+            old = trace.memory.filter(_among(trace.memory[KEY], changes)).select(columns)
+            parts += [_tagged(old, 0), _tagged(old, 1)]
+        if change is not None:
+            parts.append(_tagged(change.arrow().select(columns), 1))
+        if not parts:
+            return None
+        unified = parts[0].schema
+        return pa.concat_tables([part.cast(unified) for part in parts])
+
+    def _distributed_versions(
+        self, change: Delta | None, trace: Trace, changes: Sequence[Delta | None], fields: list[str]
+    ) -> DataFrame:
+        columns = columns_text((*fields,))
+        parts = []
+        if trace.frame is not None:
+            old = self._touched(trace, changes)
+            both = "LATERAL VIEW explode(array(0, 1)) __both"
+            parts.append(f"SELECT {columns}, {VERSION}, {WEIGHT} FROM {old} {both} AS {VERSION}")
+        if change is not None:
+            parts.append(f"SELECT {columns}, 1 AS {VERSION}, {WEIGHT} FROM {change.view}")
+        if not parts:
+            name = self.workspace.name(self.workspace.empty(trace.schema))
+            parts.append(f"SELECT {columns}, 1 AS {VERSION}, {WEIGHT} FROM {name}")
+        return self.workspace.sql(" UNION ALL ".join(parts))
+
+    def _touched(self, trace: Trace, changes: Sequence[Delta | None]) -> str:
+        """The entries of a trace whose key is among those that the step touches."""
+        kept = self.workspace.name(trace.frame)
+        touching = [delta for delta in changes if delta is not None]
+        if not touching or not self.terms[0]:
+            return kept
+        keys = " UNION ".join(f"SELECT {KEY} AS __touched FROM {delta.view}" for delta in touching)
+        hint = self.hint("__k", sum(delta.count() for delta in touching), trace)
+        return f"(SELECT {hint} __s.* FROM {kept} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
+
+
+def _among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.ChunkedArray:
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    touched = [delta.arrow()[KEY] for delta in changes if delta is not None]
+    keys = pa.chunked_array([chunk for part in touched for chunk in part.chunks], type=pa.int64())
+    return pc.is_in(column, value_set=keys.combine_chunks() if keys.num_chunks else pa.array([], pa.int64()))
+
+
+def _tagged(table: pa.Table, version: int) -> pa.Table:
+    import pyarrow as pa
+
+    column = pa.array([version] * table.num_rows, pa.int32())
+    return table.add_column(table.num_columns - 1, VERSION, column)

@@ -1,0 +1,131 @@
+"""Linear operators: the change of the output is the operator applied to the change of the input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.circuit.operators import Clocked, Constant, Linear
+from penstock.plan.nodes import Generate
+from penstock.spark.change import Delta, consolidated
+from penstock.spark.operators.runner import Runner, column_terms
+from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.trace import Trace
+from penstock.spark.workspace import Workspace, columns_text
+
+GENERATED = 4  # rows that a generator is expected to give for one, where nothing is known
+
+
+class ConstantRunner(Runner):
+    """Rows of a VALUES: all of them in the first step, nothing afterwards."""
+
+    def __init__(self, workspace: Workspace, operator: Constant) -> None:
+        super().__init__(workspace)
+        self.operator = operator
+
+    def wants_step(self) -> bool:
+        return False
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del inputs
+        if not first:
+            return None
+        rows = self.workspace.renderer({}).sql(self.operator.node)
+        names = columns_text(self.operator.node.names)
+        weighted = f"SELECT {names + ', ' if names else ''}1L AS {WEIGHT} FROM ({rows})"
+        return Delta.of_frame(self.workspace, self.workspace.sql(weighted), estimate=len(getattr(self.operator.node, "rows", ())))
+
+
+class LinearRunner(Runner):
+    """A chain of filters, projections, unions and generators over the change, lazily."""
+
+    def __init__(self, workspace: Workspace, operator: Linear | Clocked) -> None:
+        super().__init__(workspace)
+        self.operator = operator
+        self.fanout = GENERATED ** sum(isinstance(node, Generate) for node in operator.node.walk())
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del first
+        changed = [delta for delta in inputs if delta is not None and not delta.is_empty()]
+        if not changed:
+            return None
+        return self.applied(inputs)
+
+    def applied(self, inputs: Sequence[Delta | None]) -> Delta:
+        """The chain over changes; an input without a change takes no part in the plan."""
+        from penstock.spark.operators.absent import without
+
+        names = {
+            f"#{number}": delta.view
+            for number, delta in zip(self.operator.inputs, inputs, strict=True)
+            if delta is not None and not delta.is_empty()
+        }
+        node = without(self.operator.node, frozenset(names))
+        estimate = sum(delta.estimate for delta in inputs if delta is not None) * self.fanout
+        query = self.workspace.renderer(names, (WEIGHT,)).sql(node)
+        return Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=estimate)
+
+
+class ClockedRunner(LinearRunner):
+    """A chain that reads the clock: when the clock has moved, what the chain says of the remembered rows has too."""
+
+    def __init__(self, workspace: Workspace, operator: Clocked) -> None:
+        super().__init__(workspace, operator)
+        self.at = workspace.clock
+        self.moved_to = workspace.clock
+
+    def wants_step(self) -> bool:
+        return self.workspace.clock != self.at and any(trace.rows for trace in self.traces)
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del first
+        self.moved_to = self.workspace.clock
+        settled = [None if delta is None or delta.is_empty() else delta.settled() for delta in inputs]
+        parts = [self.applied(settled).frame()] if any(settled) else []
+        parts += self._moved()
+        self._propose(settled)
+        if not parts:
+            return None
+        frame = parts[0]
+        for part in parts[1:]:
+            frame = frame.unionByName(part)
+        estimate = sum(trace.rows for trace in self.traces) + sum(d.estimate for d in settled if d is not None)
+        return Delta.of_frame(self.workspace, consolidated(frame), estimate=estimate).settled()
+
+    def _moved(self) -> list[object]:
+        """What the remembered rows give now, and taken back, what they gave before."""
+        if not self.wants_step():
+            return []
+        names = {
+            f"#{number}": self.workspace.name(trace.frame.drop(KEY))
+            for number, trace in zip(self.operator.inputs, self.traces, strict=True)
+            if trace.frame is not None
+        }
+        from penstock.spark.operators.absent import without
+
+        node = without(self.operator.node, frozenset(names))
+        now = self.workspace.sql(self.workspace.renderer(names, (WEIGHT,)).sql(node))
+        before = self.workspace.sql(self.workspace.renderer(names, (WEIGHT,), clock=self.at).sql(node))
+        taken = before.withColumn(WEIGHT, -before[WEIGHT])
+        return [now, taken]
+
+    def _propose(self, settled: Sequence[Delta | None]) -> None:
+        if not self.traces and not any(settled):
+            return
+        traces = list(self.traces) or [None] * len(settled)
+        grown = []
+        for trace, delta in zip(traces, settled, strict=True):
+            keyed = None if delta is None else self.keyed(delta, column_terms(delta.schema, delta.names))
+            if keyed is None:
+                grown.append(trace)
+            else:
+                grown.append((trace or Trace(self.workspace, keyed.schema)).appended(keyed))
+        self.proposed = [trace if trace is not None else self._nothing() for trace in grown]
+
+    def _nothing(self) -> Trace:
+        from pyspark.sql.types import StructType
+
+        return Trace(self.workspace, StructType([]))
+
+    def commit(self) -> None:
+        super().commit()
+        self.at = self.moved_to

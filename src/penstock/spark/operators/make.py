@@ -1,0 +1,55 @@
+"""The runner for each class of operator."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING
+
+from penstock.circuit.operators import (
+    Additive,
+    Bilinear,
+    Clocked,
+    Constant,
+    Counted,
+    Iterated,
+    Keyed,
+    Linear,
+    Operator,
+    Recomputed,
+)
+from penstock.errors import Diagnostic, InternalError
+from penstock.spark.operators.grouped import AdditiveRunner, CountedRunner
+from penstock.spark.operators.join import BilinearRunner
+from penstock.spark.operators.keyed import KeyedRunner
+from penstock.spark.operators.linear import ClockedRunner, ConstantRunner, LinearRunner
+from penstock.spark.operators.recomputed import IteratedRunner, RecomputedRunner
+from penstock.spark.operators.runner import Runner
+from penstock.spark.workspace import Workspace
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+def make_runner(workspace: Workspace, operator: Operator, schemas: Sequence[StructType]) -> Runner:
+    """A runner without state; `schemas` are those of the inputs' changes, `__weight` last."""
+    match operator:
+        case Constant():
+            return ConstantRunner(workspace, operator)
+        case Linear():
+            return LinearRunner(workspace, operator)
+        case Clocked():
+            return ClockedRunner(workspace, operator)
+        case Bilinear():
+            return BilinearRunner(workspace, operator, schemas[0], schemas[1])
+        case Additive():
+            return AdditiveRunner(workspace, operator, schemas[0])
+        case Counted():
+            return CountedRunner(workspace, operator, schemas)
+        case Keyed():
+            return KeyedRunner(workspace, operator, schemas)
+        case Recomputed():
+            return RecomputedRunner(workspace, operator, schemas)
+        case Iterated():
+            return IteratedRunner(workspace, operator, schemas)
+        case _:
+            raise InternalError(Diagnostic("UNKNOWN_OPERATOR", f"nothing runs a {type(operator).__name__}"))

@@ -1,0 +1,80 @@
+"""What every running operator has in common.
+
+A runner takes the changes of its inputs and gives its own. What it will remember is only proposed until
+`commit`; `discard` forgets the proposal, so a step that fails anywhere has changed nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from penstock.plan.scalar import quoted
+from penstock.spark.change import Delta
+from penstock.spark.grouping import hash_text
+from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.trace import Trace
+from penstock.spark.workspace import Workspace, columns_text
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+Terms = list[tuple[str, "DataType"]]
+BROADCAST_ROWS = 200_000
+
+
+class Runner(ABC):
+    """One operator at work; `traces` is its state, one for each input or one for its groups."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.traces: list[Trace] = []
+        self.proposed: list[Trace] | None = None
+
+    @abstractmethod
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        """The change of the output; None stands for no change. `first` in the operator's first step."""
+
+    def wants_step(self) -> bool:
+        """Whether the operator must run although none of its inputs changed."""
+        return False
+
+    def commit(self) -> None:
+        """Make what was proposed the state."""
+        if self.proposed is not None:
+            self.traces = [trace.merged() for trace in self.proposed]
+            self.proposed = None
+
+    def discard(self) -> None:
+        """Forget what was proposed."""
+        self.proposed = None
+
+    def compact(self) -> None:
+        """Merge every trace into one layer."""
+        self.traces = [trace.compacted() for trace in self.traces]
+
+    def state(self) -> Iterator[tuple[int, int]]:
+        """Rows and bytes of each trace."""
+        for trace in self.traces:
+            yield trace.rows, trace.bytes
+
+    def keyed(self, delta: Delta | None, terms: Terms) -> Delta | None:
+        """The change with the hash of its key as the last column, settled; None if it has no rows."""
+        if delta is None or delta.is_empty():
+            return None
+        names = columns_text((*delta.names, WEIGHT))
+        query = f"SELECT {names}, {hash_text(terms)} AS {KEY} FROM {delta.view}"
+        found = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=delta.estimate).settled()
+        return None if found.is_empty() else found
+
+    def hint(self, relation: str, rows: int, *traces: Trace) -> str:
+        """How a small relation should meet traces: without any exchange where all is on the driver."""
+        if all(trace.is_local for trace in traces):
+            return f"/*+ SHUFFLE_HASH({relation}) */"
+        return f"/*+ BROADCAST({relation}) */" if rows <= BROADCAST_ROWS else f"/*+ SHUFFLE_HASH({relation}) */"
+
+
+def column_terms(schema: StructType, names: Sequence[str]) -> Terms:
+    """Columns as the terms of a hash."""
+    return [(quoted(name), schema[name].dataType) for name in names]

@@ -1,0 +1,235 @@
+"""Plans as Spark SQL text.
+
+One renderer serves three readings of a plan by what each row carries beside the node's own fields:
+
+    carry ()             batch: the node's meaning over whole contents
+    carry (__weight,)    a change: linear nodes pass each row's weight through
+    carry (__version,)   touched keys: old rows (0) and new rows (1) in one pass; every grouping, partition and
+                         join has the version as one more key, so the two never meet
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from penstock.errors import Diagnostic, InternalError
+from penstock.plan.nodes import (
+    ANTI,
+    FULL,
+    SEMI,
+    Aggregate,
+    Distinct,
+    Field,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    SetOperation,
+    SortKey,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+from penstock.plan.scalar import Scalar, quoted
+
+VERSION = "__version"
+WEIGHT = "__weight"
+KEY = "__key"
+_ROW_NUMBER = "__row"
+
+
+@dataclass(frozen=True)
+class Renderer:
+    """Renders plans whose leaves are known relations.
+
+    `relations` maps a leaf's lower-case name to the name of a temporary view; `scalar` may replace what an
+    expression says (the clock); `fixpoint` gives the relation that holds the rows of a Fixpoint.
+    """
+
+    relations: Mapping[str, str]
+    carry: tuple[str, ...] = ()
+    scalar: Callable[[Scalar], str] = lambda scalar: scalar.text
+    fixpoint: Callable[[Fixpoint], str] | None = None
+    text: Callable[[str], str] = lambda text: text
+
+    def sql(self, plan: Plan) -> str:
+        """The query for a plan: its fields in order, then what is carried."""
+        match plan:
+            case Scan():
+                return f"SELECT {self._names(plan.fields)} FROM {self._relation(plan.relation)}"
+            case Values():
+                return self._values(plan)
+            case Project():
+                items = [f"{self.scalar(scalar)} AS {quoted(name)}" for name, scalar in plan.items]
+                return f"SELECT {self._listed(items)} FROM ({self.sql(plan.input)})"
+            case Filter():
+                return f"SELECT {self._names(plan.fields)} FROM ({self.sql(plan.input)}) WHERE {self.scalar(plan.condition)}"
+            case UnionAll():
+                return self._union(plan)
+            case Generate():
+                return self._generate(plan)
+            case Join():
+                return self._join(plan)
+            case Aggregate():
+                return self._aggregate(plan)
+            case Distinct():
+                return f"SELECT DISTINCT {self._names(plan.fields)} FROM ({self.sql(plan.input)})"
+            case SetOperation():
+                return self._set_operation(plan)
+            case TopK():
+                return self._top(plan)
+            case Window():
+                calls = [f"{self.windowed(call)} AS {quoted(name)}" for name, call in plan.calls]
+                fields = [quoted(field.name) for field in plan.input.fields]
+                return f"SELECT {self._listed(fields + calls)} FROM ({self.sql(plan.input)})"
+            case Recompute():
+                return self._recompute(plan)
+            case Fixpoint():
+                if self.fixpoint is None:
+                    raise InternalError(Diagnostic("FIXPOINT_INSIDE", "a fixpoint stands where none can be evaluated"))
+                return f"SELECT {self._names(plan.fields)} FROM {self.fixpoint(plan)}"
+            case _:
+                raise InternalError(Diagnostic("UNKNOWN_NODE", f"cannot render {type(plan).__name__}"))
+
+    def _relation(self, name: str) -> str:
+        return self.relations[name.lower()]
+
+    def _listed(self, items: list[str]) -> str:
+        return ", ".join([*items, *(quoted(name) for name in self.carry)]) or "1 AS `__none`"
+
+    def _names(self, fields: tuple[Field, ...]) -> str:
+        return self._listed([quoted(field.name) for field in fields])
+
+    def _values(self, plan: Values) -> str:
+        if not plan.outputs:
+            carried = ", ".join(f"1 AS {quoted(name)}" for name in self.carry) or "1 AS `__none`"
+            return " UNION ALL ".join(f"SELECT {carried}" for _ in plan.rows)
+        rows = ", ".join(f"({', '.join(self.scalar(item) for item in row)})" for row in plan.rows)
+        names = ", ".join(quoted(field.name) for field in plan.outputs)
+        return f"SELECT * FROM VALUES {rows} AS __values({names})"
+
+    def _union(self, plan: UnionAll) -> str:
+        branches = []
+        for branch in plan.branches:
+            items = [
+                f"{quoted(have)} AS {quoted(field.name)}"
+                for have, field in zip(branch.names, plan.fields, strict=True)
+            ]
+            branches.append(f"(SELECT {self._listed(items)} FROM ({self.sql(branch)}))")
+        return " UNION ALL ".join(branches)
+
+    def _generate(self, plan: Generate) -> str:
+        outer = "OUTER " if plan.outer else ""
+        columns = ", ".join(quoted(field.name) for field in plan.outputs)
+        view = f"LATERAL VIEW {outer}{self.scalar(plan.generator)} __generated AS {columns}"
+        return f"SELECT {self._names(plan.fields)} FROM ({self.sql(plan.input)}) {view}"
+
+    def _join(self, plan: Join) -> str:
+        if plan.null_aware:
+            return self._not_in(plan)
+        words = {SEMI: "LEFT SEMI", ANTI: "LEFT ANTI"}.get(plan.kind, plan.kind.upper() + " OUTER")
+        if plan.kind == "inner":
+            words = "INNER"
+        conditions = [self._equality(key.left, key.right, null_safe=key.null_safe) for key in plan.keys]
+        if plan.residual is not None:
+            conditions.append(f"({self.scalar(plan.residual)})")
+        conditions += [f"__left.{quoted(name)} = __right.{quoted(name)}" for name in self.carry]
+        items = [quoted(field.name) for field in plan.fields]
+        if plan.kind in (FULL, "right"):
+            items += [f"coalesce(__left.{quoted(name)}, __right.{quoted(name)}) AS {quoted(name)}" for name in self.carry]
+        else:
+            items += [f"__left.{quoted(name)}" for name in self.carry]
+        on = f" ON {' AND '.join(conditions)}" if conditions else " ON true"
+        left, right = self.sql(plan.left), self.sql(plan.right)
+        return f"SELECT {', '.join(items) or '1 AS `__none`'} FROM ({left}) __left {words} JOIN ({right}) __right{on}"
+
+    def _equality(self, left: Scalar, right: Scalar, *, null_safe: bool) -> str:
+        return f"({self.scalar(left)}) {'<=>' if null_safe else '='} ({self.scalar(right)})"
+
+    def _not_in(self, plan: Join) -> str:
+        """NOT IN with SQL's NULLs: a match, or a comparison that is unknown, removes the row."""
+        compared = plan.keys[0]
+        unknown = f"coalesce(({self.scalar(compared.left)}) = ({self.scalar(compared.right)}), true)"
+        conditions = [unknown]
+        conditions += [self._equality(key.left, key.right, null_safe=key.null_safe) for key in plan.keys[1:]]
+        if plan.residual is not None:
+            conditions.append(f"({self.scalar(plan.residual)})")
+        conditions += [f"__left.{quoted(name)} = __right.{quoted(name)}" for name in self.carry]
+        left, right = self.sql(plan.left), self.sql(plan.right)
+        names = ", ".join([quoted(field.name) for field in plan.fields] + [f"__left.{quoted(name)}" for name in self.carry])
+        return f"SELECT {names} FROM ({left}) __left LEFT ANTI JOIN ({right}) __right ON {' AND '.join(conditions)}"
+
+    def _aggregate(self, plan: Aggregate) -> str:
+        groups = [f"{self.scalar(scalar)} AS {quoted(name)}" for name, scalar in plan.groups]
+        calls = [f"{self.scalar(call.call)} AS {quoted(name)}" for name, call in plan.aggregates]
+        source = self.sql(plan.input)
+        if not plan.groups and self.carry:
+            (version,) = self.carry
+            parts = (
+                f"SELECT {', '.join([*calls, f'{value} AS {quoted(version)}'])} FROM ({source}) WHERE {quoted(version)} = {value}"
+                for value in (0, 1)
+            )
+            return " UNION ALL ".join(parts)
+        # Grouping happens on a projection, so that a group's name may be that of another field.
+        keys = [f"__g{position}" for position in range(len(plan.groups))]
+        inner = ", ".join(["*", *(f"{self.scalar(scalar)} AS {key}" for key, (_, scalar) in zip(keys, plan.groups, strict=True))])
+        groups = [f"{key} AS {quoted(name)}" for key, (name, _) in zip(keys, plan.groups, strict=True)]
+        by = ", ".join([*keys, *(quoted(name) for name in self.carry)])
+        grouped = f" GROUP BY {by}" if by else ""
+        return f"SELECT {self._listed(groups + calls)} FROM (SELECT {inner} FROM ({source})){grouped}"
+
+    def _set_operation(self, plan: SetOperation) -> str:
+        words = plan.kind.upper() + (" ALL" if plan.all else "")
+        sides = []
+        for side in (plan.left, plan.right):
+            items = [
+                f"{quoted(have)} AS {quoted(field.name)}" for have, field in zip(side.names, plan.fields, strict=True)
+            ]
+            sides.append(f"(SELECT {self._listed(items)} FROM ({self.sql(side)}))")
+        return f" {words} ".join(sides)
+
+    def _top(self, plan: TopK) -> str:
+        order = [self._sort(key) for key in plan.order]
+        function = "row_number"
+        if plan.ties is None:
+            order += [f"{quoted(field.name)} ASC NULLS FIRST" for field in plan.input.fields]
+        else:
+            function = plan.ties
+        partition = [self.scalar(item) for item in plan.partition] + [quoted(name) for name in self.carry]
+        by = f"PARTITION BY {', '.join(partition)} " if partition else ""
+        number = quoted(_ROW_NUMBER)
+        fields = [quoted(field.name) for field in plan.input.fields]
+        if plan.number is not None:
+            fields.append(f"{number} AS {quoted(plan.number)}")
+        numbered = f"SELECT *, {function}() OVER ({by}ORDER BY {', '.join(order) or '1'}) AS {number} FROM ({self.sql(plan.input)})"
+        conditions = [f"{number} > {plan.offset}"] if plan.offset else []
+        if plan.limit is not None:
+            conditions.append(f"{number} <= {plan.offset + plan.limit}")
+        return f"SELECT {self._listed(fields)} FROM ({numbered}) WHERE {' AND '.join(conditions) or 'true'}"
+
+    def _sort(self, key: SortKey) -> str:
+        direction = "DESC" if key.descending else "ASC"
+        return f"{self.scalar(key.value)} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+    def windowed(self, call: Scalar) -> str:
+        """A window call whose partition has what is carried as further keys."""
+        if not self.carry:
+            return self.scalar(call)
+        from penstock.spark.windows import partitioned_further
+
+        return self.scalar(partitioned_further(call, self.carry))
+
+    def _recompute(self, plan: Recompute) -> str:
+        if self.carry:
+            raise InternalError(Diagnostic("RECOMPUTE_INSIDE", "a recomputed query has no rows to carry"))
+        inner = [f"({self.sql(relation)})" for relation in plan.relations]
+        text = re.sub(r"\{(\d+)\}", lambda match: inner[int(match[1])], self.text(plan.text))
+        names = ", ".join(quoted(field.name) for field in plan.outputs)
+        return f"SELECT * FROM ({text}) AS __recomputed({names})"

@@ -1,0 +1,137 @@
+"""What the operators of one engine share: the Spark session, thresholds, and named relations of a step.
+
+A query is given to Spark as text in which each input is a temporary view of a unique name; the names of a step are
+dropped when it ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+from penstock.circuit.clock import is_clock
+from penstock.plan.nodes import Plan
+from penstock.plan.scalar import Scalar, quoted
+from penstock.spark.render import Renderer
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_UNIQUE = itertools.count()
+
+# A change of at most so many rows lives on the driver as an Arrow table, where a further step can use it without
+# a Spark job; what is larger stays on the executors. Measured in docs/adr/0002.
+DRIVER_ROWS = 50_000
+# The newest part of a trace stays on the driver up to this size.
+MEMORY_ROWS = 20_000
+
+
+@dataclass
+class Workspace:
+    """One engine's Spark session, settings and temporary names."""
+
+    spark: SparkSession
+    driver_rows: int = DRIVER_ROWS
+    memory_rows: int = MEMORY_ROWS
+    partitions: int = 2
+    _names: list[str] = field(default_factory=list)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    clock: datetime | None = None
+
+    def name(self, frame: DataFrame) -> str:
+        """Register a relation under a new name, valid until the step ends."""
+        name = f"penstock_{next(_UNIQUE)}"
+        frame.createOrReplaceTempView(name)
+        with self._lock:
+            self._names.append(name)
+        return name
+
+    def sql(self, text: str) -> DataFrame:
+        """Run (lazily) a query over named relations."""
+        return self.spark.sql(text)
+
+    def release(self) -> None:
+        """Drop the names of the step."""
+        with self._lock:
+            names, self._names = self._names, []
+        for name in names:
+            self.spark.catalog.dropTempView(name)
+
+    def empty(self, schema: StructType) -> DataFrame:
+        """A relation without rows."""
+        return self.spark.createDataFrame([], schema)
+
+    def renderer(
+        self,
+        relations: dict[str, str],
+        carry: tuple[str, ...] = (),
+        clock: datetime | None = None,
+    ) -> Renderer:
+        """A renderer in which the clock stands at `clock`, or at the step's."""
+        at = clock or self.clock
+        return Renderer(relations, carry, scalar=clocked(at), text=clocked_text(at))
+
+    def query(self, plan: Plan, frames: dict[str, DataFrame], carry: tuple[str, ...] = ()) -> DataFrame:
+        """The rows of a plan over leaves given as DataFrames."""
+        names = {leaf: self.name(frame) for leaf, frame in frames.items()}
+        return self.sql(self.renderer(names, carry).sql(plan))
+
+
+def clocked(at: datetime | None) -> Callable[[Scalar], str]:
+    """How an expression is rendered when the clock stands at `at` (UTC); None leaves it to Spark."""
+    if at is None:
+        return lambda scalar: scalar.text
+    literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
+
+    def rendered(scalar: Scalar) -> str:
+        if not any(is_clock(node) for node in scalar.tree.walk()):
+            return scalar.text
+        tree = scalar.tree.copy().transform(lambda node: clock_literal(node, literal) if is_clock(node) else node)
+        from penstock.sql.text import spark_sql
+
+        return spark_sql(tree)
+
+    return rendered
+
+
+def clocked_text(at: datetime | None) -> Callable[[str], str]:
+    """The same for the text of a recomputed query."""
+    if at is None:
+        return lambda text: text
+
+    def replaced(text: str) -> str:
+        import re
+
+        literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
+        text = re.sub(r"(?i)\b(now\s*\(\s*\)|current_timestamp(\s*\(\s*\))?|localtimestamp(\s*\(\s*\))?)", literal, text)
+        return re.sub(r"(?i)\b(current_date(\s*\(\s*\))?|curdate\s*\(\s*\))", f"CAST({literal} AS DATE)", text)
+
+    return replaced
+
+
+def clock_literal(node: object, literal: str) -> object:
+    """The clock's value as the function that stood there would give it."""
+    from sqlglot import exp
+
+    from penstock.sql.parse import parse_expression
+
+    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__.lower()
+    if name in ("current_date", "curdate", "currentdate"):
+        return parse_expression(f"CAST({literal} AS DATE)")
+    if name == "unix_timestamp":
+        return parse_expression(f"unix_timestamp({literal})")
+    if name == "localtimestamp":
+        return parse_expression(f"CAST({literal} AS TIMESTAMP_NTZ)")
+    if name in ("current_time", "currenttime"):
+        return parse_expression(f"CAST({literal} AS TIME)")
+    return parse_expression(literal)
+
+
+def columns_text(names: tuple[str, ...]) -> str:
+    """Names as a list of Spark SQL."""
+    return ", ".join(quoted(name) for name in names)
