@@ -33,6 +33,8 @@ RUNTIME_SETTINGS: Mapping[str, str] = {
     "spark.sql.leafNodeDefaultParallelism": "1",
     # A trace is a union of layers with one partitioning; losing it would shuffle the trace at every step.
     "spark.sql.unionOutputPartitioning": "true",
+    # A checkpointed layer keeps constraints over columns that are gone; a UNION of layers then fails, or loses rows.
+    "spark.sql.constraintPropagation.enabled": "false",
     # Offsets of a streaming source: the default manager takes 40 ms more for each batch.
     "spark.sql.streaming.checkpointFileManagerClass": (
         "org.apache.spark.sql.execution.streaming.checkpointing.FileSystemBasedCheckpointFileManager"
@@ -76,7 +78,7 @@ def open_session(
     jvm.use_this_python()
     settings = _settings(master, conf or {}, app_name)
     attach = _launch_if_needed(master, settings)
-    builder = SparkSession.builder.config(map=settings)
+    builder = SparkSession.builder.config(map={**settings})
     os.environ.update(attach)
     try:
         session = builder.getOrCreate()
