@@ -112,9 +112,9 @@ def spark_is_configured_elsewhere() -> bool:
 
 
 def _spark_home() -> Path:
-    from pyspark.find_spark_home import _find_spark_home
+    from pyspark import find_spark_home
 
-    return Path(_find_spark_home())
+    return Path(find_spark_home._find_spark_home())  # type: ignore[no-untyped-call]  # noqa: SLF001
 
 
 def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
