@@ -73,7 +73,7 @@ class Delta:
         """The change as a DataFrame."""
         with self._lock:
             if self._frame is None:
-                self._frame = self.workspace.spark.createDataFrame(self._arrow, schema=self.schema)
+                self._frame = self.workspace.local(self._arrow, self.schema)
             return self._frame
 
     @cached_property

@@ -64,7 +64,7 @@ class Trace:
         """All entries, None if there are none."""
         parts = [layer.frame for layer in self.layers]
         if self.memory is not None and self.memory.num_rows:
-            parts.append(self.workspace.spark.createDataFrame(self.memory, schema=self.schema))
+            parts.append(self.workspace.local(self.memory, self.schema))
         if not parts:
             return None
         found = parts[0]
@@ -97,7 +97,7 @@ class Trace:
         """The same with the newest rows moved to the executors."""
         if self.memory is None or not self.memory.num_rows:
             return self
-        frame = self.workspace.spark.createDataFrame(self.memory, schema=self.schema)
+        frame = self.workspace.local(self.memory, self.schema)
         layer = Layer(*checkpointed(self._partitioned(frame)))
         return replace(self, memory=None, layers=(*self.layers, layer))
 

@@ -19,6 +19,7 @@ from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.render import Renderer
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -61,6 +62,10 @@ class Workspace:
             names, self._names = self._names, []
         for name in names:
             self.spark.catalog.dropTempView(name)
+
+    def local(self, table: pa.Table, schema: StructType) -> DataFrame:
+        """A relation that holds the rows of an Arrow table; in one piece, since Spark stops reading at an empty batch."""
+        return self.spark.createDataFrame(table.combine_chunks(), schema=schema)
 
     def empty(self, schema: StructType) -> DataFrame:
         """A relation without rows."""

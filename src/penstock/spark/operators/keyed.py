@@ -95,7 +95,7 @@ class KeyedRunner(Runner):
         if local is None:
             tagged = self._distributed_versions(change, trace, changes, fields)
         else:
-            tagged = self.workspace.spark.createDataFrame(local, schema=self._tagged_schema(position))
+            tagged = self.workspace.local(local, self._tagged_schema(position))
         plain = self.operator.append_only[position]
         if not plain:
             tagged = consolidated(tagged)
