@@ -33,7 +33,7 @@ class CreateTable(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class CreateView(Statement):
-    """CREATE [OR REPLACE] [LOCAL | MATERIALIZED] VIEW."""
+    """CREATE [OR REPLACE] [LOCAL | MATERIALIZED] VIEW; `into` is the table that its rows are written to."""
 
     name: str
     name_span: Span
@@ -44,6 +44,7 @@ class CreateView(Statement):
     or_replace: bool = False
     if_not_exists: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    into: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

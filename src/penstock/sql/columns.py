@@ -1,0 +1,225 @@
+"""The parts of CREATE TABLE: columns, their constraints, keys and properties."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from penstock.catalog.model import Column, ForeignKey, Lateness
+from penstock.errors import Diagnostic, Span, UnsupportedError
+from penstock.sql.cursor import Cursor
+from penstock.sql.failure import ParseFailure
+from penstock.sql.text import spark_sql
+
+_ELEMENTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "UNIQUE", "CHECK", "WATERMARK", "PERIOD"})
+
+
+@dataclass
+class Elements:
+    """What stands in the parentheses of CREATE TABLE, while it is read."""
+
+    columns: list[Column] = field(default_factory=list)
+    keys: list[tuple[tuple[str, ...], Span]] = field(default_factory=list)
+    foreign_keys: list[ForeignKey] = field(default_factory=list)
+    watermarks: list[tuple[str, Lateness, Span]] = field(default_factory=list)
+
+
+def read_elements(cursor: Cursor) -> Elements:
+    """`( column | constraint, … )`."""
+    elements = Elements()
+    cursor.listed(lambda: _element(cursor, elements), "the columns")
+    return elements
+
+
+def _element(cursor: Cursor, elements: Elements) -> None:
+    if cursor.peek() == "CONSTRAINT" and cursor.peek(2) in _ELEMENTS:
+        cursor.move(2)
+    start = cursor.index
+    if cursor.accept("PRIMARY", "KEY"):
+        elements.keys.append((read_names(cursor), cursor.since(start)))
+        _enforcement(cursor)
+    elif cursor.accept("FOREIGN", "KEY"):
+        columns = read_names(cursor)
+        cursor.expect("REFERENCES")
+        elements.foreign_keys.append(_reference(cursor, columns))
+    elif cursor.peek() == "WATERMARK" and cursor.peek(1) == "FOR":
+        elements.watermarks.append(_flink_watermark(cursor))
+    elif cursor.peek() in {"UNIQUE", "CHECK"} and cursor.peek(1) == "(":
+        refuse(cursor, f"{cursor.peek()} constraints", "leave the constraint out, or declare a PRIMARY KEY")
+    else:
+        elements.columns.append(_column(cursor, elements))
+
+
+def refuse(cursor: Cursor, what: str, hint: str) -> None:
+    """This is SQL, but not built."""
+    raise UnsupportedError(Diagnostic("UNSUPPORTED", f"{what} are not supported", cursor.here(), hint=hint))
+
+
+def read_names(cursor: Cursor) -> tuple[str, ...]:
+    """`( name, … )`, or one name alone."""
+    if cursor.peek() != "(":
+        return (cursor.name("a column")[0],)
+    return tuple(name for name, _ in cursor.listed(lambda: cursor.name("a column"), "the columns"))
+
+
+def _enforcement(cursor: Cursor) -> None:
+    if not cursor.accept("NOT", "ENFORCED"):
+        cursor.accept("ENFORCED")
+
+
+def _reference(cursor: Cursor, columns: tuple[str, ...]) -> ForeignKey:
+    table, _ = cursor.qualified_name("a table")
+    referenced = read_names(cursor) if cursor.peek() == "(" else ()
+    _enforcement(cursor)
+    return ForeignKey(columns, table, referenced)
+
+
+def _column(cursor: Cursor, elements: Elements) -> Column:
+    start = cursor.index
+    name, span = cursor.name("a column")
+    column = Column(name, cursor.type(), span=span)
+    while (changed := _constraint(cursor, column, elements, start)) is not None:
+        column = changed
+    return column
+
+
+def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) -> Column | None:
+    """The column with the constraint that stands here; None if none does."""
+    if cursor.peek() == "CONSTRAINT":
+        cursor.move()
+        cursor.name("a constraint")
+    if cursor.accept("NOT", "NULL"):
+        return replace(column, nullable=False)
+    if cursor.accept("NULL"):
+        return replace(column, nullable=True)
+    if cursor.accept("DEFAULT"):
+        return replace(column, default=spark_sql(cursor.expression()))
+    if cursor.accept("LATENESS"):
+        return replace(column, lateness=read_lateness(cursor))
+    if cursor.accept("WATERMARK"):
+        return replace(column, watermark=spark_sql(_bound(cursor)))
+    if cursor.accept("COMMENT"):
+        return replace(column, comment=cursor.string("the comment"))
+    if cursor.accept("DOMAIN", "CONSTANT"):
+        return replace(column, domain_constant=True)
+    if cursor.accept("PRIMARY", "KEY"):
+        elements.keys.append(((column.name,), cursor.since(start)))
+        _enforcement(cursor)
+        return column
+    return _foreign(cursor, column, elements)
+
+
+def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | None:
+    cursor.accept("FOREIGN", "KEY")
+    if cursor.accept("REFERENCES"):
+        elements.foreign_keys.append(_reference(cursor, (column.name,)))
+        return column
+    if cursor.peek() in {"UNIQUE", "CHECK"}:
+        refuse(cursor, f"{cursor.peek()} constraints", "leave the constraint out, or declare a PRIMARY KEY")
+    if cursor.peek() in {"GENERATED", "AS"}:
+        refuse(cursor, "computed columns", "compute the column in a view over the table")
+    return None
+
+
+def read_lateness(cursor: Cursor) -> Lateness:
+    """`e [AHEAD e2]` or `n ROWS`."""
+    start = cursor.index
+    bound = _bound(cursor)
+    if cursor.accept("ROWS"):
+        if not (isinstance(bound, exp.Literal) and bound.is_int):
+            raise ParseFailure(
+                cursor.tokens[start],
+                Diagnostic("INVALID_LATENESS", "LATENESS … ROWS takes a whole number", cursor.since(start)),
+            )
+        return Lateness(bound.name, rows=int(bound.name), span=cursor.since(start))
+    ahead = spark_sql(_bound(cursor)) if cursor.accept("AHEAD") else None
+    return Lateness(spark_sql(bound), ahead=ahead, span=cursor.since(start))
+
+
+def _bound(cursor: Cursor) -> exp.Expression:
+    """A constant that can be subtracted; refused if it is certainly negative."""
+    start = cursor.index
+    bound = cursor.expression()
+    value = bound.this if isinstance(bound, exp.Interval) else bound
+    negative = isinstance(value, exp.Neg) or (isinstance(value, exp.Literal) and value.name.strip().startswith("-"))
+    if negative or bound.find(exp.Column) is not None:
+        wrong = "negative" if negative else "not a constant"
+        raise ParseFailure(
+            cursor.tokens[start],
+            Diagnostic(
+                "INVALID_LATENESS",
+                f"the bound is {wrong}",
+                cursor.since(start),
+                hint="give a constant that is zero or more, such as INTERVAL 1 HOUR, or 10",
+            ),
+        )
+    return bound
+
+
+def _flink_watermark(cursor: Cursor) -> tuple[str, Lateness, Span]:
+    """`WATERMARK FOR c AS c - e` says what `LATENESS e` says; `AS c` is zero."""
+    cursor.expect("WATERMARK", "FOR")
+    name, span = cursor.name("a column")
+    cursor.expect("AS")
+    start = cursor.index
+    tree = cursor.expression()
+    if isinstance(tree, exp.Column) and tree.name.lower() == name.lower():
+        return name, Lateness("INTERVAL '0' SECOND", span=cursor.since(start)), span
+    delayed = isinstance(tree, exp.Sub) and isinstance(tree.this, exp.Column)
+    if not delayed or tree.this.name.lower() != name.lower():
+        raise ParseFailure(
+            cursor.tokens[start],
+            Diagnostic(
+                "INVALID_WATERMARK",
+                f"the watermark of {name} must be {name} itself or {name} minus a constant",
+                cursor.since(start),
+                hint=f"write WATERMARK FOR {name} AS {name} - INTERVAL '5' SECOND",
+            ),
+        )
+    return name, Lateness(spark_sql(tree.expression), span=cursor.since(start)), span
+
+
+def read_properties(cursor: Cursor) -> Mapping[str, str]:
+    """`WITH ('k' = 'v', …)` and `SETTINGS k = v, …`; empty if neither stands here."""
+    found: dict[str, str] = {}
+    while True:
+        if cursor.peek() == "WITH" and cursor.peek(1) == "(":
+            cursor.move()
+            cursor.listed(lambda: _property(cursor, found), "the properties")
+        elif cursor.accept("SETTINGS"):
+            _property(cursor, found)
+            while cursor.accept(","):
+                _property(cursor, found)
+        else:
+            return MappingProxyType(found)
+
+
+def _property(cursor: Cursor, found: dict[str, str]) -> None:
+    token = cursor.token
+    span = cursor.here()
+    key = str(token.text) if token is not None else ""
+    if not key or not (key[0].isalnum() or key[0] in "_'"):
+        cursor.fail("expected a property")
+    cursor.move()
+    while cursor.accept("."):
+        key += "." + cursor.name("a property")[0]
+    if key.lower() in found:
+        raise ParseFailure(token, Diagnostic("DUPLICATE_PROPERTY", f"the property {key} is set twice", span))
+    if not (cursor.accept("=") or cursor.accept("==")):
+        cursor.fail(f"expected = after the property {key}")
+    found[key.lower()] = _value(cursor)
+
+
+def _value(cursor: Cursor) -> str:
+    start = cursor.index
+    cursor.accept("-")
+    token = cursor.token
+    if token is None or cursor.peek() in {",", ")", "("}:
+        cursor.fail("expected a value")
+    cursor.move()
+    assert token is not None  # noqa: S101 - fail() raises
+    sign = "-" if cursor.index - start > 1 else ""
+    return sign + str(token.text)

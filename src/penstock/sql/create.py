@@ -1,0 +1,259 @@
+"""CREATE, DECLARE and DROP."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+
+from penstock.catalog.model import Column, Lateness, Table
+from penstock.errors import Diagnostic, Span, did_you_mean
+from penstock.sql.columns import Elements, read_elements, read_names, read_properties, refuse
+from penstock.sql.cursor import Cursor
+from penstock.sql.failure import ParseFailure
+from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
+from penstock.sql.unread import spark_alone_reads
+
+_KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
+_ELSEWHERE = frozenset("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL".split())
+
+
+def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | CreateFunction | Unparsed:
+    """CREATE [OR REPLACE] [modifiers] TABLE | STREAM | VIEW | FUNCTION."""
+    cursor.expect("CREATE")
+    or_replace = cursor.accept("OR", "REPLACE")
+    modifiers = _modifiers(cursor)
+    kind = cursor.accept_any(*_KINDS)
+    if kind is None:
+        _no_kind(cursor)
+    if_not_exists = cursor.accept("IF", "NOT", "EXISTS")
+    match kind:
+        case "VIEW":
+            return _view(cursor, text, span, modifiers, or_replace=or_replace, if_not_exists=if_not_exists)
+        case "FUNCTION":
+            return _function(cursor, text, span, or_replace=or_replace)
+        case _:
+            table = _table(cursor, text, span, stream=kind == "STREAM")
+            return CreateTable(text=text, span=span, table=table, or_replace=or_replace, if_not_exists=if_not_exists)
+
+
+def _modifiers(cursor: Cursor) -> set[str]:
+    found: set[str] = set()
+    while modifier := cursor.accept_any("LOCAL", "MATERIALIZED", "TEMPORARY", "TEMP", "EXTERNAL", "GLOBAL"):
+        if modifier in {"EXTERNAL", "GLOBAL"}:
+            cursor.move(-1)
+            refuse(cursor, f"CREATE {modifier} statements", f"leave out {modifier}")
+        found.add(modifier)
+    return found
+
+
+def _no_kind(cursor: Cursor) -> None:
+    found = cursor.peek()
+    if found in _ELSEWHERE:
+        refuse(cursor, f"CREATE {found} statements", "a program declares tables, streams, views and functions")
+    close = did_you_mean(found, [*_KINDS, "MATERIALIZED", "LOCAL", "OR REPLACE"])
+    raise ParseFailure(
+        cursor.token,
+        Diagnostic(
+            "SYNTAX_ERROR",
+            f"CREATE {found or '…'} is no statement",
+            cursor.here(),
+            candidates=close,
+            hint="what can be created is a TABLE, a STREAM, a [LOCAL | MATERIALIZED] VIEW or a FUNCTION",
+        ),
+    )
+
+
+def _table(cursor: Cursor, text: str, span: Span, *, stream: bool) -> Table:
+    name, name_span = cursor.qualified_name("a stream" if stream else "a table")
+    if cursor.peek() in {"AS", "LIKE", "USING"}:
+        refuse(cursor, f"CREATE TABLE … {cursor.peek()} statements", "list the columns: CREATE TABLE t (c TYPE, …)")
+    elements = read_elements(cursor)
+    properties = dict(read_properties(cursor))
+    start = cursor.index
+    if cursor.accept("PRIMARY", "KEY"):
+        elements.keys.append((read_names(cursor), cursor.since(start)))
+    if cursor.accept("COMMENT"):
+        properties["comment"] = cursor.string("the comment")
+    if cursor.peek() in {"PARTITIONED", "CLUSTER", "TBLPROPERTIES", "OPTIONS", "LOCATION"}:
+        refuse(cursor, f"{cursor.peek()} clauses", "properties stand in WITH ('key' = 'value', …)")
+    properties.update(read_properties(cursor))
+    cursor.end()
+    _distinct(elements.columns, case_sensitive=cursor.rules.case_sensitive)
+    columns = _with_watermarks(elements)
+    return Table(
+        name=name,
+        columns=columns,
+        key=_key(elements, columns),
+        stream=stream,
+        properties=properties,
+        foreign_keys=tuple(elements.foreign_keys),
+        text=text,
+        span=name_span,
+    )
+
+
+def _with_watermarks(elements: Elements) -> tuple[Column, ...]:
+    columns = list(elements.columns)
+    for name, lateness, span in elements.watermarks:
+        place = _position(columns, name, span)
+        columns[place] = replace(columns[place], lateness=_once(columns[place], lateness, span))
+    return tuple(columns)
+
+
+def _once(column: Column, lateness: Lateness, span: Span) -> Lateness:
+    if column.lateness is not None:
+        raise ParseFailure(
+            None, Diagnostic("DUPLICATE_LATENESS", f"the column {column.name} has two bounds of lateness", span)
+        )
+    return lateness
+
+
+def _distinct(columns: list[Column], *, case_sensitive: bool = False) -> None:
+    seen: set[str] = set()
+    for column in columns:
+        name = column.name if case_sensitive else column.name.lower()
+        if name in seen:
+            raise ParseFailure(
+                None,
+                Diagnostic("DUPLICATE_COLUMN", f"there are two columns {column.name}", column.span),
+            )
+        seen.add(name)
+
+
+def _position(columns: list[Column], name: str, span: Span) -> int:
+    for place, column in enumerate(columns):
+        if column.name.lower() == name.lower():
+            return place
+    known = [column.name for column in columns]
+    raise ParseFailure(
+        None,
+        Diagnostic(
+            "UNKNOWN_COLUMN",
+            f"the table has no column {name}",
+            span,
+            candidates=did_you_mean(name, known),
+            hint=f"its columns are {', '.join(known)}",
+        ),
+    )
+
+
+def _key(elements: Elements, columns: tuple[Column, ...]) -> tuple[str, ...]:
+    if not elements.keys:
+        return ()
+    if len(elements.keys) > 1:
+        raise ParseFailure(
+            None,
+            Diagnostic(
+                "DUPLICATE_PRIMARY_KEY",
+                "the table has two primary keys",
+                elements.keys[1][1],
+                hint="a key of several columns is written PRIMARY KEY (a, b)",
+            ),
+        )
+    names, span = elements.keys[0]
+    key = tuple(columns[_position(list(columns), name, span)].name for name in names)
+    if len({name.lower() for name in key}) < len(key):
+        raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", "a column stands twice in the primary key", span))
+    return key
+
+
+def _view(
+    cursor: Cursor, text: str, span: Span, modifiers: set[str], *, or_replace: bool, if_not_exists: bool
+) -> CreateView | Unparsed:
+    name, name_span = cursor.qualified_name("a view")
+    columns = read_names(cursor) if cursor.peek() == "(" else ()
+    properties: Mapping[str, str] = read_properties(cursor)
+    into = cursor.qualified_name("a table")[0] if cursor.accept("INTO") else None
+    if cursor.accept("COMMENT"):
+        properties = {**properties, "comment": cursor.string("the comment")}
+    cursor.expect("AS")
+    kind = next((kind.lower() for kind in ("MATERIALIZED", "LOCAL") if kind in modifiers), "view")
+    start = cursor.index
+    query_text = cursor.source[cursor.here().start : span.end] if cursor.token is not None else ""
+    try:
+        query = cursor.query()
+        cursor.end()
+    except ParseFailure as failure:
+        reason = spark_alone_reads(cursor.tokens[start:], failure)
+        if reason is None or columns or into:
+            raise
+        return Unparsed(
+            text=text,
+            span=span,
+            name=name,
+            name_span=name_span,
+            query_text=query_text,
+            reason=reason,
+            kind=kind,
+            or_replace=or_replace,
+            properties=properties,
+        )
+    return CreateView(
+        text=text,
+        span=span,
+        name=name,
+        name_span=name_span,
+        query=query,
+        query_text=query_text,
+        column_names=columns,
+        kind=kind,
+        or_replace=or_replace,
+        if_not_exists=if_not_exists,
+        properties=properties,
+        into=into,
+    )
+
+
+def _function(cursor: Cursor, text: str, span: Span, *, or_replace: bool) -> CreateFunction:
+    name, _ = cursor.qualified_name("a function")
+    parameters: list[Column] = []
+    if not cursor.accept("(", ")"):
+        parameters = cursor.listed(lambda: _typed_name(cursor), "the parameters")
+    returns = None
+    if cursor.accept("RETURNS"):
+        if cursor.peek() == "TABLE":
+            refuse(cursor, "functions that return tables", "write a view")
+        returns = cursor.type()
+        cursor.accept("NOT", "NULL")
+    if not (cursor.accept("RETURN") or cursor.accept("AS")):
+        cursor.fail("expected RETURN and an expression", hint="CREATE FUNCTION f(x INT) RETURNS INT RETURN x + 1")
+    body = cursor.expression()
+    cursor.end()
+    return CreateFunction(
+        text=text, span=span, name=name, parameters=tuple(parameters), returns=returns, body=body, or_replace=or_replace
+    )
+
+
+def _typed_name(cursor: Cursor) -> Column:
+    name, span = cursor.name("a name")
+    kind = cursor.type()
+    nullable = not cursor.accept("NOT", "NULL")
+    if nullable:
+        cursor.accept("NULL")
+    return Column(name, kind, nullable=nullable, span=span)
+
+
+def declare(cursor: Cursor, text: str, span: Span) -> DeclareRecursiveView:
+    """DECLARE RECURSIVE VIEW v (c TYPE, …)."""
+    cursor.expect("DECLARE", "RECURSIVE", "VIEW")
+    name, _ = cursor.qualified_name("a view")
+    columns = cursor.listed(lambda: _typed_name(cursor), "the columns")
+    cursor.end()
+    _distinct(columns)
+    return DeclareRecursiveView(text=text, span=span, name=name, columns=tuple(columns))
+
+
+def drop(cursor: Cursor, text: str, span: Span) -> Drop:
+    """DROP TABLE | STREAM | [MATERIALIZED] VIEW | FUNCTION [IF EXISTS] name."""
+    cursor.expect("DROP")
+    cursor.accept_any("MATERIALIZED", "LOCAL", "TEMPORARY")
+    kind = cursor.accept_any(*_KINDS)
+    if kind is None:
+        cursor.fail("expected TABLE, STREAM, VIEW or FUNCTION after DROP")
+    if_exists = cursor.accept("IF", "EXISTS")
+    what = "table" if kind == "STREAM" else str(kind).lower()
+    name, name_span = cursor.qualified_name(f"a {what}")
+    if cursor.peek() in {"CASCADE", "RESTRICT"}:
+        refuse(cursor, f"DROP … {cursor.peek()} statements", "drop the views that read it first")
+    cursor.end()
+    return Drop(text=text, span=span, what=what, name=name, name_span=name_span, if_exists=if_exists)

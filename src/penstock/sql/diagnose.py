@@ -1,0 +1,185 @@
+"""What is wrong where parsing stopped, in words: made from the tokens around, never from sqlglot's message."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokens import Token, TokenType
+
+from penstock.errors import Diagnostic, Span, UnsupportedError, did_you_mean
+from penstock.sql.cursor import Cursor, is_name, shown
+from penstock.sql.failure import ParseFailure
+from penstock.sql.keywords import CLAUSES, STRUCTURE, UNBUILT
+from penstock.sql.marks import word
+
+_DEEPEST = 150
+_PAIRS = {TokenType.R_PAREN: TokenType.L_PAREN, TokenType.R_BRACKET: TokenType.L_BRACKET}
+_MARKS = {TokenType.L_PAREN: "(", TokenType.R_PAREN: ")", TokenType.L_BRACKET: "[", TokenType.R_BRACKET: "]"}
+_LOOK_BACK = 3
+
+
+def diagnose(tokens: Sequence[Token], failure: ParseFailure) -> Diagnostic:
+    """The diagnostic of a failure: its own, or the most specific that fits the place."""
+    if failure.diagnostic is not None:
+        return failure.diagnostic
+    index = next((place for place, token in enumerate(tokens) if token is failure.token), len(tokens))
+    before = tokens[index - 1] if index else None
+    token = tokens[index] if index < len(tokens) else None
+    return (
+        _unbalanced(tokens)
+        or _misspelt(tokens, index)
+        or _trailing_comma(before, token)
+        or _reserved(before, token)
+        or _missing_comma(before, token)
+        or _generic(before, token)
+    )
+
+
+def too_deep(tokens: Sequence[Token]) -> Diagnostic | None:
+    """Parentheses nested beyond reason."""
+    depth = 0
+    for token in tokens:
+        if token.token_type in {TokenType.L_PAREN, TokenType.L_BRACKET}:
+            depth += 1
+            if depth > _DEEPEST:
+                message = f"parentheses are nested more than {_DEEPEST} deep"
+                return Diagnostic("NESTED_TOO_DEEPLY", message, place(token), hint="name the parts with WITH … AS (…)")
+        elif token.token_type in _PAIRS:
+            depth -= 1
+    return None
+
+
+def unknown_statement(cursor: Cursor, known: Sequence[str]) -> ParseFailure | UnsupportedError:
+    """The statement starts with a word that starts none."""
+    first, token = cursor.peek(), cursor.token
+    if first in UNBUILT:
+        message = f"{first} statements are not supported"
+        return UnsupportedError(Diagnostic("UNSUPPORTED", message, cursor.here(), hint=UNBUILT[first]))
+    words = [name for name in known if name.isalpha()]
+    what = shown(token) if token is not None else "this"
+    return ParseFailure(
+        token,
+        Diagnostic(
+            "UNKNOWN_STATEMENT",
+            f"no statement starts with {what}",
+            cursor.here(),
+            candidates=did_you_mean(first, words) if first else (),
+            hint="statements start with CREATE, INSERT, UPDATE, DELETE, SELECT, SET, EXPLAIN, …",
+        ),
+    )
+
+
+def place(token: Token) -> Span:
+    """A token's span."""
+    return Span(token.start, token.end + 1)
+
+
+def _unbalanced(tokens: Sequence[Token]) -> Diagnostic | None:
+    """A bracket that is never closed, or closes nothing."""
+    opened: list[Token] = []
+    for token in tokens:
+        if token.token_type in _PAIRS.values():
+            opened.append(token)
+        elif token.token_type in _PAIRS:
+            mark = _MARKS[token.token_type]
+            if not opened:
+                return Diagnostic("UNBALANCED", f"this {mark} closes nothing", place(token), hint=f"remove {mark}")
+            if opened.pop().token_type is not _PAIRS[token.token_type]:
+                return Diagnostic("UNBALANCED", f"this {mark} does not close the bracket before it", place(token))
+    if not opened:
+        return None
+    mark = _MARKS[opened[-1].token_type]
+    closing = ")" if mark == "(" else "]"
+    message = f"this {mark} is never closed"
+    return Diagnostic("UNBALANCED", message, place(opened[-1]), hint=f"add {closing} where it ends")
+
+
+def _misspelt(tokens: Sequence[Token], index: int) -> Diagnostic | None:
+    """A word at the place or shortly before it that is nearly a keyword."""
+    for token in reversed(tokens[max(0, index - _LOOK_BACK) : index + 1]):
+        text = word(token)
+        if token.token_type is not TokenType.VAR or text in STRUCTURE or len(text) < _SHORTEST:
+            continue
+        close = did_you_mean(text, CLAUSES, limit=1)
+        if close and _near(text, close[0]):
+            message = f"{shown(token)} is not understood here"
+            return Diagnostic("SYNTAX_ERROR", message, place(token), candidates=close)
+    return None
+
+
+_SHORTEST = 4
+
+
+def _near(text: str, keyword: str) -> bool:
+    """At most two letters differ in number, and most of them agree."""
+    return abs(len(text) - len(keyword)) <= 1 and sorted(text) != [] and _edits(text, keyword) <= _EDITS
+
+
+_EDITS = 2
+
+
+def _edits(left: str, right: str) -> int:
+    row = list(range(len(right) + 1))
+    for number, letter in enumerate(left, 1):
+        previous, row[0] = row[0], number
+        for column, other in enumerate(right, 1):
+            previous, row[column] = row[column], min(row[column] + 1, row[column - 1] + 1, previous + (letter != other))
+    return row[-1]
+
+
+def _trailing_comma(before: Token | None, token: Token | None) -> Diagnostic | None:
+    if before is None or before.token_type is not TokenType.COMMA:
+        return None
+    if token is None or word(token) in STRUCTURE or token.token_type in {TokenType.R_PAREN, TokenType.COMMA}:
+        what = f"before {shown(token)}" if token is not None else "at the end"
+        return Diagnostic("SYNTAX_ERROR", f"nothing follows the comma {what}", place(before), hint="remove the comma")
+    return None
+
+
+def _reserved(before: Token | None, token: Token | None) -> Diagnostic | None:
+    if token is None or word(token).split(" ")[0] not in STRUCTURE or before is None:
+        return None
+    if before.token_type in {TokenType.L_PAREN, TokenType.DOT} or word(before) in _NAME_FOLLOWS:
+        text = str(token.text)
+        return Diagnostic(
+            "RESERVED_WORD",
+            f"{text} is a keyword and cannot stand here as a name",
+            place(token),
+            hint=f"write `{text.lower()}` in back quotes if it is a name",
+        )
+    return None
+
+
+_NAME_FOLLOWS = frozenset({"SELECT", "AS", "FROM", "JOIN", "BY", "ORDER BY", "GROUP BY", "TABLE", "INTO", "SET", "."})
+
+
+def _missing_comma(before: Token | None, token: Token | None) -> Diagnostic | None:
+    if before is None or token is None or not (_ends_operand(before) and _starts_operand(token)):
+        return None
+    return Diagnostic(
+        "SYNTAX_ERROR",
+        f"{shown(token)} cannot follow {shown(before)}",
+        place(token),
+        hint=f"is a comma or an operator missing before {shown(token)}?",
+    )
+
+
+def _ends_operand(token: Token) -> bool:
+    if token.token_type in {TokenType.R_PAREN, TokenType.R_BRACKET, TokenType.STRING, TokenType.NUMBER}:
+        return True
+    return is_name(token) and word(token) not in STRUCTURE
+
+
+def _starts_operand(token: Token) -> bool:
+    if token.token_type in {TokenType.L_PAREN, TokenType.STRING, TokenType.NUMBER}:
+        return True
+    return is_name(token) and word(token) not in STRUCTURE
+
+
+def _generic(before: Token | None, token: Token | None) -> Diagnostic:
+    if token is None:
+        after = f" after {shown(before)}" if before is not None else ""
+        where = place(before) if before is not None else None
+        return Diagnostic("UNEXPECTED_END", f"the statement is not complete: something must follow{after}", where)
+    after = f" after {shown(before)}" if before is not None else ""
+    return Diagnostic("SYNTAX_ERROR", f"{shown(token)} is not understood here{after}", place(token))

@@ -1,0 +1,320 @@
+"""Penstock's grammar: Databricks' as sqlglot reads it, with every function left as it was written.
+
+sqlglot knows hundreds of functions and rewrites them when it prints them; Penstock's text must keep Spark's
+meaning, so a call is `exp.Anonymous` with its own name. Only what has a syntax of its own (CAST, CASE, EXTRACT,
+TRIM … FROM, FLOOR … TO, INTERVAL, lambdas, OVER, FILTER) has its own node.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import ErrorLevel
+from sqlglot.parsers.databricks import DatabricksParser
+from sqlglot.tokens import Token, TokenType
+
+from penstock.errors import Span
+from penstock.sql import marks
+from penstock.sql.failure import ParseFailure
+from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction
+from penstock.sql.rules import Rules
+from penstock.sql.types import read_type
+
+__all__ = ["SparkParser", "TableFunction", "spark_parser"]
+
+_CALLED_WITHOUT_PARENTHESES = (
+    TokenType.CURRENT_DATE,
+    TokenType.CURRENT_TIMESTAMP,
+    TokenType.CURRENT_USER,
+    TokenType.CURRENT_TIME,
+    TokenType.SESSION_USER,
+    TokenType.LOCALTIMESTAMP,
+)
+
+
+def _call(name: str) -> Callable[[], exp.Anonymous]:
+    return lambda: exp.Anonymous(this=name, expressions=[])
+
+
+def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> exp.Cast:
+    literal = exp.Cast(this=value, to=kind)
+    literal.meta["typed_literal"] = True
+    return literal
+
+
+class SparkParser(DatabricksParser):  # type: ignore[misc]
+    """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
+
+    FUNCTIONS: ClassVar[dict[str, Any]] = {}
+    NO_PAREN_FUNCTIONS: ClassVar[dict[TokenType, Any]] = {
+        kind: _call(kind.name) for kind in _CALLED_WITHOUT_PARENTHESES
+    }
+    NO_PAREN_FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "CASE": DatabricksParser.NO_PAREN_FUNCTION_PARSERS["CASE"],
+    }
+    FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
+        "CAST": lambda self: self._parse_cast(self.STRICT_CAST),
+        "TRY_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003
+        "EXTRACT": lambda self: self._parse_extract(),
+        "TRIM": lambda self: self._read_trim(),
+        "SUBSTRING": lambda self: self._read_words("FROM", "FOR"),
+        "SUBSTR": lambda self: self._read_words("FROM", "FOR"),
+        "OVERLAY": lambda self: self._read_words("PLACING", "FROM", "FOR"),
+        "POSITION": lambda self: self._read_position(),
+        "CEIL": lambda self: self._read_rounding(exp.Ceil),
+        "CEILING": lambda self: self._read_rounding(exp.Ceil),
+        "FLOOR": lambda self: self._read_rounding(exp.Floor),
+    }
+    TYPE_LITERAL_PARSERS: ClassVar[dict[Any, Any]] = dict.fromkeys(
+        (
+            exp.DType.DATE,
+            exp.DType.TIMESTAMP,
+            exp.DType.TIMESTAMPNTZ,
+            exp.DType.TIMESTAMPLTZ,
+            exp.DType.TIMESTAMPTZ,
+            exp.DType.TIME,
+        ),
+        _typed_literal,
+    )
+    OPERATION_MODIFIERS: ClassVar[set[str]] = {marks.STREAM_TEXT}
+    QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        kind: parser
+        for kind, parser in DatabricksParser.QUERY_MODIFIER_PARSERS.items()
+        if kind not in {TokenType.USING, TokenType.LOCK, TokenType.FOR}
+    } | {
+        marks.EMIT: lambda self: ("emit", self._read_emit()),
+        marks.SETTINGS: lambda self: ("settings", self._read_settings()),
+        TokenType.PARTITION_BY: lambda self: ("partition_by", self._read_partition_by()),
+    }
+
+    FUNC_TOKENS: ClassVar[set[TokenType]] = DatabricksParser.FUNC_TOKENS | {TokenType.SESSION}
+
+    rules: Rules
+
+    def raise_error(self, message: str, token: Token | None = None) -> None:
+        """Stop at the token; sqlglot's message is dropped on purpose."""
+        del message
+        place = token or self._curr
+        raise ParseFailure(place or None)
+
+    def read_query(self) -> exp.Expression | None:
+        """A whole query: SELECT, VALUES, WITH, parentheses, and set operations between them."""
+        tree = self._parse_select(nested=True, parse_subquery_alias=False)
+        return self._parse_query_modifiers(self._parse_set_operations(tree))  # type: ignore[no-any-return]
+
+    def _parse_statement(self) -> exp.Expression | None:
+        # What the grammar calls a statement behind WITH can only be a query here.
+        return self.read_query()
+
+    def _read_settings(self) -> list[exp.Expression]:
+        self._advance()
+        return self._parse_csv(self._parse_equality)  # type: ignore[no-any-return]
+
+    def _read_partition_by(self) -> list[exp.Expression]:
+        self._advance()
+        return self._parse_csv(self._parse_disjunction)  # type: ignore[no-any-return]
+
+    def _read_emit(self) -> exp.Var:
+        """The whole EMIT clause, unread: to the closing parenthesis, SETTINGS or the end."""
+        start = self._curr.start
+        depth = 0
+        while self._curr and self._curr.token_type is not marks.SETTINGS:
+            depth += (self._curr.token_type is TokenType.L_PAREN) - (self._curr.token_type is TokenType.R_PAREN)
+            if depth < 0:
+                break
+            self._advance()
+        end = self._prev.end + 1
+        clause = exp.Var(this=self.sql[start:end])
+        clause.meta["span"] = Span(start, end)
+        return clause
+
+    def _parse_projections(self) -> tuple[list[exp.Expression], list[exp.Expression] | None]:
+        before = self._prev
+        projections, exclude = super()._parse_projections()
+        if before.text == marks.STREAM_TEXT and projections:
+            projections[0].meta["stream"] = Span(before.start, before.end + 1)
+        return projections, exclude
+
+    def _parse_function_call(
+        self,
+        functions: dict[str, Any] | None = None,
+        anonymous: bool = False,  # noqa: FBT001, FBT002
+        optional_parens: bool = True,  # noqa: FBT001, FBT002
+        any_token: bool = False,  # noqa: FBT001, FBT002
+    ) -> exp.Expression | None:
+        token, index = self._curr, self._index
+        node = super()._parse_function_call(functions, anonymous, optional_parens, any_token)
+        if node is not None and self._index > index:
+            node.meta.update(start=token.start, end=self._prev.end, line=token.line, col=token.col)
+        return node  # type: ignore[no-any-return]
+
+    def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:  # noqa: FBT001, FBT002
+        start = self._curr
+        node = super()._parse_interval(require_interval, parse_function_unit)
+        if node is None:
+            return None
+        node.meta.update(start=start.start, end=self._prev.end)
+        # Several units in one literal are a sum, which must stay together behind a minus.
+        return exp.Paren(this=node) if isinstance(node, exp.Add) and require_interval else node
+
+    def _parse_types(
+        self,
+        check_func: bool = False,  # noqa: FBT001, FBT002
+        schema: bool = False,  # noqa: FBT001, FBT002
+        allow_identifiers: bool = True,  # noqa: FBT001, FBT002
+        with_collation: bool = False,  # noqa: FBT001, FBT002
+    ) -> Any:
+        suffix = self._prev.token_type is TokenType.DCOLON and self._prev.start == self._curr.start
+        required = with_collation or self._prev.token_type is TokenType.DCOLON
+        if check_func or schema or not allow_identifiers or suffix or not required:
+            return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
+        text = read_type(self, self.rules)
+        return exp.DataType(this=exp.DType.USERDEFINED, kind=text)
+
+    def build_cast(self, strict: bool, **kwargs: Any) -> Any:  # noqa: FBT001
+        """A cast; a number with a suffix (1L, 2.5BD) remembers how it was written."""
+        suffix = self._prev.text if self._prev.start == self._prev2_start() else None
+        literal = kwargs["this"]
+        written = literal.name if isinstance(literal, exp.Literal) and not literal.is_string else None
+        node = super().build_cast(strict, **kwargs)
+        if suffix and written:
+            node.meta["number"] = f"{written}{suffix}"
+        return node
+
+    def _prev2_start(self) -> int:
+        return int(self._tokens[self._index - 2].start) if self._index > 1 else -1
+
+    def _name_before_parenthesis(self) -> str:
+        return str(self._tokens[self._index - 2].text)
+
+    def _read_arguments(self) -> list[exp.Expression]:
+        return self._parse_csv(lambda: self._parse_lambda(alias=True))  # type: ignore[no-any-return]
+
+    def _read_words(self, *words: str) -> exp.Anonymous:
+        """A call whose arguments words may separate: SUBSTRING(a FROM 1 FOR 2) is SUBSTRING(a, 1, 2)."""
+        name = self._name_before_parenthesis()
+        arguments = self._read_arguments()
+        for separator in words:
+            if self._match_text_seq(separator):
+                if separator == "FOR" and len(arguments) == 1:
+                    arguments.append(exp.Literal.number(1))
+                arguments.append(self._parse_bitwise())
+        return exp.Anonymous(this=name, expressions=arguments)
+
+    def _read_position(self) -> exp.Anonymous:
+        name = self._name_before_parenthesis()
+        first = self._parse_bitwise()
+        if self._match(TokenType.IN):
+            return exp.Anonymous(this=name, expressions=[first, self._parse_bitwise()])
+        rest = self._parse_csv(self._parse_bitwise) if self._match(TokenType.COMMA) else []
+        return exp.Anonymous(this=name, expressions=[first, *rest])
+
+    def _read_trim(self) -> exp.Expression:
+        name, index = self._name_before_parenthesis(), self._index
+        if not self._match_texts(self.TRIM_TYPES, advance=False) or self._next.token_type is TokenType.COMMA:
+            arguments = self._read_arguments()
+            if self._curr.token_type is not TokenType.FROM:
+                return exp.Anonymous(this=name, expressions=arguments)
+        self._retreat(index)
+        return self._parse_trim()  # type: ignore[no-any-return]
+
+    def _read_rounding(self, kind: type[exp.Expression]) -> exp.Expression:
+        name = self._name_before_parenthesis()
+        arguments = self._read_arguments()
+        if self._match_text_seq("TO"):
+            return kind(this=arguments[0], to=self._parse_var(any_token=True, upper=True))
+        return exp.Anonymous(this=name, expressions=arguments)
+
+    def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        # A function over a relation is no call of a function: its arguments are relations.
+        if self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
+            table = self._read_table_function()
+            alias = self._parse_table_alias(alias_tokens=kwargs.get("alias_tokens") or self.TABLE_ALIAS_TOKENS)
+            if alias:
+                table.set("alias", alias)
+            if kwargs.get("joins"):
+                for join in self._parse_joins():
+                    table.append("joins", join)
+            return table
+        if self._curr.token_type is TokenType.VALUES:
+            return self._parse_derived_table_values()
+        return super()._parse_table(*args, **kwargs)
+
+    def _read_table_function(self) -> TableFunction:
+        token = self._curr
+        name = marks.word(token)
+        self._advance(2)
+        if name == "TABLE" and self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
+            table = self._read_table_function()
+        else:
+            table = TableFunction(this=name, expressions=[self._read_relation()])
+            self._read_rest(table)
+        self._match_r_paren()
+        table.meta.update(start=token.start, end=self._prev.end)
+        return table
+
+    def _read_rest(self, table: TableFunction) -> None:
+        if self._match(TokenType.PARTITION_BY):
+            table.set("partition_by", self._parse_csv(self._parse_disjunction))
+        while self._match(TokenType.COMMA):
+            table.append("expressions", self._read_table_argument(table.name))
+
+    def _read_relation(self) -> exp.Expression:
+        """The first argument: `TABLE t`, `t`, a query in parentheses, another table function; named or not."""
+        if self._next.token_type is TokenType.FARROW:
+            name = exp.Var(this=self._curr.text.upper())
+            self._advance(2)
+            return exp.Kwarg(this=name, expression=self._read_relation())
+        if self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
+            return self._read_table_function()
+        self._match(TokenType.TABLE)
+        if self._curr.token_type is TokenType.L_PAREN:
+            return self._parse_select(table=True) or self.raise_error("")
+        return self._parse_table_parts()  # type: ignore[no-any-return]
+
+    def _read_table_argument(self, function: str) -> exp.Expression:
+        if self._next.token_type is TokenType.FARROW:
+            name = exp.Var(this=self._curr.text.upper())
+            self._advance(2)
+            if self._curr.token_type is TokenType.TABLE:
+                return exp.Kwarg(this=name, expression=self._read_relation())
+            return exp.Kwarg(this=name, expression=self._read_table_argument(function))
+        if function == "SESSION" and self._curr.token_type in {TokenType.L_BRACKET, TokenType.L_PAREN}:
+            return self._read_session_range()
+        return self._parse_disjunction()  # type: ignore[no-any-return]
+
+    def _read_session_range(self) -> exp.Expression:
+        """`[start, end)` of a Timeplus session: brackets include the row that begins or ends it."""
+        index = self._index
+        opening = self._curr.token_type
+        self._advance()
+        start = self._parse_disjunction()
+        if not self._match(TokenType.COMMA):
+            self._retreat(index)
+            return self._parse_disjunction()  # type: ignore[no-any-return]
+        end = self._parse_disjunction()
+        closing = self._curr.token_type
+        if closing not in {TokenType.R_BRACKET, TokenType.R_PAREN}:
+            self.raise_error("")
+        self._advance()
+        bounds = [exp.Boolean(this=opening is TokenType.L_BRACKET), exp.Boolean(this=closing is TokenType.R_BRACKET)]
+        return exp.Anonymous(this="SESSION_RANGE", expressions=[start, end, *bounds])
+
+
+_DIALECT = Databricks()
+
+
+def spark_parser(tokens: list[Token], source: str, rules: Rules) -> SparkParser:
+    """A parser that stands before the first of the tokens of one statement."""
+    parser = SparkParser(error_level=ErrorLevel.IMMEDIATE, dialect=_DIALECT)
+    parser.reset()
+    parser.rules = rules
+    parser.sql = source
+    parser._tokens = tokens  # noqa: SLF001
+    parser._tokens_size = len(tokens)  # noqa: SLF001
+    parser._index = -1  # noqa: SLF001
+    parser._advance()  # noqa: SLF001
+    return parser

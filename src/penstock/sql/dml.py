@@ -1,0 +1,98 @@
+"""INSERT, UPDATE, DELETE and queries."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.errors import Diagnostic, Span
+from penstock.sql.columns import read_names, refuse
+from penstock.sql.cursor import Cursor
+from penstock.sql.failure import ParseFailure
+from penstock.sql.statements import Delete, Insert, Query, Update
+
+
+def insert(cursor: Cursor, text: str, span: Span) -> Insert:
+    """INSERT INTO t [(c, …)] VALUES … | query; UPSERT INTO says the same."""
+    cursor.move()
+    if cursor.peek() == "OVERWRITE":
+        refuse(cursor, "INSERT OVERWRITE statements", "DELETE FROM the table first")
+    cursor.expect("INTO")
+    cursor.accept("TABLE")
+    table, table_span = cursor.qualified_name("a table")
+    columns = read_names(cursor) if cursor.peek() == "(" and not _query_in_parentheses(cursor) else ()
+    _distinct(columns, table_span)
+    if cursor.peek() in {"DEFAULT", "SET", "BY"}:
+        refuse(cursor, f"INSERT … {cursor.peek()} statements", "list the values: INSERT INTO t (c) VALUES (1)")
+    if not cursor.at_query():
+        cursor.fail("expected VALUES or a query")
+    source = cursor.query()
+    cursor.end()
+    if isinstance(source, exp.Values):
+        _same_width(source)
+    return Insert(text=text, span=span, table=table, table_span=table_span, columns=columns, source=source)
+
+
+def _query_in_parentheses(cursor: Cursor) -> bool:
+    return cursor.at_query()
+
+
+def _distinct(columns: tuple[str, ...], span: Span) -> None:
+    lower = [column.lower() for column in columns]
+    for column in columns:
+        if lower.count(column.lower()) > 1:
+            raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", f"the column {column} is listed twice", span))
+
+
+def _same_width(values: exp.Values) -> None:
+    rows = values.expressions
+    widths = {len(row.expressions) if isinstance(row, exp.Tuple) else 1 for row in rows}
+    if len(widths) > 1:
+        raise ParseFailure(
+            None, Diagnostic("ROW_WIDTH", "the rows of VALUES have different numbers of values", _place(values))
+        )
+
+
+def _place(tree: exp.Expression) -> Span | None:
+    from penstock.sql.text import span_of
+
+    return span_of(tree)
+
+
+def update(cursor: Cursor, text: str, span: Span) -> Update:
+    """UPDATE t SET c = e, … [WHERE condition]."""
+    cursor.expect("UPDATE")
+    table, table_span = cursor.qualified_name("a table")
+    cursor.expect("SET")
+    assignments = [_assignment(cursor)]
+    while cursor.accept(","):
+        assignments.append(_assignment(cursor))
+    _distinct(tuple(name for name, _ in assignments), table_span)
+    where = _where(cursor)
+    return Update(text=text, span=span, table=table, table_span=table_span, assignments=tuple(assignments), where=where)
+
+
+def _assignment(cursor: Cursor) -> tuple[str, exp.Expression]:
+    name, _ = cursor.name("a column")
+    if not cursor.accept("="):
+        cursor.fail(f"expected = after the column {name}")
+    return name, cursor.expression()
+
+
+def _where(cursor: Cursor) -> exp.Expression | None:
+    where = cursor.expression() if cursor.accept("WHERE") else None
+    cursor.end()
+    return where
+
+
+def delete(cursor: Cursor, text: str, span: Span) -> Delete:
+    """DELETE FROM t [WHERE condition]."""
+    cursor.expect("DELETE", "FROM")
+    table, table_span = cursor.qualified_name("a table")
+    return Delete(text=text, span=span, table=table, table_span=table_span, where=_where(cursor))
+
+
+def query(cursor: Cursor, text: str, span: Span) -> Query:
+    """SELECT, VALUES, WITH, or one of them in parentheses."""
+    tree = cursor.query()
+    cursor.end()
+    return Query(text=text, span=span, tree=tree)

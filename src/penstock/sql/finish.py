@@ -1,0 +1,78 @@
+"""What is settled once a tree stands: streaming marks, literals as written, names of the dialect."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.sql.rules import Rules
+
+_UNITS = frozenset(
+    "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
+    + "YEARS QUARTERS MONTHS WEEKS DAYS HOURS MINUTES SECONDS MILLISECONDS MICROSECONDS".split()
+)
+# Functions whose first argument may be a unit, and how many arguments they have then.
+_UNIT_FIRST = frozenset("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF".split())
+_ARGUMENTS_WITH_UNIT = 3
+
+
+def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
+    """The tree with marks in `meta`, escapes as in the source, and the dialect's functions under Spark's names."""
+    for node in list(tree.walk()):
+        match node:
+            case exp.Anonymous():
+                replaced = _function(node, rules)
+                if replaced is not node:
+                    node.replace(replaced)
+                    tree = replaced if node is tree else tree
+            case exp.Literal() if node.is_string:
+                _keep_escapes(node, source)
+            case exp.Query():
+                _take_marks(node)
+            case exp.WindowSpec():
+                _upper_frame(node)
+    return tree
+
+
+def _function(call: exp.Anonymous, rules: Rules) -> exp.Expression:
+    name = call.name.upper()
+    if name in _UNIT_FIRST and len(call.expressions) == _ARGUMENTS_WITH_UNIT:
+        _unit_argument(call)
+    if rewrite := rules.rewrites.get(name):
+        replaced = rewrite(call)
+        replaced.meta.update(call.meta)
+        return replaced
+    if spark_name := rules.functions.get(name):
+        call.set("this", spark_name)
+    return call
+
+
+def _unit_argument(call: exp.Anonymous) -> None:
+    first = call.expressions[0]
+    if isinstance(first, exp.Column) and not first.table and first.name.upper() in _UNITS:
+        first.replace(exp.Var(this=first.name.upper()))
+
+
+def _keep_escapes(literal: exp.Literal, source: str) -> None:
+    start, end = literal.meta.get("start"), literal.meta.get("end")
+    if start is None or end is None:
+        return
+    written = source[start : end + 1]
+    if "\\" in written and written[:1] in {"'", '"'} and written[0] == written[-1]:
+        literal.meta["raw"] = written
+
+
+def _take_marks(query: exp.Query) -> None:
+    if query.args.get("operation_modifiers"):
+        query.set("operation_modifiers", None)
+        query.meta["stream"] = query.expressions[0].meta.pop("stream")
+    emit = query.args.get("emit")
+    if emit is not None:
+        query.meta["emit"] = (emit.name, emit.meta["span"])
+        del query.args["emit"]
+
+
+def _upper_frame(frame: exp.WindowSpec) -> None:
+    for key in ("kind", "start_side", "end_side"):
+        value = frame.args.get(key)
+        if isinstance(value, str):
+            frame.set(key, value.upper())

@@ -1,0 +1,140 @@
+"""Text to tokens, statement by statement; what cannot be a token is reported here."""
+
+from __future__ import annotations
+
+import re
+from functools import cache
+
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import SqlglotError
+from sqlglot.tokens import Token, TokenType
+
+from penstock.errors import Diagnostic, Span, SqlError
+from penstock.sql.rules import Rules
+
+
+class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
+    """Spark 4's tokens: a doubled quote inside a string is a quote."""
+
+    STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012
+    KEYWORDS = {  # noqa: RUF012
+        word: kind
+        for word, kind in Databricks.Tokenizer.KEYWORDS.items()
+        if kind not in {TokenType.COMMAND, TokenType.PRIMARY_KEY}
+    } | {"EXPLAIN": TokenType.VAR, "SHOW": TokenType.VAR}
+
+
+class QuotedNameTokenizer(SparkTokenizer):
+    """Tokens of the dialects in which double quotes enclose names."""
+
+    QUOTES = ["'"]  # noqa: RUF012
+    IDENTIFIERS = ["`", '"']  # noqa: RUF012
+    STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012
+
+
+class SparkLexis(Databricks):  # type: ignore[misc]
+    """Databricks' dialect with Spark 4's tokens."""
+
+    Tokenizer = SparkTokenizer
+
+
+class QuotedNameLexis(Databricks):  # type: ignore[misc]
+    """Databricks' dialect with double-quoted names."""
+
+    Tokenizer = QuotedNameTokenizer
+
+
+@cache
+def _lexis(*, double_quoted_names: bool) -> Databricks:
+    return QuotedNameLexis() if double_quoted_names else SparkLexis()
+
+
+def tokenize(text: str, rules: Rules) -> list[Token]:
+    """All tokens of a program; raises SqlError for what is not closed or not allowed in SQL text."""
+    _check_characters(text)
+    _check_closed(text, rules)
+    try:
+        return list(_lexis(double_quoted_names=rules.double_quoted_names).tokenize(text))
+    except SqlglotError as error:
+        raise SqlError(Diagnostic("SYNTAX_ERROR", "this text cannot be read as SQL", Span(0, len(text)))) from error
+
+
+def statements(tokens: list[Token]) -> list[list[Token]]:
+    """The tokens of each statement, without semicolons; empty statements are left out."""
+    chunks: list[list[Token]] = [[]]
+    for token in tokens:
+        if token.token_type is TokenType.SEMICOLON:
+            chunks.append([])
+        else:
+            chunks[-1].append(token)
+    return [chunk for chunk in chunks if chunk]
+
+
+def _check_characters(text: str) -> None:
+    place = text.find("\0")
+    if place >= 0:
+        raise SqlError(
+            Diagnostic("INVALID_CHARACTER", "a NUL character cannot stand in SQL text", Span(place, place + 1))
+        )
+
+
+_QUOTES = {"'": "string", '"': "string", "`": "quoted name"}
+_OPENING = re.compile(r"--[^\n]*|/\*|[rR]?'|[rR]?\"|`")
+_INSIDE = {
+    "'": re.compile(r"(?:[^'\\]|\\.|'')*'", re.DOTALL),
+    '"': re.compile(r'(?:[^"\\]|\\.|"")*"', re.DOTALL),
+    "`": re.compile(r"(?:[^`]|``)*`", re.DOTALL),
+}
+_RAW_INSIDE = {"'": re.compile(r"[^']*'"), '"': re.compile(r'[^"]*"')}
+
+
+def _check_closed(text: str, rules: Rules) -> None:
+    """Every string, quoted name and comment ends; raises SqlError at the one that does not."""
+    place = 0
+    while (opening := _OPENING.search(text, place)) is not None:
+        mark = opening.group()
+        if mark.startswith("--"):
+            place = opening.end()
+        elif mark == "/*":
+            place = _end_of_comment(text, opening.start())
+        else:
+            place = _end_of_quoted(text, opening, rules)
+
+
+def _end_of_comment(text: str, start: int) -> int:
+    depth, place = 1, start + 2
+    for mark in re.finditer(r"/\*|\*/", text[place:]):
+        depth += 1 if mark.group() == "/*" else -1
+        if depth == 0:
+            return place + mark.end()
+    raise SqlError(
+        Diagnostic(
+            "UNCLOSED_COMMENT",
+            "the comment that starts here is never closed",
+            Span(start, start + 2),
+            hint="close it with */",
+        )
+    )
+
+
+def _end_of_quoted(text: str, opening: re.Match[str], rules: Rules) -> int:
+    mark = opening.group()
+    raw = len(mark) > 1 and not _part_of_word(text, opening.start())
+    start = opening.start() if raw or len(mark) == 1 else opening.start() + 1
+    quote = mark[-1]
+    end = (_RAW_INSIDE if raw else _INSIDE)[quote].match(text, opening.end())
+    if end is not None:
+        return end.end()
+    what = "quoted name" if quote == '"' and rules.double_quoted_names else _QUOTES[quote]
+    raise SqlError(
+        Diagnostic(
+            "UNCLOSED_QUOTE",
+            f"the {what} that starts here is never closed",
+            Span(start, start + 1),
+            hint=f"close it with {quote}; inside it, write {quote}{quote} for the character itself",
+        )
+    )
+
+
+def _part_of_word(text: str, place: int) -> bool:
+    return place > 0 and (text[place - 1].isalnum() or text[place - 1] == "_")

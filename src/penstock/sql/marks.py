@@ -1,0 +1,133 @@
+"""Streaming words made visible to the parser, by what stands next to them.
+
+`STREAM`, `EMIT`, `SETTINGS`, `MATCH_CONDITION` and `5s` are ordinary names elsewhere; here the tokens that are
+meant as syntax get token types that the grammar uses for nothing else.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from sqlglot.tokens import Token, TokenType
+
+from penstock.sql.nodes import WINDOW_FUNCTIONS
+from penstock.sql.rules import Rules
+
+EMIT = TokenType.PREWHERE
+SETTINGS = TokenType.CONNECT_BY
+STREAM_TEXT = "SELECT STREAM"
+
+_EMIT_WORDS = frozenset(
+    "STREAM CHANGES CHANGELOG DELTA AFTER PERIODIC ON PER TIMEOUT LAST FINAL FIRST WITHOUT VERSION".split()
+)
+_TIMED = WINDOW_FUNCTIONS | {"DEDUP", "TABLE"}
+_DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d|w|M|q|y)")
+_UNITS = {
+    "ns": "NANOSECOND",
+    "us": "MICROSECOND",
+    "ms": "MILLISECOND",
+    "s": "SECOND",
+    "m": "MINUTE",
+    "h": "HOUR",
+    "d": "DAY",
+    "w": "WEEK",
+    "M": "MONTH",
+    "q": "QUARTER",
+    "y": "YEAR",
+}
+_AFTER_NAMED_STREAM = frozenset(
+    {TokenType.COMMA, TokenType.FROM, TokenType.DOT, TokenType.R_PAREN, TokenType.ALIAS, TokenType.L_BRACKET}
+)
+_OPERATORS = frozenset("+ - / % = == < > <= >= <> != || | & ^ <=> :: DIV AND OR IS IN LIKE RLIKE BETWEEN".split())
+_NO_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING})
+_END = Token(TokenType.SEMICOLON, ";")
+
+
+def word(token: Token) -> str:
+    """The token's text in upper case; nothing for strings and quoted names."""
+    return "" if token.token_type in _NO_WORDS else str(token.text).upper()
+
+
+def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
+    """The tokens of one statement with its streaming words marked."""
+    marked: list[Token] = []
+    timed = _TimedParentheses(everywhere=rules.durations_everywhere)
+    index = 0
+    while index < len(tokens):
+        token = tokens[index]
+        after = tokens[index + 1] if index + 1 < len(tokens) else _END
+        later = tokens[index + 2] if index + 2 < len(tokens) else _END
+        timed.see(token, marked[-1] if marked else _END)
+        new, used = _marked(token, after, later, marked[-1] if marked else _END, in_timed=timed.inside)
+        marked += new
+        index += used
+    return marked
+
+
+def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed: bool) -> tuple[list[Token], int]:
+    """What stands for the tokens from `token` on, and how many of them that covers."""
+    if in_timed and (duration := _duration(token, after, later)):
+        return duration
+    text = word(token)
+    if text == "EMIT" and word(after) in _EMIT_WORDS and before.token_type is not TokenType.DOT:
+        return [retagged(token, EMIT)], 1
+    if text == "SETTINGS" and later.token_type is TokenType.EQ and before.token_type is not TokenType.COMMA:
+        return [retagged(token, SETTINGS)], 1
+    if text == "STREAM" and before.token_type is TokenType.SELECT and _is_mark(after, later):
+        return [retagged(token, TokenType.VAR, STREAM_TEXT)], 1
+    if text == "MATCH_CONDITION" and after.token_type is TokenType.L_PAREN:
+        return [retagged(token, TokenType.MATCH_CONDITION)], 1
+    if text == "LEFT" and word(after) == "ASOF":
+        return [retagged(after, TokenType.ASOF), token], 2
+    return [token], 1
+
+
+class _TimedParentheses:
+    """Whether the present token stands directly inside a window function's parentheses."""
+
+    def __init__(self, *, everywhere: bool) -> None:
+        self.everywhere = everywhere
+        self.stack: list[bool] = []
+
+    @property
+    def inside(self) -> bool:
+        return self.everywhere or any(self.stack)
+
+    def see(self, token: Token, before: Token) -> None:
+        if token.token_type is TokenType.L_PAREN:
+            self.stack.append(word(before) in _TIMED)
+        elif token.token_type is TokenType.R_PAREN and self.stack:
+            self.stack.pop()
+
+
+def _is_mark(after: Token, later: Token) -> bool:
+    """Whether what follows `SELECT STREAM` makes STREAM a mark and not the name of a column."""
+    if after is _END or after.token_type in _AFTER_NAMED_STREAM or word(after) in _OPERATORS:
+        return False
+    if after.token_type is not TokenType.STAR:
+        return True
+    return later.token_type in {TokenType.FROM, TokenType.COMMA, TokenType.R_PAREN, TokenType.EXCEPT}
+
+
+def _duration(token: Token, after: Token, later: Token) -> tuple[list[Token], int] | None:
+    """`5s` as the tokens of INTERVAL '5' SECOND; the lexer splits some of them into `5 :: SMALLINT`."""
+    text, used = str(token.text), 1
+    if token.token_type is TokenType.NUMBER and after.start == token.start and later.start == token.start:
+        text, used = text + str(later.text), 3
+    elif token.token_type is not TokenType.VAR:
+        return None
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        return None
+    amount, unit = found.groups()
+    return [
+        retagged(token, TokenType.INTERVAL, "INTERVAL"),
+        retagged(token, TokenType.STRING, amount),
+        retagged(token, TokenType.VAR, _UNITS[unit]),
+    ], used
+
+
+def retagged(token: Token, kind: TokenType, text: str | None = None) -> Token:
+    """The token with another type, at the same place."""
+    return Token(kind, token.text if text is None else text, token.line, token.col, token.start, token.end)

@@ -1,0 +1,36 @@
+"""Syntax nodes that sqlglot does not have."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from sqlglot import exp
+
+WINDOW_FUNCTIONS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
+TABLE_FUNCTIONS = WINDOW_FUNCTIONS | {"TABLE", "CHANGELOG", "DEDUP"}
+
+
+class TableFunction(exp.Expression):
+    """A function over a relation in FROM: `TUMBLE(TABLE t, DESCRIPTOR(c), …)`, `tumble(t, c, 5s)`, `table(t)`.
+
+    `this` is the upper-case name, `expressions` the arguments: relations are `exp.Table`, `exp.Subquery` or
+    another `TableFunction`, `DESCRIPTOR(c)` is an `exp.Anonymous`, a named argument an `exp.Kwarg`, the bounds of a
+    Timeplus session an `exp.Anonymous` SESSION_RANGE(start, end, include_start, include_end).
+    `partition_by` holds the keys of `TABLE t PARTITION BY …`.
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "expressions": False,
+        "alias": False,
+        "partition_by": False,
+        "joins": False,
+        "pivots": False,
+        "laterals": False,
+        "sample": False,
+    }
+
+    @property
+    def name(self) -> str:
+        """The function's name, upper-case."""
+        return str(self.args["this"])

@@ -1,0 +1,165 @@
+"""Program text to statements; every mistake of the text is reported at once.
+
+    parse(text)  →  (CreateTable, CreateView, Insert, …)
+
+A statement that cannot be read does not hide the mistakes of the next ones: reading goes on behind its semicolon.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
+
+from sqlglot import exp
+from sqlglot.tokens import Token
+
+from penstock.errors import Diagnostic, PenstockError, Span, SqlError, UnsupportedError
+from penstock.sql import create, dml, session
+from penstock.sql.cursor import Cursor
+from penstock.sql.diagnose import diagnose, too_deep, unknown_statement
+from penstock.sql.dialects import rules_of
+from penstock.sql.failure import ParseFailure
+from penstock.sql.lexer import statements, tokenize
+from penstock.sql.marks import mark
+from penstock.sql.rules import Rules
+from penstock.sql.statements import Set, Statement
+
+Found = TypeVar("Found")
+Reader = Callable[[Cursor, str, Span], Statement]
+
+READERS: dict[str, Reader] = {
+    "CREATE": create.create,
+    "DECLARE": create.declare,
+    "DROP": create.drop,
+    "LATENESS": session.lateness,
+    "ADVANCE": session.advance,
+    "INSERT": dml.insert,
+    "UPSERT": dml.insert,
+    "UPDATE": dml.update,
+    "DELETE": dml.delete,
+    "BEGIN": session.begin,
+    "START": session.begin,
+    "COMMIT": session.commit,
+    "ROLLBACK": session.rollback,
+    "SELECT": dml.query,
+    "WITH": dml.query,
+    "VALUES": dml.query,
+    "FROM": dml.query,
+    "TABLE": dml.query,
+    "(": dml.query,
+    "EXPLAIN": session.explain,
+    "SHOW": session.show,
+    "DESCRIBE": session.describe,
+    "DESC": session.describe,
+    "SET": session.set_,
+    "RESET": session.reset,
+}
+
+
+def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
+    """The statements of a program; `SET dialect` in it holds from there on.
+
+    Raises SqlError with a diagnostic for each mistake, UnsupportedError if there is no mistake but something
+    that is not built.
+    """
+    rules = rules_of(dialect)
+    found: list[Statement] = []
+    errors: list[PenstockError] = []
+    for tokens in statements(_tokens(text, rules)):
+        try:
+            statement = _statement(tokens, text, rules)
+        except PenstockError as error:
+            errors.append(error)
+            continue
+        found.append(statement)
+        if isinstance(statement, Set) and statement.name == "dialect" and statement.value:
+            rules = rules_of(statement.value, statement.span)
+    if errors:
+        raise _together(errors, text)
+    return tuple(found)
+
+
+def parse_expression(text: str, dialect: str = "penstock") -> exp.Expression:
+    """One scalar expression; raises SqlError."""
+    return _alone(text, dialect, Cursor.expression)
+
+
+def parse_query(text: str, dialect: str = "penstock") -> exp.Expression:
+    """One query without its semicolon; raises SqlError."""
+    return _alone(text, dialect, Cursor.query)
+
+
+def _alone(text: str, dialect: str, read: Callable[[Cursor], exp.Expression]) -> exp.Expression:
+    rules = rules_of(dialect)
+    chunks = statements(_tokens(text, rules))
+    if len(chunks) != 1:
+        message = "nothing is written here" if not chunks else "more than one statement is written here"
+        raise SqlError(Diagnostic("SYNTAX_ERROR", message, Span(0, len(text))), text)
+
+    def reading(cursor: Cursor) -> exp.Expression:
+        tree = read(cursor)
+        cursor.end()
+        return tree
+
+    try:
+        return _guarded(chunks[0], text, rules, reading)
+    except PenstockError as error:
+        raise error.with_source(text) from None
+
+
+def _tokens(text: str, rules: Rules) -> list[Token]:
+    try:
+        return tokenize(text, rules)
+    except PenstockError as error:
+        raise error.with_source(text) from None
+
+
+def _statement(tokens: list[Token], text: str, rules: Rules) -> Statement:
+    span = Span(tokens[0].start, tokens[-1].end + 1)
+
+    def reading(cursor: Cursor) -> Statement:
+        reader = READERS.get(cursor.peek())
+        if reader is None:
+            raise unknown_statement(cursor, tuple(READERS))
+        return reader(cursor, text[span.start : span.end], span)
+
+    return _guarded(tokens, text, rules, reading)
+
+
+def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Cursor], Found]) -> Found:
+    """What is read from one statement; a ParseFailure becomes a SqlError that says what is wrong."""
+    deep = too_deep(tokens)
+    if deep is not None:
+        raise SqlError(deep, text)
+    marked = mark(tokens, rules)
+    try:
+        with _room_for_nesting():
+            return read(Cursor(marked, text, rules))
+    except ParseFailure as failure:
+        raise SqlError(diagnose(marked, failure), text) from None
+    except RecursionError:
+        message = "this statement is nested too deeply"
+        raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, Span(tokens[0].start, tokens[-1].end + 1))) from None
+
+
+@contextmanager
+def _room_for_nesting() -> Iterator[None]:
+    """The grammar goes down some twenty calls for each parenthesis."""
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _RECURSION))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)
+
+
+_RECURSION = 20_000
+
+
+def _together(errors: list[PenstockError], text: str) -> PenstockError:
+    """One error for all: the mistakes if there are any, else what is not supported."""
+    wrong = [error for error in errors if not isinstance(error, UnsupportedError)]
+    kind = SqlError if wrong else UnsupportedError
+    return kind([diagnostic for error in errors for diagnostic in error.diagnostics], text)

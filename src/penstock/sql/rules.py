@@ -1,0 +1,33 @@
+"""What distinguishes one SQL dialect from another, as data."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+from typing import Any
+
+from sqlglot import exp
+
+Rewrite = Callable[[exp.Anonymous], exp.Expression]
+
+
+def _none() -> Mapping[str, Any]:
+    return MappingProxyType({})
+
+
+@dataclass(frozen=True)
+class Rules:
+    """Names and defaults of one dialect; what is not named here is as in Spark.
+
+    `types` maps a type name to Spark's (both lower-case), `functions` a function name (upper-case) to Spark's,
+    `rewrites` a function name to what replaces its whole call.
+    """
+
+    name: str
+    types: Mapping[str, str] = field(default_factory=_none)
+    functions: Mapping[str, str] = field(default_factory=_none)
+    rewrites: Mapping[str, Rewrite] = field(default_factory=_none)
+    double_quoted_names: bool = False
+    durations_everywhere: bool = False
+    case_sensitive: bool = False

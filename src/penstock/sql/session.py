@@ -1,0 +1,188 @@
+"""Statements about the pipeline itself: transactions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE."""
+
+from __future__ import annotations
+
+from sqlglot.tokens import TokenType
+
+from penstock.errors import Diagnostic, Span, did_you_mean
+from penstock.sql.columns import read_lateness
+from penstock.sql.cursor import Cursor
+from penstock.sql.failure import ParseFailure
+from penstock.sql.statements import (
+    Advance,
+    Begin,
+    Commit,
+    Describe,
+    Explain,
+    Reset,
+    Rollback,
+    Set,
+    SetLateness,
+    Show,
+)
+
+SHOWN = ("TABLES", "VIEWS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "CREATE TABLE", "CREATE VIEW")
+EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "json")
+
+
+def begin(cursor: Cursor, text: str, span: Span) -> Begin:
+    """BEGIN [TRANSACTION | WORK], START TRANSACTION."""
+    cursor.move()
+    cursor.accept_any("TRANSACTION", "WORK")
+    cursor.end()
+    return Begin(text=text, span=span)
+
+
+def commit(cursor: Cursor, text: str, span: Span) -> Commit:
+    """COMMIT [TRANSACTION | WORK]."""
+    cursor.move()
+    cursor.accept_any("TRANSACTION", "WORK")
+    cursor.end()
+    return Commit(text=text, span=span)
+
+
+def rollback(cursor: Cursor, text: str, span: Span) -> Rollback:
+    """ROLLBACK [TRANSACTION | WORK]."""
+    cursor.move()
+    cursor.accept_any("TRANSACTION", "WORK")
+    cursor.end()
+    return Rollback(text=text, span=span)
+
+
+def lateness(cursor: Cursor, text: str, span: Span) -> SetLateness:
+    """LATENESS view.column e."""
+    cursor.expect("LATENESS")
+    view, column = _view_column(cursor)
+    bound = read_lateness(cursor)
+    cursor.end()
+    return SetLateness(text=text, span=span, view=view, column=column, lateness=bound)
+
+
+def advance(cursor: Cursor, text: str, span: Span) -> Advance:
+    """ADVANCE table.column TO e."""
+    cursor.expect("ADVANCE")
+    table, column = _view_column(cursor)
+    cursor.expect("TO")
+    value = cursor.expression()
+    cursor.end()
+    return Advance(text=text, span=span, table=table, column=column, value=value)
+
+
+def _view_column(cursor: Cursor) -> tuple[str, str]:
+    relation, _ = cursor.name("a table or view")
+    if not cursor.accept("."):
+        cursor.fail(f"expected . and a column after {relation}")
+    return relation, cursor.name("a column")[0]
+
+
+def explain(cursor: Cursor, text: str, span: Span) -> Explain:
+    """EXPLAIN [(option, …)] query | name."""
+    cursor.expect("EXPLAIN")
+    options: tuple[str, ...] = ()
+    if cursor.peek() == "(" and not cursor.at_query():
+        options = tuple(cursor.listed(lambda: _option(cursor), "the options"))
+    if cursor.at_query():
+        tree = cursor.query()
+        cursor.end()
+        return Explain(text=text, span=span, options=options, target=None, query=tree)
+    cursor.accept_any("VIEW", "TABLE")
+    target, _ = cursor.qualified_name("a view or a query")
+    cursor.end()
+    return Explain(text=text, span=span, options=options, target=target, query=None)
+
+
+def _option(cursor: Cursor) -> str:
+    token, here = cursor.token, cursor.here()
+    name = cursor.name("an option")[0].lower()
+    if name not in EXPLAIN_OPTIONS:
+        raise ParseFailure(
+            token,
+            Diagnostic(
+                "UNKNOWN_OPTION",
+                f"EXPLAIN has no option {name.upper()}",
+                here,
+                candidates=did_you_mean(name, EXPLAIN_OPTIONS),
+                hint=f"the options are {', '.join(option.upper() for option in EXPLAIN_OPTIONS)}",
+            ),
+        )
+    return name
+
+
+def show(cursor: Cursor, text: str, span: Span) -> Show:
+    """SHOW TABLES | VIEWS | FUNCTIONS | SETTINGS | WATERLINES | STATE | CREATE TABLE name | CREATE VIEW name."""
+    cursor.expect("SHOW")
+    for what in SHOWN:
+        if cursor.accept(*what.split()):
+            name = cursor.qualified_name("a name")[0] if " " in what else None
+            cursor.end()
+            return Show(text=text, span=span, what=what.lower(), name=name)
+    raise ParseFailure(
+        cursor.token,
+        Diagnostic(
+            "SYNTAX_ERROR",
+            f"there is nothing called {cursor.peek() or '…'} to show",
+            cursor.here(),
+            candidates=did_you_mean(cursor.peek(), SHOWN),
+            hint=f"what can be shown is {', '.join(SHOWN)}",
+        ),
+    )
+
+
+def describe(cursor: Cursor, text: str, span: Span) -> Describe:
+    """DESCRIBE [TABLE | VIEW] name."""
+    cursor.move()
+    cursor.accept_any("TABLE", "VIEW", "STREAM")
+    name, name_span = cursor.qualified_name("a table or view")
+    cursor.end()
+    return Describe(text=text, span=span, name=name, name_span=name_span)
+
+
+def set_(cursor: Cursor, text: str, span: Span) -> Set:
+    """SET name = value, SET TIME ZONE z, SET name, SET."""
+    cursor.expect("SET")
+    if cursor.accept("TIME", "ZONE"):
+        zone = _rest(cursor, "a time zone")
+        return Set(text=text, span=span, name="time zone", value=zone)
+    if cursor.token is None:
+        return Set(text=text, span=span, name=None, value=None)
+    name = _setting(cursor)
+    if cursor.token is None:
+        return Set(text=text, span=span, name=name, value=None)
+    if not (cursor.accept("=") or cursor.accept("TO")):
+        cursor.fail(f"expected = after the setting {name}")
+    return Set(text=text, span=span, name=name, value=_rest(cursor, "a value"))
+
+
+def reset(cursor: Cursor, text: str, span: Span) -> Reset:
+    """RESET [name]."""
+    cursor.expect("RESET")
+    if cursor.token is None or cursor.accept("ALL"):
+        cursor.end()
+        return Reset(text=text, span=span, name=None)
+    if cursor.accept("TIME", "ZONE"):
+        name = "time zone"
+    else:
+        name = _setting(cursor)
+    cursor.end()
+    return Reset(text=text, span=span, name=name)
+
+
+def _setting(cursor: Cursor) -> str:
+    token = cursor.token
+    if token is not None and token.token_type is TokenType.STRING:
+        return cursor.string("a setting").lower()
+    parts = [cursor.name("a setting")[0]]
+    while cursor.accept("."):
+        parts.append(cursor.name("a setting")[0])
+    return ".".join(parts).lower()
+
+
+def _rest(cursor: Cursor, what: str) -> str:
+    """The remaining text; a single string stands for its value."""
+    token, start = cursor.token, cursor.index
+    if token is None:
+        cursor.fail(f"expected {what}")
+    cursor.move(len(cursor.tokens) - start)
+    assert token is not None  # noqa: S101 - fail() raises
+    alone = cursor.index - start == 1
+    return str(token.text) if alone else cursor.text_since(start)

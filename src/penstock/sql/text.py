@@ -1,0 +1,128 @@
+"""Trees back to text: Spark SQL on one line, and places in the program."""
+
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from sqlglot import exp
+from sqlglot.dialects.databricks import Databricks
+from sqlglot.errors import ErrorLevel
+from sqlglot.generators.databricks import DatabricksGenerator
+
+from penstock.errors import Diagnostic, Span, SqlError
+from penstock.sql.nodes import TableFunction
+
+# Transformations that would replace Spark's own syntax by older one.
+_REWRITTEN = (exp.Select, exp.Table, exp.Unnest, exp.ILike, exp.Array, exp.Interval, exp.Cast, exp.Ceil, exp.Floor)
+_PLURAL_UNITS = {f"{unit}S": unit for unit in ("YEAR", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND")} | {
+    "MILLISECONDS": "MILLISECOND",
+    "MICROSECONDS": "MICROSECOND",
+}
+
+
+class SparkText(DatabricksGenerator):  # type: ignore[misc]
+    """Prints a tree as Spark reads it, functions and literals as they were written."""
+
+    TRANSFORMS: ClassVar[dict[type[exp.Expression], Any]] = {
+        kind: transform for kind, transform in DatabricksGenerator.TRANSFORMS.items() if kind not in _REWRITTEN
+    } | {
+        TableFunction: lambda self, tree: self.tablefunction_sql(tree),
+        exp.NullSafeEQ: lambda self, tree: self.binary(tree, "<=>"),
+        exp.RegexpLike: lambda self, tree: self.binary(tree, "RLIKE"),
+    }
+    TYPE_MAPPING: ClassVar[dict[Any, str]] = {
+        **DatabricksGenerator.TYPE_MAPPING,
+        exp.DType.TIME: "TIME",
+        exp.DType.TIMESTAMPNTZ: "TIMESTAMP_NTZ",
+        exp.DType.TIMESTAMPLTZ: "TIMESTAMP_LTZ",
+    }
+
+    def literal_sql(self, expression: exp.Literal) -> str:
+        """A literal; a string with escapes in its own spelling."""
+        return str(expression.meta.get("raw") or super().literal_sql(expression))
+
+    def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
+        """A cast, a typed literal (DATE '…') or a number with its suffix."""
+        if number := expression.meta.get("number"):
+            return str(number)
+        if expression.meta.get("typed_literal"):
+            return f"{self.sql(expression, 'to')} {self.sql(expression, 'this')}"
+        return str(super().cast_sql(expression, safe_prefix))
+
+    def interval_sql(self, expression: exp.Interval) -> str:
+        """INTERVAL '1' HOUR, INTERVAL '1:00' HOUR TO MINUTE."""
+        unit = expression.args.get("unit")
+        if isinstance(unit, exp.IntervalSpan):
+            span = f"{_singular(self.sql(unit, 'this'))} TO {_singular(self.sql(unit, 'expression'))}"
+            return f"INTERVAL {self.sql(expression, 'this')} {span}"
+        name = f" {_singular(self.sql(unit))}" if unit is not None else ""
+        return f"INTERVAL {self.sql(expression, 'this')}{name}"
+
+    def floor_sql(self, expression: exp.Floor) -> str:
+        """FLOOR(t TO unit) is what Spark calls date_trunc."""
+        return f"date_trunc('{self.sql(expression, 'to')}', {self.sql(expression, 'this')})"
+
+    def ceil_sql(self, expression: exp.Ceil) -> str:
+        """CEIL(t TO unit): the unit that a moment before one unit later lies in."""
+        unit = _singular(self.sql(expression, "to"))
+        step = {"QUARTER": "INTERVAL '3' MONTH", "WEEK": "INTERVAL '7' DAY"}.get(unit, f"INTERVAL '1' {unit}")
+        this = self.sql(expression, "this")
+        return f"date_trunc('{unit}', ({this}) + {step} - INTERVAL '0.000001' SECOND)"
+
+    def unnest_sql(self, expression: exp.Unnest) -> str:
+        """UNNEST in FROM is Spark's generator, positions counted from 1."""
+        arrays = ", ".join(self.sql(item) for item in expression.expressions)
+        alias = expression.args.get("alias")
+        suffix = f" AS {self.sql(alias)}" if alias is not None else ""
+        lateral = "LATERAL " if isinstance(expression.parent, exp.Join) else ""
+        return f"{lateral}explode({arrays}){suffix}"
+
+    def tablefunction_sql(self, expression: TableFunction) -> str:
+        """A function over a relation, in the standard's form; Spark has no such functions."""
+        arguments = [self._relation_argument(item) for item in expression.expressions]
+        if keys := expression.args.get("partition_by"):
+            arguments[0] += f" PARTITION BY {', '.join(self.sql(key) for key in keys)}"
+        inner = f"{expression.name}({', '.join(arguments)})"
+        text = inner if expression.name == "TABLE" else f"TABLE({inner})"
+        alias = self.sql(expression, "alias")
+        return f"{text} AS {alias}" if alias else text
+
+    def _relation_argument(self, item: exp.Expression) -> str:
+        return f"TABLE {self.sql(item)}" if isinstance(item, exp.Table) else str(self.sql(item))
+
+
+def _singular(unit: str) -> str:
+    upper = unit.upper()
+    return _PLURAL_UNITS.get(upper, upper)
+
+
+_DIALECT = Databricks()
+
+
+def spark_sql(tree: exp.Expression) -> str:
+    """The tree as Spark SQL on one line, with every function under the name it has in the tree."""
+    writer = SparkText(
+        dialect=_DIALECT,
+        normalize_functions=False,
+        comments=False,
+        unsupported_level=ErrorLevel.IGNORE,
+    )
+    try:
+        return str(writer.generate(tree, copy=True))
+    except RecursionError:
+        message = "this expression is nested too deeply"
+        raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, span_of(tree))) from None
+
+
+def type_of(kind: exp.DataType) -> str:
+    """A parsed type as Spark's simpleString."""
+    written = kind.args.get("kind")
+    return str(written) if written else spark_sql(kind).lower()
+
+
+def span_of(tree: exp.Expression) -> Span | None:
+    """Where the tree stands in the program: from its first to its last token that left a trace."""
+    places = [(node.meta["start"], node.meta["end"] + 1) for node in tree.walk() if "start" in node.meta]
+    if not places:
+        return None
+    return Span(min(start for start, _ in places), max(end for _, end in places))

@@ -1,0 +1,179 @@
+"""Column types in any dialect's spelling, read into Spark's canonical names."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from sqlglot.tokens import TokenType
+
+from penstock.errors import Diagnostic, Span, did_you_mean
+from penstock.sql.failure import ParseFailure
+from penstock.sql.rules import Rules
+
+_SPARK: dict[str, str] = {
+    "boolean": "boolean", "bool": "boolean",
+    "tinyint": "tinyint", "byte": "tinyint",
+    "smallint": "smallint", "short": "smallint",
+    "int": "int", "integer": "int",
+    "bigint": "bigint", "long": "bigint",
+    "float": "float", "real": "float",
+    "double": "double",
+    "date": "date", "timestamp": "timestamp", "timestamp_ntz": "timestamp_ntz", "timestamp_ltz": "timestamp",
+    "string": "string", "text": "string",
+    "binary": "binary", "varbinary": "binary", "bytes": "binary",
+    "variant": "variant", "void": "void",
+    "decimal": "decimal", "dec": "decimal", "numeric": "decimal",
+    "char": "char", "character": "char", "varchar": "varchar",
+    "array": "array", "map": "map", "struct": "struct", "row": "struct", "interval": "interval", "time": "time",
+    "nullable": "nullable",
+}  # fmt: skip
+_UNITS = ("YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND")
+_DEFAULT_DECIMAL = "decimal(10,0)"
+
+
+def read_type(parser: Any, rules: Rules) -> str:
+    """The type at the parser's place, as Spark's simpleString; raises ParseFailure if there is none."""
+    token = parser._curr  # noqa: SLF001
+    written = str(token.text).lower() if token else ""
+    name = rules.types.get(written) or _SPARK.get(written)
+    if name is None:
+        raise _unknown(token, written, rules)
+    parser._advance()  # noqa: SLF001
+    kind = _parametrised(parser, name, rules)
+    while parser._match(TokenType.ARRAY):  # noqa: SLF001
+        kind = f"array<{kind}>"
+    return kind
+
+
+def _unknown(token: Any, written: str, rules: Rules) -> ParseFailure:
+    if not token or not (written[:1].isalpha() or written[:1] == "_"):
+        return ParseFailure(token or None)
+    known = [*_SPARK, *rules.types]
+    shown = str(token.text)[:60]
+    finding = Diagnostic(
+        "UNKNOWN_TYPE",
+        f"there is no type {shown}",
+        Span(token.start, token.end + 1),
+        candidates=tuple(name.upper() for name in did_you_mean(written, known)),
+    )
+    return ParseFailure(token, finding)
+
+
+def _parametrised(parser: Any, name: str, rules: Rules) -> str:
+    match name:
+        case "decimal":
+            numbers = _numbers(parser)
+            return f"decimal({numbers[0]},{(*numbers, 0)[1]})" if numbers else _DEFAULT_DECIMAL
+        case "char" | "varchar":
+            varying = name == "char" and parser._match_text_seq("VARYING")  # noqa: SLF001
+            numbers = _numbers(parser)
+            kind = "varchar" if varying else name
+            return f"{kind}({numbers[0]})" if numbers else "char(1)" if kind == "char" else "string"
+        case "double":
+            parser._match_text_seq("PRECISION")  # noqa: SLF001
+            return name
+        case "timestamp" | "time" | "timestamp_ntz":
+            return _temporal(parser, name)
+        case "array" | "map" | "nullable":
+            return _container(parser, name, rules)
+        case "struct":
+            return _struct(parser, rules)
+        case "interval":
+            return _interval(parser)
+        case _:
+            _numbers(parser)
+            return name
+
+
+def _numbers(parser: Any) -> tuple[int, ...]:
+    """Parameters in parentheses; a text among them (Timeplus' time zone) is no part of Spark's type."""
+    if not parser._match(TokenType.L_PAREN):  # noqa: SLF001
+        return ()
+    found: list[int] = []
+    while True:
+        token = parser._curr  # noqa: SLF001
+        if token and token.token_type is TokenType.NUMBER and token.text.isdigit():
+            found.append(int(token.text))
+        elif not token or token.token_type is not TokenType.STRING:
+            raise ParseFailure(token or None)
+        parser._advance()  # noqa: SLF001
+        if not parser._match(TokenType.COMMA):  # noqa: SLF001
+            break
+    parser._match_r_paren()  # noqa: SLF001
+    return tuple(found)
+
+
+def _temporal(parser: Any, name: str) -> str:
+    precision = _numbers(parser)
+    if parser._match_text_seq("WITHOUT", "TIME", "ZONE"):  # noqa: SLF001
+        return name
+    if parser._match_text_seq("WITH", "LOCAL", "TIME", "ZONE") or parser._match_text_seq("WITH", "TIME", "ZONE"):  # noqa: SLF001
+        return name
+    return f"time({precision[0] if precision else 6})" if name == "time" else name
+
+
+def _container(parser: Any, name: str, rules: Rules) -> str:
+    closing = _opening(parser)
+    items = [read_type(parser, rules)]
+    _not_null(parser)
+    if name == "map":
+        if not parser._match(TokenType.COMMA):  # noqa: SLF001
+            raise ParseFailure(parser._curr or None)  # noqa: SLF001
+        items.append(read_type(parser, rules))
+        _not_null(parser)
+    _close(parser, closing)
+    return items[0] if name == "nullable" else f"{name}<{','.join(items)}>"
+
+
+def _struct(parser: Any, rules: Rules) -> str:
+    closing = _opening(parser)
+    fields: list[str] = []
+    while True:
+        name = parser._parse_id_var(any_token=True)  # noqa: SLF001
+        if name is None:
+            raise ParseFailure(parser._curr or None)  # noqa: SLF001
+        parser._match(TokenType.COLON)  # noqa: SLF001
+        shown = name.name if _plain(name.name) else "`" + name.name.replace("`", "``") + "`"
+        fields.append(f"{shown}:{read_type(parser, rules)}")
+        _not_null(parser)
+        if not parser._match(TokenType.COMMA):  # noqa: SLF001
+            break
+    _close(parser, closing)
+    return f"struct<{','.join(fields)}>"
+
+
+def _plain(name: str) -> bool:
+    return name.isascii() and name.isidentifier()
+
+
+def _interval(parser: Any) -> str:
+    start = _unit(parser)
+    if start is None:
+        return "interval"
+    parser._match_text_seq("TO")  # noqa: SLF001
+    end = _unit(parser)
+    return f"interval {start} to {end}".lower() if end else f"interval {start}".lower()
+
+
+def _unit(parser: Any) -> str | None:
+    found = parser._match_texts(_UNITS)  # noqa: SLF001
+    return str(parser._prev.text) if found else None  # noqa: SLF001
+
+
+def _opening(parser: Any) -> TokenType:
+    if parser._match(TokenType.LT):  # noqa: SLF001
+        return TokenType.GT
+    if parser._match(TokenType.L_PAREN):  # noqa: SLF001
+        return TokenType.R_PAREN
+    raise ParseFailure(parser._curr or None)  # noqa: SLF001
+
+
+def _close(parser: Any, closing: TokenType) -> None:
+    if not parser._match(closing):  # noqa: SLF001
+        raise ParseFailure(parser._curr or None)  # noqa: SLF001
+
+
+def _not_null(parser: Any) -> None:
+    parser._match_text_seq("NOT", "NULL")  # noqa: SLF001
+    if parser._match_text_seq("COMMENT"):  # noqa: SLF001
+        parser._advance()  # noqa: SLF001

@@ -1,0 +1,31 @@
+"""Which queries that the parser cannot read are left to Spark."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot.tokens import Token, TokenType
+
+from penstock.sql.failure import ParseFailure
+from penstock.sql.marks import word
+
+# Constructs of Spark SQL that the grammar does not have; a query with one of them is not a mistake.
+_SPARK_ONLY = {
+    "TRANSFORM": "TRANSFORM … USING",
+    "IDENTIFIER": "IDENTIFIER(…)",
+    "REDUCE": "a script",
+    "WATERMARK": "a watermark in a query",
+}
+
+
+def spark_alone_reads(tokens: Sequence[Token], failure: ParseFailure) -> str | None:
+    """Why the query is left to Spark as it stands; None if it must be a mistake."""
+    if failure.diagnostic is not None:
+        return None
+    if any(token.token_type is TokenType.PIPE_GT for token in tokens):
+        return "the pipe syntax |> is read by Spark alone"
+    for token, after in zip(tokens, tokens[1:], strict=False):
+        construct = _SPARK_ONLY.get(word(token))
+        if construct and after.token_type in {TokenType.L_PAREN, TokenType.DOT}:
+            return f"{construct} is read by Spark alone"
+    return None
