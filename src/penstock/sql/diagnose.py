@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Diagnostic, Span, UnsupportedError, did_you_mean
 from penstock.sql.cursor import Cursor, is_name, shown
@@ -27,6 +27,7 @@ def diagnose(tokens: Sequence[Token], failure: ParseFailure) -> Diagnostic:
     token = tokens[index] if index < len(tokens) else None
     return (
         _unbalanced(tokens)
+        or _incomplete_phrase(tokens, index)
         or _misspelt(tokens, index)
         or _trailing_comma(before, token)
         or _reserved(before, token)
@@ -94,11 +95,31 @@ def _unbalanced(tokens: Sequence[Token]) -> Diagnostic | None:
     return Diagnostic("UNBALANCED", message, place(opened[-1]), hint=f"add {closing} where it ends")
 
 
+def _incomplete_phrase(tokens: Sequence[Token], index: int) -> Diagnostic | None:
+    """GROUP and ORDER without BY, JOIN without ON, CASE without END."""
+    before = tokens[index - 1] if index else None
+    if before is not None and word(before) in {"GROUP", "ORDER", "PARTITION"} and index < len(tokens):
+        phrase = f"{word(before)} BY"
+        return Diagnostic("SYNTAX_ERROR", f"{phrase} is written with BY", place(before), candidates=(phrase,))
+    words = [word(token) for token in tokens[:index]]
+    if words.count("CASE") > words.count("END") and (index == len(tokens) or word(tokens[index]) in STRUCTURE):
+        case = next(token for token in reversed(tokens[:index]) if word(token) == "CASE")
+        message = "this CASE is never closed"
+        return Diagnostic("SYNTAX_ERROR", message, place(case), hint="CASE WHEN … THEN … [ELSE …] END")
+    if "JOIN" in words[-_AFTER_JOIN:] and index < len(tokens) and not {"ON", "USING"} & set(words[-_AFTER_JOIN:]):
+        message = f"{shown(tokens[index])} is not understood here"
+        return Diagnostic("SYNTAX_ERROR", message, place(tokens[index]), hint="is ON missing behind JOIN?")
+    return None
+
+
+_AFTER_JOIN = 5
+
+
 def _misspelt(tokens: Sequence[Token], index: int) -> Diagnostic | None:
     """A word at the place or shortly before it that is nearly a keyword."""
     for token in reversed(tokens[max(0, index - _LOOK_BACK) : index + 1]):
         text = word(token)
-        if token.token_type is not TokenType.VAR or text in STRUCTURE or len(text) < _SHORTEST:
+        if token.token_type is not TokenType.VAR or text in STRUCTURE or text in CLAUSES or len(text) < _SHORTEST:
             continue
         close = did_you_mean(text, CLAUSES, limit=1)
         if close and _near(text, close[0]):

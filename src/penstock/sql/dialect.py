@@ -14,7 +14,7 @@ from sqlglot import exp
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ErrorLevel
 from sqlglot.parsers.databricks import DatabricksParser
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Span
 from penstock.sql import marks
@@ -90,6 +90,7 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         TokenType.PARTITION_BY: lambda self: ("partition_by", self._read_partition_by()),
     }
 
+    SUPPORTS_TABLE_QUERY = True
     FUNC_TOKENS: ClassVar[set[TokenType]] = DatabricksParser.FUNC_TOKENS | {TokenType.SESSION}
 
     rules: Rules
@@ -97,8 +98,27 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Stop at the token; sqlglot's message is dropped on purpose."""
         del message
-        place = token or self._curr
+        # Where sqlglot names the token that it has just read, what is missing is behind it.
+        place = self._curr if token is None or token is self._prev else token
         raise ParseFailure(place or None)
+
+    def _parse_csv(self, parse_method: Callable[[], Any], sep: TokenType = TokenType.COMMA) -> list[Any]:
+        """A list whose separators stand between items, and nowhere else."""
+
+        def item() -> Any:
+            after_separator = self._prev.token_type is sep
+            found = parse_method()
+            if found is None and after_separator:
+                self.raise_error("")
+            return found
+
+        return super()._parse_csv(item, sep)
+
+    def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
+        join = super()._parse_join(*args, **kwargs)
+        if self._prev.token_type is TokenType.ON or (join is not None and join.args.get("this") is None):
+            self.raise_error("")
+        return join
 
     def read_query(self) -> exp.Expression | None:
         """A whole query: SELECT, VALUES, WITH, parentheses, and set operations between them."""
@@ -134,6 +154,8 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
     def _parse_projections(self) -> tuple[list[exp.Expression], list[exp.Expression] | None]:
         before = self._prev
         projections, exclude = super()._parse_projections()
+        if not projections:
+            self.raise_error("")
         if before.text == marks.STREAM_TEXT and projections:
             projections[0].meta["stream"] = Span(before.start, before.end + 1)
         return projections, exclude

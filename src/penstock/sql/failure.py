@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from sqlglot.errors import ParseError
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Diagnostic
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.errors import Diagnostic
+from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rules
+from penstock.sql.text import span_of
+
+_PARAMETER = "a program has no parameters"
+_WRITE = "write the value itself"
 
 _UNITS = frozenset(
     "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
@@ -24,6 +30,8 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 if replaced is not node:
                     node.replace(replaced)
                     tree = replaced if node is tree else tree
+            case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
+                raise ParseFailure(None, Diagnostic("UNSUPPORTED_PARAMETER", _PARAMETER, span_of(node), hint=_WRITE))
             case exp.Literal() if node.is_string:
                 _keep_escapes(node, source)
             case exp.Query():

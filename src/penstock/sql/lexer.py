@@ -7,7 +7,7 @@ from functools import cache
 
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
-from sqlglot.tokens import Token, TokenType
+from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.errors import Diagnostic, Span, SqlError
 from penstock.sql.rules import Rules

@@ -7,13 +7,11 @@ A statement that cannot be read does not hide the mistakes of the next ones: rea
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import TypeVar
 
 from sqlglot import exp
-from sqlglot.tokens import Token
+from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, UnsupportedError
 from penstock.sql import create, dml, session
@@ -23,6 +21,7 @@ from penstock.sql.dialects import rules_of
 from penstock.sql.failure import ParseFailure
 from penstock.sql.lexer import statements, tokenize
 from penstock.sql.marks import mark
+from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
 from penstock.sql.statements import Set, Statement
 
@@ -70,12 +69,11 @@ def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
     for tokens in statements(_tokens(text, rules)):
         try:
             statement = _statement(tokens, text, rules)
+            found.append(statement)
+            if isinstance(statement, Set) and statement.name == "dialect" and statement.value:
+                rules = rules_of(statement.value, statement.span)
         except PenstockError as error:
             errors.append(error)
-            continue
-        found.append(statement)
-        if isinstance(statement, Set) and statement.name == "dialect" and statement.value:
-            rules = rules_of(statement.value, statement.span)
     if errors:
         raise _together(errors, text)
     return tuple(found)
@@ -135,27 +133,13 @@ def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Curso
         raise SqlError(deep, text)
     marked = mark(tokens, rules)
     try:
-        with _room_for_nesting():
+        with room_for_nesting():
             return read(Cursor(marked, text, rules))
     except ParseFailure as failure:
         raise SqlError(diagnose(marked, failure), text) from None
     except RecursionError:
         message = "this statement is nested too deeply"
         raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, Span(tokens[0].start, tokens[-1].end + 1))) from None
-
-
-@contextmanager
-def _room_for_nesting() -> Iterator[None]:
-    """The grammar goes down some twenty calls for each parenthesis."""
-    before = sys.getrecursionlimit()
-    sys.setrecursionlimit(max(before, _RECURSION))
-    try:
-        yield
-    finally:
-        sys.setrecursionlimit(before)
-
-
-_RECURSION = 20_000
 
 
 def _together(errors: list[PenstockError], text: str) -> PenstockError:

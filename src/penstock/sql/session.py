@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.columns import read_lateness

@@ -10,6 +10,7 @@ from sqlglot.errors import ErrorLevel
 from sqlglot.generators.databricks import DatabricksGenerator
 
 from penstock.errors import Diagnostic, Span, SqlError
+from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import TableFunction
 
 # Transformations that would replace Spark's own syntax by older one.
@@ -108,7 +109,8 @@ def spark_sql(tree: exp.Expression) -> str:
         unsupported_level=ErrorLevel.IGNORE,
     )
     try:
-        return str(writer.generate(tree, copy=True))
+        with room_for_nesting():
+            return str(writer.generate(tree, copy=True))
     except RecursionError:
         message = "this expression is nested too deeply"
         raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, span_of(tree))) from None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from sqlglot.tokens import TokenType
+from sqlglot.tokenizer_core import TokenType
 
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.failure import ParseFailure
