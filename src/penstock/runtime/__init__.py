@@ -1,0 +1,1 @@
+"""The running pipeline: steps, intake, transactions, the input log, events."""

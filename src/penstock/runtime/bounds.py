@@ -105,7 +105,7 @@ def _interval(text: str) -> Bound | None:
     while rest.strip():
         part = _PART.match(rest)
         unit = part[2].lower().removesuffix("s") if part else ""
-        if part is None or unit not in _SECONDS and unit not in _MONTHS:
+        if part is None or (unit not in _SECONDS and unit not in _MONTHS):
             return None
         amount = Decimal(part[1].replace(" ", ""))
         months += int(amount) * _MONTHS.get(unit, 0)

@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW
+from penstock.runtime.columns import WEIGHT
 
 LATE = "Late value"
 FUTURE = "Future value"
@@ -42,11 +43,12 @@ class Rejections:
         """Keep one rejected row."""
         self.rows.append(Rejected(relation, message, metadata))
 
-    def arrow(self) -> pa.Table:
-        """The rows as a change of `error_view` without weights."""
+    def change(self) -> pa.Table:
+        """The rows as a change of `error_view`."""
         columns = [[getattr(row, name) for row in self.rows] for name in ("relation", "message", "metadata")]
         names = [column.name for column in ERROR_VIEW.columns]
-        return pa.table({name: pa.array(values, pa.string()) for name, values in zip(names, columns, strict=True)})
+        found = {name: pa.array(values, pa.string()) for name, values in zip(names, columns, strict=True)}
+        return pa.table({**found, WEIGHT: pa.array([1] * len(self.rows), pa.int64())})
 
 
 def row_json(row: Mapping[str, Any]) -> str:

@@ -14,8 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.catalog.model import Table
+from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, weighted_schema
+from penstock.runtime.exchange import as_delta, as_frame, carried, in_arrow, repeated
 from penstock.runtime.rows import Batch
 
 if TYPE_CHECKING:
@@ -90,8 +92,9 @@ class Base:
         )
         stored = workspace.name(self.trace.frame)
         names = ", ".join(f"t.{quoted(column.name)}" for column in self._table.columns)
-        query = f"SELECT /*+ BROADCAST(w) */ {names}, t.{WEIGHT} FROM {stored} t LEFT SEMI JOIN {wanted} w ON t.{KEY} = w.{KEY}"
-        return _consolidated(python_rows(in_arrow(self._table, workspace.sql(query).toArrow())))
+        semi_join = f"FROM {stored} t LEFT SEMI JOIN {wanted} w ON t.{KEY} = w.{KEY}"
+        query = f"SELECT /*+ BROADCAST(w) */ {names}, t.{WEIGHT} {semi_join}"
+        return _consolidated(python_rows(in_arrow(self._table, carried(workspace.sql(query), self._table).toArrow())))
 
     def append(self, delta: Delta) -> None:
         """Add a weighted change of the table."""
@@ -224,8 +227,29 @@ class RowCounts:
         """Take over a change that is large or stays on the executors."""
         self._base.append(delta)
 
+    def check_frame(self, delta: Delta) -> None:
+        """Raise DataError if a change on the executors deletes a row more often than it is there."""
+        from penstock.spark.change import consolidated
+
+        self._flush()
+        before = self._base.weighted()
+        after = delta.frame() if before is None else before.union(delta.frame())
+        negative = consolidated(after).where(f"{WEIGHT} < 0").limit(1).toArrow().to_pylist()
+        if negative:
+            message = f"table {self._table.name}: a row to delete is not there: {negative[0]}"
+            raise DataError(Diagnostic("ROW_NOT_FOUND", message))
+
+    def load(self, delta: Delta) -> None:
+        """Take over the whole content, consolidated, as the first that is known."""
+        if delta.on_driver:
+            self.apply((row[:-1], row[-1]) for row in python_rows(in_arrow(self._table, delta.arrow())))
+        else:
+            self._base.append(delta)
+
     def _flush(self) -> None:
         rows = [(*row, count) for row, count in self._newest.values()]
+        if not rows:
+            return
         self._base.append(
             as_delta(self._base.workspace, self._table, arrow_rows(weighted_schema(self._table.columns), rows))
         )
@@ -243,94 +267,3 @@ def weighted_batch(batch: Batch) -> pa.Table:
 def with_weights(rows: pa.Table, weights: Sequence[int]) -> pa.Table:
     """Rows with a weight each."""
     return rows.append_column(pa.field(WEIGHT, pa.int64()), pa.array(weights, pa.int64()))
-
-
-def as_delta(workspace: Workspace, table: Table, change: pa.Table) -> Delta:
-    """A change on the driver as the engine takes it, in the declared Spark types."""
-    from penstock.runtime.columns import carried_plainly
-    from penstock.spark.change import Delta
-
-    if all(carried_plainly(column.type) for column in table.columns):
-        return Delta.of_arrow(workspace, change, _spark_schema(workspace, table, weighted=True))
-    return Delta.of_frame(workspace, as_frame(workspace, table, change), estimate=change.num_rows)
-
-
-def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
-    """Rows on the driver as a DataFrame in the declared Spark types; other columns (the weight) stay as they are."""
-    from penstock.runtime.columns import carried_plainly
-
-    declared = {column.name: column.type for column in table.columns}
-    if all(carried_plainly(kind) for kind in declared.values()):
-        schema = _spark_schema(workspace, table, weighted=WEIGHT in rows.column_names)
-        return workspace.spark.createDataFrame(rows, schema=schema)
-    frame = workspace.spark.createDataFrame(rows)
-    return frame.selectExpr(*(_from_carried(name, declared.get(name)) for name in rows.column_names))
-
-
-def _from_carried(name: str, kind: str | None) -> str:
-    column = quoted(name)
-    if kind is None:
-        return column
-    if kind.lower() == "variant":
-        return f"parse_json({column}) AS {column}"
-    if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
-        return f"CAST(make_ym_interval(0, {column}) AS {kind}) AS {column}"
-    return f"CAST({column} AS {kind}) AS {column}"
-
-
-def _to_carried(name: str, kind: str) -> str:
-    column = quoted(name)
-    if kind.lower() == "variant":
-        return f"to_json({column}) AS {column}"
-    if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
-        return f"CAST(months_between(TIMESTAMP '2000-01-01' + {column}, TIMESTAMP '2000-01-01') AS INT) AS {column}"
-    return column
-
-
-_SCHEMAS: dict[tuple[str, bool], Any] = {}
-
-
-def _spark_schema(workspace: Workspace, table: Table, *, weighted: bool) -> Any:
-    """The StructType of a table's declared columns, asked of Spark once for each declaration."""
-    declared = ", ".join(f"{quoted(column.name)} {plain_type(column.type)}" for column in table.columns)
-    if (declared, weighted) not in _SCHEMAS:
-        from pyspark.sql import types as T  # noqa: N812
-
-        schema = T.StructType.fromDDL(declared)
-        _SCHEMAS[declared, weighted] = schema.add(WEIGHT, T.LongType()) if weighted else schema
-    return _SCHEMAS[declared, weighted]
-
-
-def plain_type(kind: str) -> str:
-    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked."""
-    import re
-
-    return re.sub(r"(?i)\b(varchar|char)\(\d+\)", "string", kind)
-
-
-def in_arrow(table: Table, fetched: pa.Table) -> pa.Table:
-    """Rows fetched from Spark in the Arrow types of the declaration."""
-    schema = arrow_schema(table.columns)
-    columns = []
-    for name in fetched.column_names:
-        column = fetched.column(name)
-        at = schema.get_field_index(name)
-        columns.append(column if at < 0 or column.type == schema.field(at).type else column.cast(schema.field(at).type))
-    return pa.Table.from_arrays(columns, names=fetched.column_names)
-
-
-def carried(frame: DataFrame, table: Table) -> DataFrame:
-    """A DataFrame of the table's rows with its columns as Arrow carries them to the driver."""
-    declared = {column.name: column.type for column in table.columns}
-    return frame.selectExpr(
-        *(_to_carried(name, declared[name]) if name in declared else quoted(name) for name in frame.columns)
-    )
-
-
-def repeated(weighted: DataFrame) -> DataFrame:
-    """A weighted relation as plain rows, each as often as its weight says."""
-    from penstock.spark.change import consolidated
-
-    total = consolidated(weighted)
-    names = [quoted(name) for name in total.columns if name != WEIGHT]
-    return total.selectExpr(*names, f"explode(sequence(1L, {WEIGHT})) AS __copy").selectExpr(*names)

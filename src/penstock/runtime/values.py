@@ -109,7 +109,7 @@ def _fractional(limit: float, *, text: bool) -> Convert:
             return value
         if isinstance(value, str) and value.strip().lower() in _SPECIAL:
             return _SPECIAL[value.strip().lower()]
-        if isinstance(value, bool | bytes) or isinstance(value, str) and not text:
+        if isinstance(value, bool | bytes) or (isinstance(value, str) and not text):
             raise _refuse(value)
         try:
             found = float(value)
@@ -127,7 +127,7 @@ def _decimal(kind: Type, *, text: bool) -> Convert:
     step, limit = Decimal(1).scaleb(-scale), Decimal(10) ** (precision - scale)
 
     def convert(value: Any) -> Decimal:
-        if isinstance(value, bool | bytes) or isinstance(value, str) and not (text or _NUMBER.fullmatch(value)):
+        if isinstance(value, bool | bytes) or (isinstance(value, str) and not (text or _NUMBER.fullmatch(value))):
             raise _refuse(value)
         try:
             with localcontext() as context:

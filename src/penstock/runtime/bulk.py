@@ -1,0 +1,291 @@
+"""Spark DataFrames as input: what is small comes to the driver, what is large is checked and folded by Spark SQL.
+
+A DataFrame has the table's columns by name, and may have `__op` ('+', '-', '~') and `__seq`, the arrival order.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.model import Column, Table
+from penstock.errors import DataError, Diagnostic
+from penstock.plan.scalar import quoted
+from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT
+from penstock.runtime.exchange import carried, in_arrow, plain_type
+from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
+from penstock.runtime.lateness import LateColumn, comparable_value
+from penstock.runtime.rejected import FUTURE, INFINITE, LATE
+from penstock.runtime.rows import Batch, RowReader, concatenated, unknown_column
+from penstock.runtime.store import KeyStore, RowCounts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.workspace import Workspace
+
+DRIVER_ROWS = 50_000
+_WIDENS = {
+    "tinyint": 1,
+    "smallint": 2,
+    "int": 3,
+    "bigint": 4,
+    "decimal": 5,
+    "float": 6,
+    "double": 7,
+}
+
+
+@dataclass(frozen=True)
+class FrameBatch:
+    """A DataFrame for one table, evaluated once: its rows and how many there are."""
+
+    table: Table
+    frame: DataFrame
+    reader: RowReader
+
+    @cached_property
+    def evaluated(self) -> tuple[DataFrame, int]:
+        """The checked columns in declared types, evaluated."""
+        from penstock.spark.change import checkpointed
+
+        return checkpointed(self.frame.selectExpr(*_selection(self.table, self.frame)))
+
+    def fetched(self, judge: Judge) -> Batch:
+        """The rows on the driver."""
+        frame, _ = self.evaluated
+        _check_keys(self.table, frame)
+        rows = in_arrow(self.table, carried(frame, self.table).toArrow())
+        return self.reader.read_arrow(rows, judge.rejections)
+
+
+def _selection(table: Table, frame: DataFrame) -> list[str]:
+    """The table's columns as Spark casts them, with `__op` and `__seq`; DataError for one that does not fit."""
+    given = {field.name.lower(): field for field in frame.schema.fields}
+    for name, field in given.items():
+        if name not in (OPERATION, SEQUENCE) and table.column(name) is None:
+            unknown_column(table, field.name, "the DataFrame given")
+    chosen = []
+    for column in table.columns:
+        found = given.get(column.name.lower())
+        target = plain_type(column.type)
+        if found is None:
+            missing = f"CAST({column.default} AS {target})" if column.default is not None else f"CAST(NULL AS {target})"
+            chosen.append(f"{missing} AS {quoted(column.name)}")
+            continue
+        _check_type(table, column, plain_type(found.dataType.simpleString()))
+        chosen.append(f"CAST({quoted(found.name)} AS {target}) AS {quoted(column.name)}")
+    return chosen + [name for name in (OPERATION, SEQUENCE) if name in given]
+
+
+def _check_type(table: Table, column: Column, found: str) -> None:
+    wanted = plain_type(column.type)
+    if found in (wanted, "void") or wanted == "variant":
+        return
+    ranks = [_WIDENS.get(kind.partition("(")[0]) for kind in (found, wanted)]
+    numeric = ranks[0] is not None and ranks[1] is not None
+    whole = found in ("tinyint", "smallint", "int", "bigint")
+    if numeric and (whole or ranks[0] <= ranks[1]):  # type: ignore[operator]
+        return
+    temporal = {"date", "timestamp", "timestamp_ntz"}
+    if found in temporal and wanted in temporal and wanted != "date":
+        return
+    if found.partition("<")[0] == wanted.partition("<")[0] != found:
+        return
+    message = f"table {table.name}, column {column.name}: found {found.upper()}, expected {column.type.upper()}"
+    raise DataError(Diagnostic("BAD_VALUE", message, hint=f"cast the column to {column.type.upper()}"))
+
+
+def _check_keys(table: Table, frame: DataFrame) -> None:
+    """Refuse several rows of one key in a DataFrame that does not say their order."""
+    if not table.key or SEQUENCE in frame.columns:
+        return
+    keys = [quoted(name) for name in table.key]
+    twice = frame.groupBy(*keys).count().where("count > 1").select(*keys).limit(1).collect()
+    if twice:
+        shown = ", ".join(f"{name} = {value!r}" for name, value in zip(table.key, twice[0], strict=True))
+        message = f"table {table.name}: several rows of the key {shown} in one step, and nothing that tells their order"
+        raise DataError(Diagnostic("DUPLICATE_KEY", message, hint=f"add a column {SEQUENCE} with the order of arrival"))
+
+
+def fold_frame(
+    workspace: Workspace,
+    batches: Sequence[Batch | FrameBatch],
+    judge: Judge,
+    store: KeyStore | None,
+    counts: Callable[[], RowCounts],
+    live: RowCounts | None,
+) -> Intake:
+    """The change of a table for which a DataFrame came in, alone or with other rows."""
+    first = batches[0]
+    if len(batches) == 1 and isinstance(first, FrameBatch) and _stays(first, judge, store):
+        frame, rows = first.evaluated
+        return _Bulk(workspace, first.table, frame, rows, judge).folded(store, live, counts)
+    batch = concatenated([item if isinstance(item, Batch) else item.fetched(judge) for item in batches])
+    return fold_keyed(batch, judge, store) if store is not None else fold_rows(batch, judge, counts, live)
+
+
+def _stays(batch: FrameBatch, judge: Judge, store: KeyStore | None) -> bool:
+    """Whether the rows are better left on the executors: many, and no fold that goes row by row."""
+    frame, rows = batch.evaluated
+    if rows <= DRIVER_ROWS:
+        return False
+    if store is None:
+        return all(item.rows is None for item in judge.lateness.columns)
+    partial = OPERATION in frame.columns and bool(frame.where(f"{OPERATION} = '~'").limit(1).count())
+    return not judge.lateness.columns and not partial
+
+
+class _Bulk:
+    """A large DataFrame on its way into a table."""
+
+    def __init__(self, workspace: Workspace, table: Table, frame: DataFrame, rows: int, judge: Judge) -> None:
+        self._workspace = workspace
+        self._table = table
+        self._judge = judge
+        self._rows = rows
+        self._frame = frame if OPERATION in frame.columns else frame.selectExpr("*", f"'+' AS {OPERATION}")
+        self._names = [quoted(column.name) for column in table.columns]
+
+    def folded(self, store: KeyStore | None, live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
+        """The change of the table."""
+        facts = self._facts()
+        self._check(facts)
+        if store is not None:
+            return self._keyed(store)
+        return self._plain(facts, live, counts)
+
+    def _facts(self) -> dict[str, Any]:
+        """What one pass over the rows tells: NULLs where none may be, operations, greatest values."""
+        required = [column for column in self._table.columns if not column.nullable or column.name in self._table.key]
+        terms = [
+            f"count_if({quoted(column.name)} IS NULL AND {OPERATION} = '+') AS `null {column.name}`"
+            for column in required
+        ]
+        terms += [f"count_if({OPERATION} = '{which}') AS `{which}`" for which in "-~"]
+        terms.append(f"count_if({OPERATION} IS NULL OR {OPERATION} NOT IN ('+', '-', '~')) AS `?`")
+        terms += [
+            f"max(CASE WHEN {self._possible(item)} THEN {_line(item)} END) AS `max {item.place}`" for item in self._late
+        ]
+        return dict(zip(_names(terms), self._frame.selectExpr(*terms).toArrow().to_pylist()[0].values(), strict=True))
+
+    @property
+    def _late(self) -> tuple[LateColumn, ...]:
+        return self._judge.lateness.columns
+
+    def _check(self, facts: dict[str, Any]) -> None:
+        for name, value in facts.items():
+            if name.startswith("null ") and value:
+                message = f"table {self._table.name}, column {name[5:]}: found NULL in {value} rows, expected NOT NULL"
+                raise DataError(Diagnostic("BAD_VALUE", message))
+        if facts["?"]:
+            message = f"table {self._table.name}, column {OPERATION}: found something else than '+', '-' or '~'"
+            raise DataError(Diagnostic("BAD_VALUE", message))
+        if facts["~"]:
+            message = f"table {self._table.name}: a partial update needs a PRIMARY KEY"
+            raise DataError(Diagnostic("NO_PRIMARY_KEY", message))
+        if facts["-"] and self._table.append_only:
+            refuse_deletion(self._table, f"column {OPERATION}")
+
+    def _possible(self, item: LateColumn) -> str:
+        """A condition: the value is neither infinite nor too far ahead of the clock."""
+        name, parts = quoted(item.column.name), []
+        if item.column.type in ("float", "double"):
+            parts.append(f"abs({name}) < double('Infinity')")
+        limit = item.ahead.above(self._judge.clock) if item.ahead is not None else None
+        if limit is not None:
+            parts.append(f"{name} <= TIMESTAMP '{limit} UTC'")
+        return f"coalesce({' AND '.join(parts)}, true)" if parts else "true"
+
+    def _verdict(self) -> str:
+        """The message of a row that is set aside, NULL for one that is accepted."""
+        cases = []
+        for item in self._late:
+            name = quoted(item.column.name)
+            if item.column.type in ("float", "double"):
+                cases.append(f"WHEN abs({name}) = double('Infinity') THEN '{INFINITE}'")
+            if item.ahead is not None:
+                cases.append(f"WHEN NOT {self._possible(item)} THEN '{FUTURE}'")
+        for item in self._late:
+            limit = self._judge.lateness.waterline(item).at
+            if limit is not None:
+                cases.append(f"WHEN {_line(item)} < {_literal(item, limit)} THEN '{LATE}'")
+        return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"
+
+    def _plain(self, facts: dict[str, Any], live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
+        judged = self._frame.selectExpr(*self._names, OPERATION, f"{self._verdict()} AS __why") if self._late else None
+        kept = self._frame if judged is None else judged.where("__why IS NULL")
+        if judged is not None:
+            self._set_aside(judged)
+        weight = f"CASE WHEN {OPERATION} = '-' THEN -1L ELSE 1L END AS {WEIGHT}"
+        delta = self._delta(kept.selectExpr(*self._names, weight))
+        if facts["-"]:
+            live = counts()
+            live.check_frame(delta)
+        values = {item.column.name.lower(): [comparable_value(facts[f"max {item.place}"])] for item in self._late}
+        remembered = live
+
+        def apply() -> None:
+            if remembered is not None:
+                remembered.apply_frame(delta)
+
+        return Intake(self._table, delta, self._judge.lateness.moved(values), self._rows, apply)
+
+    def _set_aside(self, judged: DataFrame) -> None:
+        row = f"to_json(struct({', '.join(self._names)}), map('ignoreNullFields', 'false')) AS row"
+        for line in judged.where("__why IS NOT NULL").selectExpr("__why", row).toArrow().to_pylist():
+            self._judge.rejections.add(self._table.name, line["__why"], line["row"])
+
+    def _keyed(self, store: KeyStore) -> Intake:
+        _check_keys(self._table, self._frame)
+        last = self._last()
+        before = store.base_frame()
+        change = last.where(f"{OPERATION} = '+'").selectExpr(*self._names, f"1L AS {WEIGHT}")
+        if before is not None:
+            keys = [quoted(name) for name in self._table.key]
+            old = before.join(last.selectExpr(*keys), list(self._table.key), "left_semi")
+            change = change.union(old.selectExpr(*self._names, f"-{WEIGHT}"))
+        from penstock.spark.change import consolidated
+
+        delta = self._delta(consolidated(change))
+        if self._table.append_only and delta.frame().where(f"{WEIGHT} < 0").limit(1).count():
+            refuse_deletion(self._table, "the DataFrame given")
+        return Intake(self._table, delta, self._judge.lateness, self._rows, lambda: store.apply_frame(delta))
+
+    def _last(self) -> DataFrame:
+        """The last operation on each key."""
+        if SEQUENCE not in self._frame.columns:
+            return self._frame
+        keys = [quoted(name) for name in self._table.key]
+        payload = ", ".join([*self._names, OPERATION])
+        view = self._workspace.name(self._frame)
+        query = f"SELECT max_by(struct({payload}), {SEQUENCE}) AS last FROM {view} GROUP BY {', '.join(keys)}"
+        return self._workspace.sql(f"SELECT last.* FROM ({query})")
+
+    def _delta(self, frame: DataFrame) -> Any:
+        from penstock.spark.change import Delta, checkpointed
+
+        kept, rows = checkpointed(frame)
+        return Delta.of_frame(self._workspace, kept, rows=rows)
+
+
+def _names(terms: list[str]) -> list[str]:
+    return [term.rpartition(" AS ")[2].strip("`") for term in terms]
+
+
+def _line(item: LateColumn) -> str:
+    """A LATENESS column as it compares with a waterline: NaN is NULL, a DATE its midnight."""
+    name = quoted(item.column.name)
+    if item.column.type in ("float", "double"):
+        return f"nanvl({name}, CAST(NULL AS DOUBLE))"
+    return f"CAST({name} AS TIMESTAMP_NTZ)" if item.column.type == "date" else name
+
+
+def _literal(item: LateColumn, limit: Any) -> str:
+    if item.column.type in ("date", "timestamp_ntz"):
+        return f"TIMESTAMP_NTZ '{limit}'"
+    if item.column.type == "timestamp":
+        return f"TIMESTAMP '{limit} UTC'"
+    return f"{limit!r}D" if isinstance(limit, float) else f"{limit}BD"

@@ -1,0 +1,148 @@
+"""What a step has changed in one view, as the user gets it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.plan.scalar import quoted
+from penstock.runtime.columns import WEIGHT
+from penstock.runtime.store import canonical_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.change import Delta
+
+WeightedRow = tuple[int, tuple[Any, ...]]
+
+
+class Change:
+    """The consolidated change of one view in one step.
+
+    `rows` are `(weight, row)` pairs, each different row once; timestamps are naive UTC datetimes, a struct is a dict.
+    `arrow()` and `df()` give the same with the weight as the last column, `__weight`.
+    """
+
+    def __init__(self, view: str, columns: tuple[str, ...], step: int, clock: datetime, delta: Delta | None) -> None:
+        self.view = view
+        self.columns = columns
+        self.step = step
+        self.clock = clock
+        self._delta = delta
+
+    @cached_property
+    def rows(self) -> list[WeightedRow]:
+        """The change as `(weight, row)` pairs."""
+        if self._delta is None or self._delta.is_empty():
+            return []
+        return consolidated_rows(python_changes(self._delta))
+
+    @cached_property
+    def _consolidated(self) -> Delta | None:
+        return None if self._delta is None or self._delta.is_empty() else self._delta.consolidated()
+
+    def arrow(self) -> pa.Table:
+        """The change as an Arrow table; without columns if nothing has changed."""
+        return pa.table({}) if self._consolidated is None else self._consolidated.arrow()
+
+    def df(self) -> DataFrame:
+        """The change as a Spark DataFrame."""
+        if self._consolidated is not None:
+            return self._consolidated.frame()
+        from pyspark.sql import SparkSession
+
+        session = SparkSession.getActiveSession()
+        assert session is not None  # noqa: S101 - a step has run on it
+        return session.createDataFrame(
+            [], ", ".join([*(f"{quoted(name)} void" for name in self.columns), f"{WEIGHT} bigint"])
+        )
+
+    @property
+    def delta(self) -> Delta | None:
+        """The engine's change, not consolidated; None if there is none."""
+        return self._delta
+
+    def __iter__(self) -> Iterator[WeightedRow]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Change({self.view!r}, step={self.step}, rows={self.rows!r})"
+
+
+def consolidated_rows(rows: list[tuple[Any, ...]]) -> list[WeightedRow]:
+    """Rows that end with a weight as `(weight, row)`, equal rows added up."""
+    found: dict[Any, list[Any]] = {}
+    for row in rows:
+        entry = found.setdefault(canonical_row(row[:-1]), [0, row[:-1]])
+        entry[0] += row[-1]
+    return [(weight, row) for weight, row in found.values() if weight]
+
+
+def python_changes(delta: Delta) -> list[tuple[Any, ...]]:
+    """The rows of a change as tuples of Python values, the weight last."""
+    if delta.on_driver:
+        return python_values(delta.arrow())
+    return fetched_rows(delta.frame())
+
+
+def fetched_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
+    """The rows of a DataFrame as tuples of Python values."""
+    kinds = [field.dataType.simpleString() for field in frame.schema.fields]
+    places = [f"c{at}" for at in range(len(kinds))]
+    expressions = [_fetchable(place, kind) for place, kind in zip(places, kinds, strict=True)]
+    rows = python_values(frame.toDF(*places).selectExpr(*expressions).toArrow())
+    variants = [at for at, kind in enumerate(kinds) if kind == "variant"]
+    if not variants:
+        return rows
+    return [tuple(_parsed(value) if at in variants else value for at, value in enumerate(row)) for row in rows]
+
+
+def _fetchable(name: str, kind: str) -> str:
+    """A column as an expression that Arrow can carry: a VARIANT as JSON, months as their text."""
+    if kind == "variant":
+        return f"to_json({name}) AS {name}"
+    months = kind.startswith("interval") and ("year" in kind or "month" in kind)
+    return f"CAST({name} AS STRING) AS {name}" if months or kind == "interval" else name
+
+
+def _parsed(text: str | None) -> Any:
+    return None if text is None else json.loads(text)
+
+
+def python_values(table: pa.Table) -> list[tuple[Any, ...]]:
+    """An Arrow table as tuples: naive UTC datetimes, dicts for structs and maps."""
+    columns = [_column_values(column) for column in table.columns]
+    return list(zip(*columns, strict=True)) if columns else [()] * table.num_rows
+
+
+def _column_values(column: pa.ChunkedArray) -> list[Any]:
+    kind = column.type
+    if pa.types.is_timestamp(kind):
+        return column.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64()).cast(pa.timestamp("us")).to_pylist()
+    values: list[Any] = column.to_pylist()
+    return [_plain(value, kind) for value in values] if pa.types.is_nested(kind) else values
+
+
+def _plain(value: Any, kind: pa.DataType) -> Any:
+    if value is None:
+        return None
+    if pa.types.is_map(kind):
+        return {_hashable(_plain(key, kind.key_type)): _plain(item, kind.item_type) for key, item in value}
+    if pa.types.is_struct(kind):
+        return {field.name: _plain(value[field.name], field.type) for field in kind}
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind):
+        return [_plain(item, kind.value_type) for item in value]
+    return value.replace(tzinfo=None) if isinstance(value, datetime) else value
+
+
+def _hashable(key: Any) -> Any:
+    return canonical_row([key])[0] if isinstance(key, dict | list) else key

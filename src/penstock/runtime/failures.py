@@ -1,0 +1,112 @@
+"""What Spark raises, as Penstock's errors: the expression that failed, the view it stands in, and its place there."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from penstock.catalog.model import Catalog, View
+from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
+from penstock.plan.nodes import Plan, Recompute
+from penstock.plan.scalar import Scalar
+
+EVALUATION_ERROR = "EVALUATION_ERROR"
+_CLIPPED = 500
+
+
+class EvaluationError(DataError):
+    """An expression of a view has raised for the rows of a step; the step has left no trace."""
+
+    def __init__(self, diagnostic: Diagnostic, view: str | None) -> None:
+        super().__init__(diagnostic)
+        self.view = view
+
+
+def translated(error: BaseException, catalog: Catalog) -> BaseException:
+    """The error to raise for one that came out of Spark; anything else comes back as it is."""
+    if isinstance(error, PenstockError) or not isinstance(error, Exception):
+        return error
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import AnalysisException, PySparkException
+
+    if isinstance(error, AnalysisException):
+        return SqlError(Diagnostic(_condition(error), _message(error), sqlstate=_state(error)))
+    if isinstance(error, PySparkException):
+        return _evaluation(error, catalog)
+    if isinstance(error, Py4JJavaError):
+        return InternalError(Diagnostic("SPARK_FAILED", _clipped(str(error.java_exception))))
+    return error
+
+
+def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
+    if _state(error) is None and "INTERNAL" in (_condition(error) or ""):
+        return InternalError(Diagnostic("SPARK_FAILED", _message(error)))
+    fragment = _fragment(error)
+    view, scalar = _place(fragment, catalog) if fragment else (None, None)
+    where = f"view {view.name}: " if view is not None else ""
+    what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
+    diagnostic = Diagnostic(
+        EVALUATION_ERROR,
+        f"{where}{_message(error)}{_clipped(what)}",
+        scalar.span if scalar is not None else None,
+        sqlstate=_state(error),
+    )
+    return EvaluationError(diagnostic, view.name if view is not None else None)
+
+
+def _condition(error: Any) -> str:
+    return error.getCondition() or "SPARK_ERROR"
+
+
+def _state(error: Any) -> str | None:
+    try:
+        return error.getSqlState() or None
+    except (AttributeError, TypeError):
+        return None
+
+
+def _message(error: Any) -> str:
+    """The first sentence of Spark's message without its code; the rest is about Spark's settings."""
+    text = str(error).split("\n")[0]
+    text = text.partition("] ")[2] if text.startswith("[") and "] " in text else text
+    return _clipped(text.partition(" If necessary set ")[0].partition(" SQLSTATE:")[0].strip())
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"
+
+
+def _fragment(error: Any) -> str | None:
+    try:
+        contexts = error.getQueryContext()
+        return contexts[0].fragment() if contexts else None
+    except Exception:  # noqa: BLE001 - a context that cannot be read only costs the place
+        return None
+
+
+def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]:
+    """The view whose plan has the expression that failed."""
+    for view in catalog.views.values():
+        for node in view.plan.walk() if view.plan is not None else ():
+            if isinstance(node, Recompute) and fragment in node.text:
+                return view, None
+            for scalar in scalars(node):
+                if fragment in scalar.text:
+                    return view, scalar
+    return None, None
+
+
+def scalars(value: Any) -> Iterator[Scalar]:
+    """The expressions of a plan node, without those of its inputs."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            if not isinstance(item, Plan):
+                yield from scalars(item)
+    elif is_dataclass(value):
+        for item in fields(value):
+            found = getattr(value, item.name)
+            if not isinstance(found, Plan):
+                yield from scalars(found)

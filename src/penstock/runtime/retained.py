@@ -1,0 +1,72 @@
+"""The maintained content of a view: the sum of its changes, for MATERIALIZED views and for `verify`."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
+
+    from penstock.spark.change import Delta
+    from penstock.spark.workspace import Workspace
+
+_DRIVER_ROWS = 100_000
+_LAYERS = 6
+
+
+class Retained:
+    """The changes of one view so far: small ones on the driver, others as layers on the executors."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self._workspace = workspace
+        self._schema: StructType | None = None
+        self._recent: list[pa.Table] = []
+        self._layers: list[tuple[DataFrame, int]] = []
+
+    def add(self, delta: Delta) -> None:
+        """Add the settled change of a step."""
+        self._schema = self._schema or delta.schema
+        if not delta.on_driver:
+            self._layers.append((delta.frame(), delta.count()))
+        elif delta.count():
+            self._recent.append(delta.arrow())
+        if sum(piece.num_rows for piece in self._recent) > _DRIVER_ROWS:
+            self._settle()
+        if len(self._layers) > _LAYERS:
+            self._merge()
+
+    def _settle(self) -> None:
+        from penstock.spark.change import checkpointed, consolidated
+
+        frame = consolidated(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
+        self._layers.append(checkpointed(frame))
+        self._recent = []
+
+    def _merge(self) -> None:
+        """Merge the newest layers, up to the first that is larger than all of them."""
+        from penstock.spark.change import checkpointed, consolidated
+
+        frame, rows = self._layers.pop()
+        while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= _LAYERS):
+            older, more = self._layers.pop()
+            frame, rows = older.union(frame), rows + more
+        self._layers.append(checkpointed(consolidated(frame)))
+
+    def _together(self) -> pa.Table:
+        schema = self._recent[0].schema
+        return pa.concat_tables([piece.cast(schema) for piece in self._recent])
+
+    def weighted(self) -> DataFrame | None:
+        """The rows with their weights, not consolidated; None if there never were any."""
+        parts = [frame for frame, _ in self._layers]
+        if self._recent:
+            parts.append(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
+        if not parts:
+            return None
+        found = parts[0]
+        for part in parts[1:]:
+            found = found.union(part)
+        return found

@@ -1,0 +1,266 @@
+"""One step after the other: fold what came in, run the engine, write the log, and only then let anything change.
+
+    batches → intake (late rows aside) → engine.step → views settled → log staged → log commit, engine commit, memory
+
+Whatever fails before the log's commit, Ctrl-C included, leaves no trace.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from datetime import UTC, datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import ERROR_VIEW, Catalog, Table
+from penstock.errors import Diagnostic, InternalError
+from penstock.runtime.bulk import FrameBatch, fold_frame
+from penstock.runtime.change import Change
+from penstock.runtime.events import StepDone
+from penstock.runtime.exchange import as_delta
+from penstock.runtime.failures import translated
+from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
+from penstock.runtime.lateness import TableLateness, declared_lateness
+from penstock.runtime.log import InputLog, Staged
+from penstock.runtime.rejected import Rejections, counts
+from penstock.runtime.retained import Retained
+from penstock.runtime.rows import Batch, concatenated
+from penstock.runtime.store import KeyStore, RowCounts
+
+if TYPE_CHECKING:
+    from penstock.spark.change import Delta
+    from penstock.spark.engine import Engine, StepResult
+
+Incoming = Batch | FrameBatch
+_THREADS = 2
+
+
+@dataclass
+class TableMemory:
+    """What is remembered of one table between steps."""
+
+    table: Table
+    lateness: TableLateness
+    store: KeyStore | None = None
+    counts: RowCounts | None = None
+    received: int = 0
+
+
+@dataclass(frozen=True)
+class _Proposal:
+    """A step that has been evaluated and may now happen."""
+
+    number: int
+    clock: datetime
+    intakes: Sequence[Intake]
+    rejections: Rejections
+    result: StepResult
+    views: Mapping[str, Delta]
+    staged: Staged
+
+
+@dataclass
+class Stepper:
+    """The state of a running pipeline between steps."""
+
+    engine: Engine
+    log: InputLog
+    catalog: Catalog
+    retain: str = "all"
+    number: int = 0
+    clock: datetime | None = None
+    memories: dict[str, TableMemory] = field(default_factory=dict)
+    retained: dict[str, Retained] = field(default_factory=dict)
+    fresh: set[str] = field(default_factory=set)
+    rejected: dict[tuple[str, str], int] = field(default_factory=dict)
+    listeners: list[Callable[[StepDone, Mapping[str, Change]], None]] = field(default_factory=list)
+
+    def memory(self, table: Table) -> TableMemory:
+        """What is remembered of a table."""
+        name = table.name.lower()
+        if name not in self.memories:
+            store = KeyStore(self.engine.workspace, table) if table.key else None
+            self.memories[name] = TableMemory(table, declared_lateness(table), store)
+        return self.memories[name]
+
+    def step(
+        self,
+        batches: Sequence[Incoming],
+        clock: datetime,
+        rejections: Rejections,
+        advances: Sequence[tuple[Table, str, Any]] = (),
+    ) -> dict[str, Change]:
+        """One step; gives the change of every view that is not LOCAL, and of `error_view`."""
+        started = time.perf_counter()
+        staged: Staged | None = None
+        result: StepResult | None = None
+        try:
+            intakes = self.fold(batches, clock, rejections)
+            inputs = self._inputs(intakes, rejections)
+            result = self.engine.step(inputs, clock)
+            views = self._settled(result)
+            staged = self._stage(clock, intakes, rejections)
+        except BaseException as error:
+            if staged is not None:
+                self.log.discard(staged)
+            if result is not None:
+                result.discard()
+            self.engine.workspace.release()
+            raise self._translated(error) from error
+        proposal = _Proposal(self.number + 1, clock, intakes, rejections, result, views, staged)
+        with uninterrupted():
+            self._commit(proposal, advances)
+        return self._announce(proposal, time.perf_counter() - started)
+
+    def _translated(self, error: BaseException) -> BaseException:
+        return translated(error, self.catalog)
+
+    def fold(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections) -> list[Intake]:
+        """What the batches do to their tables; nothing changes yet."""
+        by_table: dict[str, list[Incoming]] = {}
+        for batch in batches:
+            by_table.setdefault(batch.table.name.lower(), []).append(batch)
+        return [self._fold_table(found, clock, rejections) for found in by_table.values()]
+
+    def _fold_table(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections) -> Intake:
+        memory = self.memory(batches[0].table)
+        judge = Judge(memory.lateness, clock, rejections)
+        frames = [batch for batch in batches if isinstance(batch, FrameBatch)]
+        if frames:
+            return fold_frame(
+                self.engine.workspace, batches, judge, memory.store, lambda: self._counts(memory), memory.counts
+            )
+        batch = concatenated([batch for batch in batches if isinstance(batch, Batch)])
+        if memory.store is not None:
+            return fold_keyed(batch, judge, memory.store)
+        return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)
+
+    def _counts(self, memory: TableMemory) -> RowCounts:
+        """The whole-row counts of a table, made from its history when first asked for."""
+        if memory.counts is None:
+            from penstock.spark.change import Delta, consolidated
+
+            found = RowCounts(self.engine.workspace, memory.table)
+            before = self.log.weighted(self.engine.workspace, memory.table)
+            if before is not None:
+                found.load(Delta.of_frame(self.engine.workspace, consolidated(before)).settled())
+            memory.counts = found
+        return memory.counts
+
+    def _inputs(self, intakes: Sequence[Intake], rejections: Rejections) -> dict[str, Delta]:
+        workspace = self.engine.workspace
+        inputs: dict[str, Delta] = {}
+        for intake in intakes:
+            if not intake.is_empty:
+                change = intake.change
+                name = intake.table.name.lower()
+                inputs[name] = as_delta(workspace, intake.table, change) if isinstance(change, pa.Table) else change
+        if rejections.rows:
+            inputs[ERROR_VIEW.name] = as_delta(workspace, ERROR_VIEW, rejections.change())
+        return inputs
+
+    def _settled(self, result: StepResult) -> dict[str, Delta]:
+        """The views' changes, evaluated, so that nothing can fail later."""
+        found = {name: delta for name, delta in result.changes.items() if name in self.catalog.views}
+        waiting = [delta for delta in found.values() if delta.rows is None]
+        if len(waiting) > 1:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                list(pool.map(lambda delta: delta.settled(), waiting))
+        else:
+            for delta in waiting:
+                delta.settled()
+        return {name: delta for name, delta in found.items() if not delta.is_empty()}
+
+    def _stage(self, clock: datetime, intakes: Sequence[Intake], rejections: Rejections) -> Staged:
+        changes = [(intake.table, intake.change) for intake in intakes if not intake.is_empty]
+        if rejections.rows:
+            changes.append((ERROR_VIEW, rejections.change()))
+        lines = {
+            f"{intake.table.name}.{name}": str(waterline.at)
+            for intake in intakes
+            for name, waterline in intake.lateness.waterlines.items()
+        }
+        return self.log.stage(self.number + 1, clock, changes, {"waterlines": lines})
+
+    def _commit(self, proposal: _Proposal, advances: Sequence[tuple[Table, str, Any]]) -> None:
+        self.log.commit(proposal.staged, self.catalog.tables)
+        try:
+            proposal.result.commit()
+            for intake in proposal.intakes:
+                intake.apply()
+        except Exception as error:
+            message = f"step {proposal.number} is in the log, but the state could not follow it: {error}"
+            raise InternalError(Diagnostic("STATE_BEHIND_LOG", message)) from error
+        for intake in proposal.intakes:
+            memory = self.memory(intake.table)
+            memory.lateness = intake.lateness
+            memory.received += intake.received
+        for table, column, value in advances:
+            memory = self.memory(table)
+            memory.lateness = memory.lateness.advanced(column, value)
+        for name, delta in proposal.views.items():
+            if self._keeps(name):
+                self.retained.setdefault(name, Retained(self.engine.workspace)).add(delta)
+        for key, number in counts(proposal.rejections.rows).items():
+            self.rejected[key] = self.rejected.get(key, 0) + number
+        self.number, self.clock = proposal.number, proposal.clock
+        self.fresh.clear()
+
+    def _keeps(self, view: str) -> bool:
+        return self.retain == "all" or self.catalog.views[view].kind == "materialized"
+
+    def _announce(self, proposal: _Proposal, seconds: float) -> dict[str, Change]:
+        changes = {
+            view.name: self._change(proposal, name, tuple(column.name for column in view.columns), view.name)
+            for name, view in self.catalog.views.items()
+            if view.kind != "local"
+        }
+        error_columns = tuple(column.name for column in ERROR_VIEW.columns)
+        change = proposal.rejections.change() if proposal.rejections.rows else None
+        delta = None if change is None else as_delta(self.engine.workspace, ERROR_VIEW, change)
+        changes[ERROR_VIEW.name] = Change(ERROR_VIEW.name, error_columns, proposal.number, proposal.clock, delta)
+        rejected: dict[str, int] = {}
+        for row in proposal.rejections.rows:
+            rejected[row.relation] = rejected.get(row.relation, 0) + 1
+        event = StepDone(
+            proposal.number,
+            proposal.clock,
+            seconds,
+            {intake.table.name: intake.received for intake in proposal.intakes},
+            {self.catalog.views[name].name: delta.count() for name, delta in proposal.views.items()},
+            rejected,
+        )
+        for listener in list(self.listeners):
+            listener(event, changes)
+        return changes
+
+    def _change(self, proposal: _Proposal, name: str, columns: tuple[str, ...], shown: str) -> Change:
+        return Change(shown, columns, proposal.number, proposal.clock, proposal.views.get(name))
+
+
+def now() -> datetime:
+    """The wall clock as a naive UTC datetime."""
+    return datetime.now(UTC).replace(tzinfo=None)
+
+
+@contextmanager
+def uninterrupted() -> Iterator[None]:
+    """Hold Ctrl-C back until the block has ended."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    arrived: list[Any] = []
+    before = signal.signal(signal.SIGINT, lambda *_: arrived.append(True))
+    try:
+        yield
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if arrived:
+        raise KeyboardInterrupt
