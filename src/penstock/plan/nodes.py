@@ -360,3 +360,22 @@ class Fixpoint(Plan):
     @property
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
+
+
+Node = (
+    Scan
+    | Values
+    | Project
+    | Filter
+    | UnionAll
+    | Generate
+    | Join
+    | Aggregate
+    | Distinct
+    | SetOperation
+    | TopK
+    | Window
+    | Recompute
+    | Fixpoint
+)
+"""Every kind of node: what an analysis matches exhaustively."""

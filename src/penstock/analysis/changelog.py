@@ -1,0 +1,133 @@
+"""Whether a relation ever takes a row back.
+
+`append_only` is what the engine asks (no weights to carry, MIN and MAX keep one row for each group);
+`retracting` is what a person asks: which operator it is that takes rows back, and why.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import assert_never, cast
+
+from penstock.analysis.views import of_view
+from penstock.catalog.model import Catalog, Table
+from penstock.errors import Span
+from penstock.plan.expressions import place_of, plan_reads_clock
+from penstock.plan.nodes import (
+    INNER,
+    SEMI,
+    Aggregate,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+
+
+@dataclass(frozen=True)
+class Retraction:
+    """The first operator, from the result down, that can take back a row it has given."""
+
+    operator: str
+    reason: str
+    span: Span | None = field(default=None, compare=False)
+
+
+def append_only(plan: Plan, catalog: Catalog) -> bool:
+    """Whether no row of the relation is ever taken back, whatever the accepted input."""
+    return retracting(plan, catalog) is None
+
+
+def retracting(  # noqa: C901, PLR0912 - one arm for each kind of node
+    plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset()
+) -> Retraction | None:
+    """What takes rows of the relation back, or None; views named in `assumed` (lower case) are taken to append only."""
+    if plan_reads_clock(plan):
+        return Retraction(type(plan).__name__, "rows come and go as the clock moves", place_of(plan))
+    node = cast("Node", plan)
+    match node:
+        case Scan():
+            return _of_scan(node, catalog, assumed)
+        case Values():
+            return None
+        # Linear: a row that comes in gives rows, nothing else does.
+        case Project() | Filter() | Generate() | UnionAll():
+            return _of_inputs(node, catalog, assumed)
+        # The first row of a kind appears, the others change nothing.
+        case Distinct():
+            return _of_inputs(node, catalog, assumed)
+        case Join():
+            return _of_join(node, catalog, assumed)
+        case Aggregate():
+            if node.groups and not node.aggregates:
+                return _of_inputs(node, catalog, assumed)
+            return Retraction("Aggregate", "a new row of a group replaces the group's result", place_of(node))
+        case SetOperation():
+            if node.kind == "intersect":
+                return _of_inputs(node, catalog, assumed)
+            return Retraction("EXCEPT", "a new row on the right takes a row away", place_of(node))
+        case TopK():
+            return Retraction("TopK", "a better row pushes another one out", place_of(node))
+        case Window():
+            return Retraction("Window", "a new row changes what is computed beside the others", place_of(node))
+        case Recompute():
+            return Retraction("Recompute", f"{node.reason}: its answer is recomputed and compared", node.span)
+        case Fixpoint():
+            inner = assumed | {name.lower() for name in node.views}
+            return _first(tuple(node.bodies), catalog, inner)
+        case _:
+            assert_never(node)
+
+
+def _of_scan(scan: Scan, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
+    if scan.relation.lower() in assumed:
+        return None
+    relation = catalog.relation(scan.relation)
+    if relation is None:
+        return Retraction("Scan", f"nothing is known about {scan.relation}", scan.span)
+    if isinstance(relation, Table):
+        return _of_table(relation, scan)
+    unknown = Retraction("Scan", f"view {relation.name} is recursive or not bound yet", scan.span)
+    found = of_view(catalog, relation, "retracting", lambda plan: retracting(plan, catalog), unknown)
+    if found is None:
+        return None
+    if found is unknown:
+        return unknown
+    return Retraction(found.operator, f"in view {relation.name}: {found.reason}", found.span)
+
+
+def _of_table(table: Table, scan: Scan) -> Retraction | None:
+    if not table.append_only:
+        return Retraction("Scan", f"table {table.name} takes deletions; append_only would forbid them", scan.span)
+    if table.key:
+        return Retraction("Scan", f"an insert into {table.name} replaces the row of the same key", scan.span)
+    return None
+
+
+def _of_join(join: Join, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
+    if join.kind in (INNER, SEMI):
+        return _of_inputs(join, catalog, assumed)
+    if join.kind == "anti":
+        return Retraction("Anti join", "a row that finds its match is taken back", place_of(join))
+    reason = "a row given with NULLs is taken back when its match comes"
+    return Retraction(f"{join.kind.capitalize()} join", reason, place_of(join))
+
+
+def _of_inputs(plan: Plan, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
+    return _first(plan.inputs, catalog, assumed)
+
+
+def _first(plans: tuple[Plan, ...], catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
+    found = (retracting(item, catalog, assumed) for item in plans)
+    return next((item for item in found if item is not None), None)

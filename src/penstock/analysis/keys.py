@@ -1,0 +1,220 @@
+"""Sets of columns that tell all rows of a relation apart, NULL counted as a value.
+
+A key of no columns says that there is at most one row. Keys are minimal among those found; a relation with any key
+holds no row twice.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import assert_never, cast
+
+from sqlglot import exp
+
+from penstock.analysis.views import column_read, of_view
+from penstock.catalog.model import Catalog, Table
+from penstock.catalog.types import INTEGRAL, Type, is_numeric
+from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.nodes import (
+    ANTI,
+    FULL,
+    LEFT,
+    RIGHT,
+    SEMI,
+    Aggregate,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    JoinKey,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+from penstock.plan.scalar import Scalar
+
+Key = frozenset[str]
+Keys = frozenset[Key]
+
+NO_KEY: Keys = frozenset()
+ONE_ROW: Keys = frozenset({frozenset[str]()})
+
+_MOST = 8  # keys of a wide join multiply; those beyond have never been of use
+
+
+def unique_keys(plan: Plan, catalog: Catalog) -> Keys:
+    """The unique keys of a relation, as sets of its field names; empty if none is known."""
+    return _minimal(_keys(cast("Node", plan), catalog))
+
+
+def multiplicity_one(plan: Plan, catalog: Catalog) -> bool:
+    """Whether no row of the relation can occur twice."""
+    return bool(unique_keys(plan, catalog))
+
+
+def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:  # noqa: C901, PLR0912 - one arm for each kind of node
+    match node:
+        case Scan():
+            return _scan_keys(node, catalog)
+        case Values():
+            return ONE_ROW if len(node.rows) <= 1 else NO_KEY
+        case Project():
+            return _project_keys(node, unique_keys(node.input, catalog))
+        # A column that the condition fixes tells no two rows apart.
+        case Filter():
+            fixed = frozenset(_fixed_columns(node))
+            return [key - fixed for key in unique_keys(node.input, catalog)]
+        # Two branches may hold the same row, a generator may give the same value twice.
+        case UnionAll() | Generate():
+            return NO_KEY
+        case Join():
+            return _join_keys(node, unique_keys(node.left, catalog), unique_keys(node.right, catalog))
+        case Aggregate():
+            return _aggregate_keys(node, unique_keys(node.input, catalog))
+        case Distinct():
+            return {*unique_keys(node.input, catalog), frozenset(node.names)}
+        case SetOperation():
+            return _set_keys(node, catalog)
+        case TopK():
+            return _top_keys(node, unique_keys(node.input, catalog))
+        case Window():
+            return _window_keys(node, unique_keys(node.input, catalog))
+        case Recompute():
+            return NO_KEY
+        case Fixpoint():
+            return [frozenset(node.names)] if node.distinct else NO_KEY
+        case _:
+            assert_never(node)
+
+
+def _minimal(found: Iterable[Key]) -> Keys:
+    kept: list[Key] = []
+    for key in sorted(found, key=lambda key: (len(key), sorted(key))):
+        if not any(smaller <= key for smaller in kept):
+            kept.append(key)
+    return frozenset(kept[:_MOST])
+
+
+def _scan_keys(scan: Scan, catalog: Catalog) -> Iterable[Key]:
+    relation = catalog.relation(scan.relation)
+    if relation is None:
+        return NO_KEY
+    if isinstance(relation, Table):
+        inner: Keys = frozenset({frozenset(relation.key)}) if relation.key else NO_KEY
+        columns = tuple(item.name for item in relation.columns)
+    else:
+        inner = of_view(catalog, relation, "keys", lambda plan: unique_keys(plan, catalog), NO_KEY)
+        columns = tuple(item.name for item in relation.columns)
+        columns = columns or (relation.plan.names if relation.plan is not None else ())
+    read = {column_read(scan, name, columns): name for name in scan.names}
+    names = {column.lower(): name for column, name in read.items() if column is not None}
+    return [_named(key, names) for key in inner if all(item.lower() in names for item in key)]
+
+
+def _named(key: Key, names: Mapping[str, str]) -> Key:
+    return frozenset(names[item.lower()] for item in key)
+
+
+def _project_keys(project: Project, inner: Keys) -> Iterable[Key]:
+    renamed: dict[str, str] = {}
+    for name, scalar in project.items:
+        if scalar.column is not None:
+            renamed.setdefault(scalar.column, name)
+    return [frozenset(renamed[item] for item in key) for key in inner if all(item in renamed for item in key)]
+
+
+def _fixed_columns(node: Filter) -> Iterable[str]:
+    types = {item.name: item.type for item in node.input.fields}
+    for part in conjuncts(node.condition):
+        tree = bare(part.tree)
+        if isinstance(tree, exp.EQ | exp.NullSafeEQ):
+            sides = bare(tree.this), bare(tree.expression)
+            yield from (one.name for one, other in (sides, sides[::-1]) if _is_fixed(one, other, types))
+        elif isinstance(tree, exp.Is) and isinstance(bare(tree.expression), exp.Null):
+            inner = bare(tree.this)
+            if isinstance(inner, exp.Column):
+                yield inner.name
+
+
+def _is_fixed(one: exp.Expression, other: exp.Expression, types: Mapping[str, Type | None]) -> bool:
+    """Whether only one value of the column equals the literal ('5' and '05' both equal the number 5)."""
+    if not isinstance(one, exp.Column) or not isinstance(other, exp.Literal):
+        return False
+    kind = types.get(one.name)
+    return kind is not None and ("collate" not in kind if other.is_string else is_numeric(kind))
+
+
+def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
+    if join.kind in (SEMI, ANTI):
+        return left
+    found = [one | other for one in left for other in right]
+    # At most one match on the other side: this side's keys tell the joined rows apart.
+    exact = [key for key in join.keys if _same_equality(key)]
+    if join.kind != FULL:
+        if join.kind != RIGHT and _matches_one(right, (key.right for key in exact)):
+            found += left
+        if join.kind != LEFT and _matches_one(left, (key.left for key in exact)):
+            found += right
+    return found
+
+
+def _same_equality(key: JoinKey) -> bool:
+    """Whether two values of a side that equal one of the other are equal: not so where Spark has to cast."""
+    left, right = key.left.type, key.right.type
+    return left is not None and (left == right or (left in INTEGRAL and right in INTEGRAL))
+
+
+def _matches_one(keys: Keys, compared: Iterable[Scalar]) -> bool:
+    columns = {scalar.column for scalar in compared if scalar.column is not None}
+    return any(key <= columns for key in keys)
+
+
+def _aggregate_keys(aggregate: Aggregate, inner: Keys) -> Iterable[Key]:
+    groups = {scalar.column: name for name, scalar in aggregate.groups if scalar.column is not None}
+    finer = [frozenset(groups[item] for item in key) for key in inner if all(item in groups for item in key)]
+    return [*finer, frozenset(name for name, _ in aggregate.groups)]
+
+
+def _set_keys(operation: SetOperation, catalog: Catalog) -> Iterable[Key]:
+    left = unique_keys(operation.left, catalog)
+    by_place = dict(zip(operation.left.names, operation.names, strict=True))
+    found = [frozenset(by_place[item] for item in key) for key in left]
+    if operation.kind == "intersect":
+        by_place = dict(zip(operation.right.names, operation.names, strict=True))
+        found += [frozenset(by_place[item] for item in key) for key in unique_keys(operation.right, catalog)]
+    return found if operation.all else [*found, frozenset(operation.names)]
+
+
+def _top_keys(top: TopK, inner: Keys) -> Iterable[Key]:
+    partition = _plain(top.partition)
+    if partition is None or top.ties is not None:
+        return inner
+    if top.limit == 1:
+        return [*inner, partition]
+    return inner if top.number is None else [*inner, partition | {top.number}]
+
+
+def _window_keys(window: Window, inner: Keys) -> Iterable[Key]:
+    partition = _plain(window.partition)
+    if partition is None:
+        return inner
+    return [*inner, *(partition | {name} for name, call in window.calls if _is_row_number(call))]
+
+
+def _is_row_number(call: Scalar) -> bool:
+    function = call.tree.this if isinstance(call.tree, exp.Window) else None
+    return isinstance(function, exp.Anonymous) and str(function.this).lower() == "row_number"
+
+
+def _plain(scalars: tuple[Scalar, ...]) -> Key | None:
+    """The columns that the expressions are; None if one of them is more than a column."""
+    names = [scalar.column for scalar in scalars]
+    return None if None in names else frozenset(name for name in names if name is not None)

@@ -1,0 +1,62 @@
+"""A fact about a view is found once for each catalog, however many views read it.
+
+A catalog never changes, so what was found for one of its views holds as long as the catalog lives.
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+from penstock.catalog.model import Catalog, View
+from penstock.plan.nodes import Plan, Scan
+
+Fact = TypeVar("Fact")
+Unknown = TypeVar("Unknown")
+
+# By the catalog's identity: a catalog compares by content, which would cost more than the facts do.
+_FOUND: dict[int, dict[tuple[str, str], Any]] = {}
+
+
+def of_view(
+    catalog: Catalog, view: View, question: str, answer: Callable[[Plan], Fact], unknown: Unknown
+) -> Fact | Unknown:
+    """The fact that `answer` finds for the view's plan, remembered under `question`.
+
+    `unknown` is given for a view without a plan, and for one that is read while its own answer is being found.
+    """
+    if view.plan is None:
+        return unknown
+    found = _facts(catalog)
+    place = (question, view.name.lower())
+    if place not in found:
+        found[place] = unknown
+        try:
+            found[place] = answer(view.plan)
+        except BaseException:
+            del found[place]
+            raise
+    known: Fact | Unknown = found[place]
+    return known
+
+
+def _facts(catalog: Catalog) -> dict[tuple[str, str], Any]:
+    number = id(catalog)
+    if number not in _FOUND:
+        _FOUND[number] = {}
+        weakref.finalize(catalog, _FOUND.pop, number, None)
+    return _FOUND[number]
+
+
+def column_read(scan: Scan, name: str, columns: tuple[str, ...]) -> str | None:
+    """Which of the relation's columns a field of the scan is: by name, with or without the alias before it."""
+    lower = name.lower()
+    known = {column.lower(): column for column in columns}
+    if lower in known:
+        return known[lower]
+    if len(scan.outputs) == len(columns):
+        place = [item.name.lower() for item in scan.outputs].index(lower)
+        candidate = columns[place]
+        return candidate if lower.endswith("." + candidate.lower()) else None
+    return next((known[column] for column in known if lower.endswith("." + column)), None)

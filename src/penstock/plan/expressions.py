@@ -1,0 +1,157 @@
+"""Taking plan nodes and conditions apart: the expressions of a node, the conjuncts of a condition, the clock in it.
+
+`now()`, and every other form of the current time, is the step's clock: the same for all rows of a step. A plan carries
+it as the call that was written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import assert_never, cast
+
+from sqlglot import exp
+
+from penstock.errors import Span
+from penstock.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+from penstock.plan.scalar import Scalar, render_scalar
+
+CLOCK_FUNCTIONS = frozenset({
+    "now", "current_timestamp", "localtimestamp", "current_date", "curdate", "current_time", "unix_timestamp",
+})  # fmt: skip
+_CLOCK_NODES: tuple[type[exp.Expression], ...] = (
+    exp.CurrentTimestamp,
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.Localtimestamp,
+)
+
+
+def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
+    """The expressions of one node, not those of its inputs; an opaque node (Recompute, Fixpoint) has none."""
+    node = cast("Node", plan)
+    match node:
+        case Scan() | UnionAll() | Distinct() | SetOperation() | Recompute() | Fixpoint():
+            return ()
+        case Values():
+            return tuple(scalar for row in node.rows for scalar in row)
+        case Project():
+            return tuple(scalar for _, scalar in node.items)
+        case Filter():
+            return (node.condition,)
+        case Generate():
+            return (node.generator,)
+        case Join():
+            keys = tuple(scalar for key in node.keys for scalar in (key.left, key.right))
+            return keys if node.residual is None else (*keys, node.residual)
+        case Aggregate():
+            return tuple(scalar for _, scalar in node.groups) + tuple(call.call for _, call in node.aggregates)
+        case TopK():
+            return node.partition + tuple(key.value for key in node.order)
+        case Window():
+            return node.partition + tuple(call for _, call in node.calls)
+        case _:
+            assert_never(node)
+
+
+def place_of(plan: Plan) -> Span | None:
+    """Where a node stands in the SQL: its own span, or from the first to the last of its expressions."""
+    own: Span | None = getattr(plan, "span", None)
+    if own is not None:
+        return own
+    spans = [scalar.span for scalar in scalars_of(plan) if scalar.span is not None]
+    return Span(min(span.start for span in spans), max(span.end for span in spans)) if spans else None
+
+
+def is_clock(node: exp.Expr) -> bool:
+    """Whether a parsed node is a call that reads the clock."""
+    if isinstance(node, exp.Anonymous):
+        name = str(node.this).lower()
+        return name in CLOCK_FUNCTIONS and (name != "unix_timestamp" or not node.expressions)
+    return isinstance(node, _CLOCK_NODES)
+
+
+def reads_clock(scalar: Scalar) -> bool:
+    """Whether the expression's value depends on the clock."""
+    return tree_reads_clock(scalar.tree)
+
+
+def tree_reads_clock(tree: exp.Expression) -> bool:
+    """Whether anything in a parsed expression reads the clock."""
+    return any(is_clock(node) for node in tree.walk())
+
+
+def plan_reads_clock(plan: Plan) -> bool:
+    """Whether the node itself (not its inputs) reads the clock."""
+    if isinstance(plan, Recompute):
+        lower = plan.text.lower()
+        return any(name in lower for name in CLOCK_FUNCTIONS - {"unix_timestamp"}) or "unix_timestamp()" in lower
+    return any(reads_clock(scalar) for scalar in scalars_of(plan))
+
+
+def bare(tree: exp.Expression) -> exp.Expression:
+    """The expression without parentheses around it."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    return tree
+
+
+def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a condition that are joined by AND, in the order written."""
+    found = tuple(_conjunct_trees(condition.tree))
+    return (condition,) if len(found) == 1 else tuple(boolean(tree, condition.span) for tree in found)
+
+
+def _conjunct_trees(tree: exp.Expression) -> Iterator[exp.Expression]:
+    inner = bare(tree)
+    if isinstance(inner, exp.And):
+        yield from _conjunct_trees(inner.this)
+        yield from _conjunct_trees(inner.expression)
+    else:
+        yield inner
+
+
+def conjunction(parts: Iterable[Scalar]) -> Scalar | None:
+    """The parts joined by AND; None if there is none."""
+    found = tuple(parts)
+    if len(found) <= 1:
+        return found[0] if found else None
+    tree: exp.Expression = _operand(found[0].tree)
+    for part in found[1:]:
+        tree = exp.And(this=tree, expression=_operand(part.tree))
+    spans = [part.span for part in found if part.span is not None]
+    span = Span(min(item.start for item in spans), max(item.end for item in spans)) if spans else None
+    return boolean(tree, span)
+
+
+def _operand(tree: exp.Expression) -> exp.Expression:
+    copied = bare(tree).copy()
+    return exp.Paren(this=copied) if isinstance(copied, exp.Connector | exp.Lambda) else copied
+
+
+def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
+    """A parsed condition as an expression."""
+    alone = tree if tree.parent is None else tree.copy()
+    return Scalar(render_scalar(alone), alone, "boolean", span=span)
+
+
+__all__ = [
+    "CLOCK_FUNCTIONS", "bare", "boolean", "conjunction", "conjuncts", "is_clock", "place_of", "plan_reads_clock",
+    "reads_clock", "scalars_of", "tree_reads_clock",
+]  # fmt: skip
