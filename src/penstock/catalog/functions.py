@@ -1,0 +1,59 @@
+"""Spark's built-in functions: kind, arity and determinism, from a data file that Spark itself was asked for.
+
+`functions.json` is written by `scripts/spark_functions.py`. Window functions of time (`tumble`, `hop` …) are
+Penstock's own and stand in `bind/timewindows.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+SCALAR, AGGREGATE, WINDOW, GENERATOR, TABLE = "scalar", "aggregate", "window", "generator", "table"
+
+# The answer depends on the order of the rows unless the binder completes it (SEMANTICS 0).
+ORDER_SENSITIVE = frozenset(
+    {"first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "collect_set"}
+    | {"listagg", "string_agg", "mode", "max_by", "min_by"}
+)
+# Syntax that the parser reads with a rule of its own, so that it is no call of a registered function.
+SPECIAL_FORMS = frozenset({"descriptor", "table", "grouping", "grouping_id"})
+
+
+@dataclass(frozen=True, slots=True)
+class BuiltIn:
+    """One function of Spark; `most` is None where any number of arguments is accepted."""
+
+    name: str
+    kind: str
+    least: int
+    most: int | None
+    deterministic: bool
+
+    def accepts(self, count: int) -> bool:
+        """Whether Spark takes that number of arguments."""
+        return self.least <= count and (self.most is None or count <= self.most)
+
+
+@cache
+def built_in_functions() -> Mapping[str, BuiltIn]:
+    """Lower-case name → function, for all of Spark's."""
+    text = files("penstock.catalog").joinpath("functions.json").read_text(encoding="utf-8")
+    return {
+        name: BuiltIn(name, item["kind"], item["min"], item["max"], item["deterministic"])
+        for name, item in json.loads(text)["functions"].items()
+    }
+
+
+def built_in(name: str) -> BuiltIn | None:
+    """The function of that name, without regard to case."""
+    return built_in_functions().get(name.lower())
+
+
+def is_aggregate(name: str) -> bool:
+    """Whether the name is that of an aggregate function."""
+    found = built_in(name)
+    return found is not None and found.kind == AGGREGATE
