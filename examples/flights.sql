@@ -1,0 +1,132 @@
+-- All flights that left New York in 2013, as they happened: 1,031,526 events in a folder that keeps growing.
+--
+--     penstock demo                                                  watch it
+--     penstock run flights.sql                                       run it on a folder of your own (see README.md)
+--
+-- What follows is ordinary SQL. Nothing in it says "streaming", except for one word, LATENESS.
+
+
+-- The tables: what comes in -------------------------------------------------------------------------------------------
+
+-- A table with a PRIMARY KEY holds one row per key. Its files say what happened to a flight: '+' it has been announced
+-- (six hours ahead), '~' it has left or landed (an update of these columns), '-' it has been cancelled, so it is deleted.
+--
+-- LATENESS is a promise: news about a flight comes at most 18 hours after the latest scheduled time that has been seen.
+-- Penstock may therefore forget what it knows about older flights, and its memory stays as large as a day, not as the year.
+-- News that breaks the promise is not used, and is kept in error_view.
+CREATE TABLE flights (
+  carrier    STRING     NOT NULL,
+  flight     INT        NOT NULL,
+  origin     STRING     NOT NULL,
+  scheduled  TIMESTAMP  NOT NULL LATENESS INTERVAL 18 HOURS,
+  dest       STRING,
+  tailnum    STRING,
+  distance   INT,
+  departed   TIMESTAMP,
+  dep_delay  INT COMMENT 'minutes; less than zero is early',
+  landed     TIMESTAMP,
+  arr_delay  INT COMMENT 'minutes; unknown where a flight was diverted',
+  PRIMARY KEY (carrier, flight, origin, scheduled)
+) WITH ('connector' = 'files', 'path' = 'data/flights', 'format' = 'parquet');
+
+-- A stream is a table to which rows are only ever added. Each airport reports its weather every hour.
+CREATE STREAM weather (
+  origin      STRING     NOT NULL,
+  time        TIMESTAMP  NOT NULL LATENESS INTERVAL 1 HOUR,
+  temp        DOUBLE COMMENT 'Fahrenheit',
+  wind_speed  DOUBLE COMMENT 'miles per hour',
+  precip      DOUBLE COMMENT 'inches in this hour',
+  visib       DOUBLE COMMENT 'miles'
+) WITH ('connector' = 'files', 'path' = 'data/weather', 'format' = 'json');
+
+CREATE TABLE airlines (
+  carrier  STRING PRIMARY KEY,
+  name     STRING
+) WITH ('connector' = 'files', 'path' = 'data/airlines', 'format' = 'json');
+
+CREATE TABLE planes (
+  tailnum       STRING PRIMARY KEY,
+  manufacturer  STRING,
+  model         STRING,
+  seats         INT
+) WITH ('connector' = 'files', 'path' = 'data/planes', 'format' = 'json');
+
+
+-- Delay per carrier ---------------------------------------------------------------------------------------------------
+
+-- A cancelled flight leaves this view as if it had never been announced.
+CREATE VIEW delay_by_carrier AS
+SELECT a.name                                                                    AS airline,
+       COUNT(*)                                                                  AS flights,
+       COUNT(f.departed)                                                         AS departed,
+       ROUND(AVG(f.dep_delay), 1)                                                AS departure_delay,
+       ROUND(AVG(f.arr_delay), 1)                                                AS arrival_delay,
+       ROUND(100.0 * COUNT(*) FILTER (WHERE f.arr_delay <= 15) / NULLIF(COUNT(f.arr_delay), 0), 1) AS on_time
+FROM flights AS f
+JOIN airlines AS a ON a.carrier = f.carrier
+GROUP BY a.name;
+
+
+-- The worst routes of each day: a Top-K -------------------------------------------------------------------------------
+
+-- A local view is a name for a part of a query, and no output. New York's day begins at five o'clock UTC in winter.
+CREATE LOCAL VIEW route_days AS
+SELECT CAST(scheduled - INTERVAL 5 HOURS AS DATE)  AS day,
+       origin,
+       dest,
+       COUNT(*)                                    AS departures,
+       ROUND(AVG(dep_delay), 1)                    AS delay
+FROM flights
+WHERE departed IS NOT NULL
+GROUP BY CAST(scheduled - INTERVAL 5 HOURS AS DATE), origin, dest;
+
+-- Each departure may push one route out of the five and another one in; only that is written.
+CREATE VIEW worst_routes AS
+SELECT day, place, origin, dest, departures, delay
+FROM (
+  SELECT day, origin, dest, departures, delay,
+         ROW_NUMBER() OVER (PARTITION BY day ORDER BY delay DESC, origin, dest) AS place
+  FROM route_days
+  WHERE departures >= 3
+)
+WHERE place <= 5;
+
+
+-- Planes in the air: a join that takes back what it said --------------------------------------------------------------
+
+-- A row appears when a flight leaves, and vanishes when it lands. Not every plane is in the register.
+CREATE VIEW in_the_air AS
+SELECT f.carrier, f.flight, f.origin, f.dest, f.departed, f.tailnum, p.manufacturer, p.model, p.seats
+FROM flights AS f
+LEFT JOIN planes AS p ON p.tailnum = f.tailnum
+WHERE f.departed IS NOT NULL AND f.landed IS NULL;
+
+CREATE VIEW air_traffic AS
+SELECT origin,
+       COUNT(*)    AS planes,
+       SUM(seats)  AS known_seats
+FROM in_the_air
+GROUP BY origin;
+
+
+-- Delay against weather: a join of two streams in time ----------------------------------------------------------------
+
+-- The observation of the hour for which the flight was scheduled. Both sides have LATENESS, so neither is kept for long.
+CREATE LOCAL VIEW departures_in_weather AS
+SELECT CASE WHEN w.visib < 2         THEN 'fog or snow'
+            WHEN w.precip > 0        THEN 'rain'
+            WHEN w.wind_speed >= 20  THEN 'wind'
+            ELSE 'fair'
+       END          AS sky,
+       f.dep_delay  AS dep_delay
+FROM flights AS f
+JOIN weather AS w ON w.origin = f.origin AND w.time = DATE_TRUNC('HOUR', f.scheduled)
+WHERE f.departed IS NOT NULL;
+
+CREATE VIEW delay_by_weather AS
+SELECT sky,
+       COUNT(*)                                                              AS departures,
+       ROUND(AVG(dep_delay), 1)                                              AS delay,
+       ROUND(100.0 * COUNT(*) FILTER (WHERE dep_delay > 60) / COUNT(*), 1)   AS over_an_hour
+FROM departures_in_weather
+GROUP BY sky;

@@ -1,0 +1,4 @@
+"""Run the demo."""
+
+
+def run() -> None: ...
