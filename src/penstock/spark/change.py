@@ -30,6 +30,7 @@ class Delta:
         *,
         arrow: pa.Table | None = None,
         frame: DataFrame | None = None,
+        query: str | None = None,
         rows: int | None = None,
         estimate: int = 0,
     ) -> None:
@@ -37,6 +38,7 @@ class Delta:
         self.schema = schema
         self._arrow = arrow
         self._frame = frame
+        self._query = query
         self.rows = arrow.num_rows if arrow is not None else rows
         self.estimate = self.rows if self.rows is not None else estimate
         self._lock = threading.Lock()
@@ -55,6 +57,11 @@ class Delta:
         """A change that is a DataFrame, lazy unless the caller has checkpointed it (then `rows` is known)."""
         return cls(workspace, frame.schema, frame=frame, rows=rows, estimate=estimate)
 
+    @classmethod
+    def of_query(cls, workspace: Workspace, query: str, schema: StructType, *, estimate: int) -> Delta:
+        """A lazy change that is the text of a query: a reader takes it into its own, and nobody plans it alone."""
+        return cls(workspace, schema, query=query, estimate=estimate)
+
     @property
     def names(self) -> tuple[str, ...]:
         """The columns without the weight."""
@@ -72,13 +79,23 @@ class Delta:
     def frame(self) -> DataFrame:
         """The change as a DataFrame."""
         with self._lock:
-            if self._frame is None:
+            return self._framed()
+
+    def _framed(self) -> DataFrame:
+        if self._frame is None:
+            if self._arrow is not None:
                 self._frame = self.workspace.local(self._arrow, self.schema)
-            return self._frame
+            else:
+                self._frame = self.workspace.sql(str(self._query))
+        return self._frame
+
+    @property
+    def view(self) -> str:
+        """What stands for the change in a FROM, valid in this step."""
+        return self._view if self._query is None else f"({self._query})"
 
     @cached_property
-    def view(self) -> str:
-        """The name of a temporary view of the change, valid in this step."""
+    def _view(self) -> str:
         return self.workspace.name(self.frame())
 
     def settled(self) -> Delta:
@@ -89,12 +106,13 @@ class Delta:
             if self.rows is not None:
                 return self
             if self.estimate <= self.workspace.driver_rows and driver_safe(self.schema):
-                self._arrow = self._frame.toArrow()  # type: ignore[union-attr]
+                self._arrow = self._framed().toArrow()
                 self._frame = None
                 self.rows = self._arrow.num_rows
             else:
-                self._frame, self.rows = checkpointed(self._frame)
-            self.__dict__.pop("view", None)
+                self._frame, self.rows = checkpointed(self._framed())
+            self._query = None
+            self.__dict__.pop("_view", None)
         return self
 
     def arrow(self) -> pa.Table:

@@ -214,14 +214,15 @@ class Engine:
             delta = Delta.of_frame(self.workspace, frame, estimate=1 << 40).settled()
         if delta is None or delta.names == operator.node.names:
             return delta
-        names = columns_text((*operator.node.names, WEIGHT))
-        query = self.workspace.sql(f"SELECT {names} FROM {delta.view}")
-        return Delta.of_frame(self.workspace, query, estimate=delta.estimate)
+        query = f"SELECT {columns_text((*operator.node.names, WEIGHT))} FROM {delta.view}"
+        return Delta.of_query(self.workspace, query, self._schema(installed, operator.number), estimate=delta.estimate)
 
     def _runner(self, installed: _Installed, operator: Operator) -> Runner:
         if operator.number not in installed.runners:
             schemas = [self._schema(installed, number) for number in operator.inputs]
-            installed.runners[operator.number] = make_runner(self.workspace, operator, schemas)
+            installed.runners[operator.number] = make_runner(
+                self.workspace, operator, schemas, lambda: self._schema(installed, operator.number)
+            )
         return installed.runners[operator.number]
 
     def _schema(self, installed: _Installed, number: int) -> StructType:

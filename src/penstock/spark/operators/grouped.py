@@ -16,7 +16,7 @@ from penstock.circuit.partials import PRESENT, Partial
 from penstock.plan.nodes import Aggregate, Distinct, SetOperation
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, checkpointed
-from penstock.spark.grouping import hash_text
+from penstock.spark.grouping import hash_text, holds_variant
 from penstock.spark.operators.join import expression_type
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, WEIGHT
@@ -24,6 +24,7 @@ from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
@@ -41,8 +42,8 @@ class GroupedRunner(Runner):
         """A query for the entries (`__key`, groups, partials) that single rows of the change contribute."""
         raise NotImplementedError
 
-    def outcome(self, touched: Delta, *, first: bool) -> Delta:
-        """The change of the output from the touched groups' partials before and after."""
+    def output(self) -> str:
+        """Spark SQL for the output rows of one touched group: an array of structs that end with `__weight`."""
         raise NotImplementedError
 
     @property
@@ -71,34 +72,45 @@ class GroupedRunner(Runner):
         return " AND ".join(zero) if self.groups and len(sums) == len(self.partials) else ""
 
     def advance(self, entries: str, estimate: int) -> Delta | None:
-        """Propose the state after the change; the touched groups' partials before, of and after it."""
+        """Propose the state after the change; the change of the output."""
         known = self.trace.rows if self.trace is not None else 0
         if estimate > self.workspace.driver_rows and estimate * _REWRITE_SHARE > known:
             return self._rewrite(entries)
         return self._touch(entries, estimate)
 
-    def _compacted(self, entries: str) -> str:
+    def compacted(self, entries: str) -> str:
+        """Entries with those of one group added up."""
         return f"SELECT {self._group_list}, {self._merges()} FROM ({entries}) GROUP BY {self._group_list}"
 
     def _touch(self, entries: str, estimate: int) -> Delta | None:
-        change = self._compacted(entries)
-        old = None if self.trace is None or self.trace.frame is None else self.workspace.name(self.trace.frame)
-        if old is not None and not self.trace.is_local:  # type: ignore[union-attr]
-            settled = Delta.of_frame(self.workspace, self.workspace.sql(change), estimate=estimate).settled()
-            if settled.is_empty():
+        change = entries if self.groups else self.compacted(entries)
+        old, local = None, True
+        if self.trace is not None and self.trace.frame is not None:
+            old, local = self.workspace.name(self.trace.frame), self.trace.is_local
+        if old is not None and not local:
+            found = self._met(old, change, estimate)
+            if found is None:
                 return None
-            change = f"SELECT * FROM {settled.view}"
-            hint = self.hint("__k", settled.count(), self.trace)  # type: ignore[arg-type]
-            keys = f"SELECT DISTINCT {KEY} AS __touched FROM {settled.view}"
-            old = f"(SELECT {hint} __s.* FROM {old} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
-        frame = self.workspace.sql(self._three_states(old, change))
+            old, change = found
+        frame = self.workspace.sql(self._outcomes(self._three_states(old, change, local=local)))
         touched = Delta.of_frame(self.workspace, frame, estimate=estimate).settled()
         if touched.is_empty():
             return None
         self._propose(touched)
-        return touched
+        return self._emitted(touched)
 
-    def _three_states(self, old: str | None, change: str, *, all_groups: bool = False) -> str:
+    def _met(self, old: str, change: str, estimate: int) -> tuple[str, str] | None:
+        """The entries of the state that the change touches, and the change itself, evaluated."""
+        query = self.workspace.sql(self.compacted(change))
+        settled = Delta.of_frame(self.workspace, query, estimate=estimate).settled()
+        if settled.is_empty():
+            return None
+        hint = self.hint("__k", settled.count(), self.trace)  # type: ignore[arg-type]
+        keys = f"SELECT DISTINCT {KEY} AS __touched FROM {settled.view}"
+        touched = f"(SELECT {hint} __s.* FROM {old} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
+        return touched, f"SELECT * FROM {settled.view}"
+
+    def _three_states(self, old: str | None, change: str, *, local: bool = False, all_groups: bool = False) -> str:
         sides = [f"SELECT *, 1 AS {_SIDE} FROM ({change})"]
         if old is not None:
             sides.insert(0, f"SELECT *, 0 AS {_SIDE} FROM {old}")
@@ -108,22 +120,37 @@ class GroupedRunner(Runner):
             self._merges("__t_"),
         ])  # fmt: skip
         having = "" if all_groups else f" HAVING max({_SIDE}) = 1"
-        touched = f", max({_SIDE}) = 1 AS __touched"
-        return f"SELECT {self._group_list}, {states}{touched} FROM ({' UNION ALL '.join(sides)}) GROUP BY {self._group_list}{having}"
+        # In one partition nothing has to be exchanged to be grouped.
+        hint = "/*+ COALESCE(1) */ " if local and len(sides) > 1 else ""
+        both = f"SELECT {hint}* FROM ({' UNION ALL '.join(sides)})"
+        return f"SELECT {self._group_list}, {states}, max({_SIDE}) = 1 AS __touched FROM ({both}) GROUP BY {self._group_list}{having}"
+
+    def _outcomes(self, states: str) -> str:
+        kept = ", ".join(quoted(prefix + item.name) for prefix in ("__n_", "__t_") for item in self.partials)
+        return f"SELECT {self._group_list}, {kept}, __touched, {self.output()} AS __out FROM ({states})"
+
+    def _emitted(self, touched: Delta) -> Delta:
+        """The output rows of the touched groups; taken out on the driver where the groups are there."""
+        from pyspark.sql.types import StructType
+
+        schema: StructType = touched.schema["__out"].dataType.elementType  # type: ignore[attr-defined]
+        if touched.on_driver:
+            return Delta.of_arrow(self.workspace, _rows_of(touched.arrow()["__out"]), schema)
+        query = f"SELECT inline(__out) FROM {touched.view} WHERE __touched"
+        return Delta.of_query(self.workspace, query, schema, estimate=2 * touched.estimate)
 
     def _propose(self, touched: Delta) -> None:
         """Append the change's partials to the trace; on the driver where the touched groups are there."""
+        columns = [KEY, *self.groups]
         if touched.on_driver:
-            table = touched.arrow()
-            names = [KEY, *self.groups, *("__n_" + item.name for item in self.partials)]
-            entries = table.select(names).rename_columns([KEY, *self.groups, *(item.name for item in self.partials)])
-            grown = self._trace(touched.schema).appended(Delta.of_arrow(self.workspace, entries, self._schema(touched.schema)))
+            table = touched.arrow().select([*columns, *("__n_" + item.name for item in self.partials)])
+            entries = table.rename_columns([*columns, *(item.name for item in self.partials)])
+            delta = Delta.of_arrow(self.workspace, entries, self._schema(touched.schema))
         else:
             renamed = ", ".join(f"{quoted('__n_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
             frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
-            entry = Delta.of_frame(self.workspace, frame, rows=touched.rows)
-            grown = self._trace(touched.schema).appended(entry)
-        self.proposed = [grown]
+            delta = Delta.of_frame(self.workspace, frame, rows=touched.rows)
+        self.proposed = [self._trace(touched.schema).appended(delta)]
 
     def _rewrite(self, entries: str) -> Delta | None:
         """One pass over state and change that is the new state as well."""
@@ -131,16 +158,14 @@ class GroupedRunner(Runner):
         frame = None if self.trace is None else self.trace.frame
         old = None if frame is None else self.workspace.name(frame)
         # Few groups: add up before the exchange. Many: exchange the rows once and add up with the state.
-        change = entries if known else self._compacted(entries)
-        query = self._three_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}", all_groups=True)
-        everything, rows = checkpointed(self.workspace.sql(query))
-        schema = everything.schema
+        change = entries if known else self.compacted(entries)
+        states = self._three_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}", all_groups=True)
+        everything, rows = checkpointed(self.workspace.sql(self._outcomes(states)))
         renamed = ", ".join(f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
-        name = self.workspace.name(everything)
-        state = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {name}")
-        self.proposed = [self._trace(schema).rewritten(state, rows)]
-        touched = self.workspace.sql(f"SELECT * FROM {name} WHERE __touched")
-        return Delta.of_frame(self.workspace, touched, rows=rows)
+        touched = Delta.of_frame(self.workspace, everything, rows=rows)
+        state = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
+        self.proposed = [self._trace(everything.schema).rewritten(state, rows)]
+        return self._emitted(touched)
 
     def _trace(self, schema: StructType) -> Trace:
         if self.trace is not None:
@@ -165,9 +190,11 @@ class AdditiveRunner(GroupedRunner):
         self.schema = schema
         self.groups = tuple(f"__g{position}" for position in range(len(self.node.groups)))
         self.partials = operator.partials.columns
+        self.first = True
         self.terms: Terms = [
             (scalar.text, expression_type(workspace, scalar.text, schema)) for _, scalar in self.node.groups
         ]
+        self.comparable = not any("map<" in kind.simpleString() or holds_variant(kind) for _, kind in self.terms)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         (delta,) = inputs
@@ -175,8 +202,8 @@ class AdditiveRunner(GroupedRunner):
             if not first or self.node.groups:
                 return None
             delta = Delta.of_frame(self.workspace, self.workspace.empty(self.schema), rows=0)
-        touched = self.advance(self._entries(delta), max(delta.estimate, 1))
-        return None if touched is None else self.outcome(touched, first=first)
+        self.first = first
+        return self.advance(self._entries(delta), max(delta.estimate, 1))
 
     def _entries(self, delta: Delta) -> str:
         groups = [f"{scalar.text} AS {name}" for name, (_, scalar) in zip(self.groups, self.node.groups, strict=True)]
@@ -184,39 +211,39 @@ class AdditiveRunner(GroupedRunner):
         items = ", ".join([f"{hash_text(self.terms)} AS {KEY}", *groups, *values])
         return f"SELECT {items} FROM {delta.view}"
 
-    def _compacted(self, entries: str) -> str:
+    def compacted(self, entries: str) -> str:
         if self.groups:
-            return super()._compacted(entries)
+            return super().compacted(entries)
         return f"SELECT 0L AS {KEY}, {self._merges()} FROM ({entries})"
 
     def _rewrite(self, entries: str) -> Delta | None:
         return super()._rewrite(entries) if self.groups else self._touch(entries, 1)
 
-    def outcome(self, touched: Delta, *, first: bool) -> Delta:
-        before, after = (self._answers(touched, prefix) for prefix in ("__o_", "__t_"))
-        was = f"coalesce({quoted('__o_' + PRESENT)}, 0L) > 0" if self.groups else str(not first).lower()
-        now = f"coalesce({quoted('__t_' + PRESENT)}, 0L) > 0" if self.groups else "true"
-        query = (
-            f"SELECT __side.* FROM (SELECT __touched, {was} AS __was, {now} AS __is, {before} AS __before, {after} AS __after "
-            f"FROM {touched.view}) LATERAL VIEW inline(filter(array("
-            f"named_struct('on', __was, 'row', __before, 'w', -1L), named_struct('on', __is, 'row', __after, 'w', 1L)), "
-            f"__x -> __x.on)) __side AS __on, __row, {WEIGHT} "
-            f"WHERE __touched AND NOT (__was AND __is AND __before <=> __after)"
-        )
-        fields = ", ".join(f"__row.{quoted(name)} AS {quoted(name)}" for name in self.node.names)
-        query = query.replace("SELECT __side.*", f"SELECT {fields}{', ' if fields else ''}{WEIGHT}", 1)
-        return Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=2 * touched.estimate)
+    def output(self) -> str:
+        was, now = self._present("__o_"), self._present("__t_")
+        before, after = self._answer("__o_", -1), self._answer("__t_", 1)
+        rows = f"filter(array(if({was}, {before}, NULL), if({now}, {after}, NULL)), __x -> __x IS NOT NULL)"
+        if not self.comparable:
+            return rows
+        same = f"{was} AND {now} AND {self._answer('__o_')} <=> {self._answer('__t_')}"
+        return f"if({same}, slice({rows}, 1, 0), {rows})"
 
-    def _answers(self, touched: Delta, prefix: str) -> str:
+    def _present(self, prefix: str) -> str:
+        if self.groups:
+            return f"coalesce({quoted(prefix + PRESENT)}, 0L) > 0"
+        return "true" if prefix == "__t_" else str(not self.first).lower()
+
+    def _answer(self, prefix: str, weight: int | None = None) -> str:
         """A struct of the output row, computed from the partials with one prefix."""
         named = [f"{name} AS {quoted(output)}" for name, (output, _) in zip(self.groups, self.node.groups, strict=True)]
         for output, answer in self.operator.partials.answers:
             text = answer
-            for item in sorted(self.partials, key=lambda item: -len(item.name)):
+            for item in self.partials:
                 text = text.replace(quoted(item.name), quoted(prefix + item.name))
             named.append(f"{text} AS {quoted(output)}")
-        del touched
-        return f"struct({', '.join(named)})"
+        if weight is not None:
+            named.append(f"{weight}L AS {WEIGHT}")
+        return f"struct({', '.join(named)})" if named else "struct(1)"
 
 
 class CountedRunner(GroupedRunner):
@@ -231,6 +258,7 @@ class CountedRunner(GroupedRunner):
         self.partials = tuple(Partial(f"__c{side}", WEIGHT) for side in range(len(schemas)))
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del first
         sides = [
             self._side(delta, position)
             for position, delta in enumerate(inputs)
@@ -239,8 +267,7 @@ class CountedRunner(GroupedRunner):
         if not sides:
             return None
         estimate = sum(delta.estimate for delta in inputs if delta is not None)
-        touched = self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
-        return None if touched is None else self.outcome(touched, first=first)
+        return self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
 
     def _side(self, delta: Delta, position: int) -> str:
         columns = [f"{quoted(name)} AS {group}" for name, group in zip(delta.names, self.groups, strict=True)]
@@ -257,12 +284,11 @@ class CountedRunner(GroupedRunner):
             terms = [(group, found[group].dataType) for group in self.groups]
         return f"SELECT {hash_text(terms)} AS {KEY}, * FROM ({sides})"
 
-    def outcome(self, touched: Delta, *, first: bool) -> Delta:
-        del first
+    def output(self) -> str:
         change = f"{self._weight('__t_')} - {self._weight('__o_')}"
-        names = ", ".join(f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True))
-        query = f"SELECT {names}, {WEIGHT} FROM (SELECT *, {change} AS {WEIGHT} FROM {touched.view}) WHERE {WEIGHT} <> 0"
-        return Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=touched.estimate)
+        names = [f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True)]
+        row = f"struct({', '.join([*names, f'{change} AS {WEIGHT}'])})"
+        return f"filter(array({row}), __x -> __x.{WEIGHT} <> 0)"
 
     def _weight(self, prefix: str) -> str:
         counts = [f"coalesce({quoted(prefix + item.name)}, 0L)" for item in self.partials]
@@ -277,3 +303,14 @@ class CountedRunner(GroupedRunner):
                 return f"greatest({counts[0]} - {counts[1]}, 0L)"
             case _:
                 return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"
+
+
+def _rows_of(column: pa.ChunkedArray) -> pa.Table:
+    """The structs of a column of arrays, one row each."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
+    structs = pc.list_flatten(column.combine_chunks())
+    if isinstance(structs, pa.ChunkedArray):
+        structs = structs.combine_chunks()
+    return pa.Table.from_arrays(structs.flatten(), names=[item.name for item in structs.type])

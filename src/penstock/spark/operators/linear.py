@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Clocked, Constant, Linear
 from penstock.plan.nodes import Generate
@@ -11,6 +12,9 @@ from penstock.spark.operators.runner import Runner, column_terms
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
 
 GENERATED = 4  # rows that a generator is expected to give for one, where nothing is known
 
@@ -38,9 +42,10 @@ class ConstantRunner(Runner):
 class LinearRunner(Runner):
     """A chain of filters, projections, unions and generators over the change, lazily."""
 
-    def __init__(self, workspace: Workspace, operator: Linear | Clocked) -> None:
+    def __init__(self, workspace: Workspace, operator: Linear | Clocked, schema: StructType) -> None:
         super().__init__(workspace)
         self.operator = operator
+        self.schema = schema
         self.fanout = GENERATED ** sum(isinstance(node, Generate) for node in operator.node.walk())
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
@@ -62,14 +67,14 @@ class LinearRunner(Runner):
         node = without(self.operator.node, frozenset(names))
         estimate = sum(delta.estimate for delta in inputs if delta is not None) * self.fanout
         query = self.workspace.renderer(names, (WEIGHT,)).sql(node)
-        return Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=estimate)
+        return Delta.of_query(self.workspace, query, self.schema, estimate=estimate)
 
 
 class ClockedRunner(LinearRunner):
     """A chain that reads the clock: when the clock has moved, what the chain says of the remembered rows has too."""
 
-    def __init__(self, workspace: Workspace, operator: Clocked) -> None:
-        super().__init__(workspace, operator)
+    def __init__(self, workspace: Workspace, operator: Clocked, schema: StructType) -> None:
+        super().__init__(workspace, operator, schema)
         self.at = workspace.clock
         self.moved_to = workspace.clock
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import (
@@ -30,15 +30,17 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-def make_runner(workspace: Workspace, operator: Operator, schemas: Sequence[StructType]) -> Runner:
-    """A runner without state; `schemas` are those of the inputs' changes, `__weight` last."""
+def make_runner(
+    workspace: Workspace, operator: Operator, schemas: Sequence[StructType], output: Callable[[], StructType]
+) -> Runner:
+    """A runner without state; `schemas` are those of the inputs' changes, `output` that of its own, `__weight` last."""
     match operator:
         case Constant():
             return ConstantRunner(workspace, operator)
         case Linear():
-            return LinearRunner(workspace, operator)
+            return LinearRunner(workspace, operator, output())
         case Clocked():
-            return ClockedRunner(workspace, operator)
+            return ClockedRunner(workspace, operator, output())
         case Bilinear():
             return BilinearRunner(workspace, operator, schemas[0], schemas[1])
         case Additive():
