@@ -91,6 +91,7 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
     }
 
     SUPPORTS_TABLE_QUERY = True
+    ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     FUNC_TOKENS: ClassVar[set[TokenType]] = DatabricksParser.FUNC_TOKENS | {TokenType.SESSION}
 
     rules: Rules
@@ -150,6 +151,25 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         clause = exp.Var(this=self.sql[start:end])
         clause.meta["span"] = Span(start, end)
         return clause
+
+    def _parse_bracket(self, this: Any = None) -> Any:
+        """`x[i]`; in some dialects ARRAY[1, 2] and MAP['a', 1] are calls."""
+        named = isinstance(this, exp.Column) and not this.table and not this.this.args.get("quoted")
+        opening = self._curr.token_type is TokenType.L_BRACKET
+        if self.rules.bracket_constructors and named and opening and this.name.upper() in {"ARRAY", "MAP"}:
+            self._advance()
+            call = exp.Anonymous(this=this.name.lower(), expressions=self._parse_csv(self._parse_disjunction))
+            if not self._match(TokenType.R_BRACKET):
+                self.raise_error("")
+            return super()._parse_bracket(call)
+        return super()._parse_bracket(this)
+
+    def _parse_value(self, values: bool = True) -> Any:  # noqa: FBT001, FBT002
+        """A row of VALUES; one without parentheses has one column, and no alias of its own."""
+        if self._curr.token_type is TokenType.L_PAREN:
+            return super()._parse_value(values)
+        value = self._parse_disjunction()
+        return None if value is None else exp.Tuple(expressions=[value])
 
     def _parse_projections(self) -> tuple[list[exp.Expression], list[exp.Expression] | None]:
         before = self._prev
@@ -262,7 +282,9 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
                     table.append("joins", join)
             return table
         if self._curr.token_type is TokenType.VALUES:
-            return self._parse_derived_table_values()
+            values = self._parse_derived_table_values()
+            values.set("pivots", self._parse_pivots())
+            return values
         return super()._parse_table(*args, **kwargs)
 
     def _read_table_function(self) -> TableFunction:

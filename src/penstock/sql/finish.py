@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.errors import Diagnostic
+from penstock.errors import Diagnostic, Span
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
@@ -31,7 +31,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                     node.replace(replaced)
                     tree = replaced if node is tree else tree
             case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
-                raise ParseFailure(None, Diagnostic("UNSUPPORTED_PARAMETER", _PARAMETER, span_of(node), hint=_WRITE))
+                raise ParseFailure(None, Diagnostic("UNSUPPORTED_PARAMETER", _PARAMETER, _nearest(node), hint=_WRITE))
             case exp.Literal() if node.is_string:
                 _keep_escapes(node, source)
             case exp.Query():
@@ -39,6 +39,16 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.WindowSpec():
                 _upper_frame(node)
     return tree
+
+
+def _nearest(node: exp.Expression) -> Span | None:
+    """The span of the smallest tree around the node that has one."""
+    around: exp.Expression | None = node
+    while around is not None:
+        if (span := span_of(around)) is not None:
+            return span
+        around = around.parent
+    return None
 
 
 def _function(call: exp.Anonymous, rules: Rules) -> exp.Expression:

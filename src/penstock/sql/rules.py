@@ -31,3 +31,4 @@ class Rules:
     double_quoted_names: bool = False
     durations_everywhere: bool = False
     case_sensitive: bool = False
+    bracket_constructors: bool = False

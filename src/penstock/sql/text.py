@@ -30,6 +30,8 @@ class SparkText(DatabricksGenerator):  # type: ignore[misc]
         TableFunction: lambda self, tree: self.tablefunction_sql(tree),
         exp.NullSafeEQ: lambda self, tree: self.binary(tree, "<=>"),
         exp.RegexpLike: lambda self, tree: self.binary(tree, "RLIKE"),
+        exp.BitwiseLeftShift: lambda self, tree: self.binary(tree, "<<"),
+        exp.BitwiseRightShift: lambda self, tree: self.binary(tree, ">>"),
     }
     TYPE_MAPPING: ClassVar[dict[Any, str]] = {
         **DatabricksGenerator.TYPE_MAPPING,
@@ -49,6 +51,17 @@ class SparkText(DatabricksGenerator):  # type: ignore[misc]
         if expression.meta.get("typed_literal"):
             return f"{self.sql(expression, 'to')} {self.sql(expression, 'this')}"
         return str(super().cast_sql(expression, safe_prefix))
+
+    def not_sql(self, expression: exp.Not) -> str:
+        """NOT stands inside the predicate: x IS NOT NULL, x NOT IN (…)."""
+        inner = expression.this
+        if isinstance(inner, exp.Is | exp.In | exp.Between | exp.Like | exp.ILike | exp.RegexpLike):
+            text, left = self.sql(inner), self.sql(inner, "this")
+            between = " IS " if isinstance(inner, exp.Is) else " "
+            if text.startswith(left + between):
+                rest = text[len(left) + len(between) :]
+                return f"{left}{between}NOT {rest}"
+        return f"NOT {self.sql(expression, 'this')}"
 
     def interval_sql(self, expression: exp.Interval) -> str:
         """INTERVAL '1' HOUR, INTERVAL '1:00' HOUR TO MINUTE."""

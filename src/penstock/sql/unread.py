@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
@@ -22,9 +23,9 @@ def spark_alone_reads(tokens: Sequence[Token], failure: ParseFailure) -> str | N
     """Why the query is left to Spark as it stands; None if it must be a mistake."""
     if failure.diagnostic is not None:
         return None
-    if any(token.token_type is TokenType.PIPE_GT for token in tokens):
-        return "the pipe syntax |> is read by Spark alone"
-    for token, after in zip(tokens, tokens[1:], strict=False):
+    for token, after in itertools.pairwise(tokens):
+        if token.token_type is TokenType.GT and after.token_type is TokenType.GT:
+            return "the operator >>> is read by Spark alone"
         construct = _SPARK_ONLY.get(word(token))
         if construct and after.token_type in {TokenType.L_PAREN, TokenType.DOT}:
             return f"{construct} is read by Spark alone"

@@ -10,4 +10,5 @@ RULES = Rules(
     "calcite",
     functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list"}),
     double_quoted_names=True,
+    bracket_constructors=True,
 )

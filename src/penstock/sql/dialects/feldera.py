@@ -33,4 +33,5 @@ RULES = Rules(
         }
     ),
     double_quoted_names=True,
+    bracket_constructors=True,
 )

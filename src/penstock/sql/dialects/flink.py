@@ -17,4 +17,5 @@ RULES = Rules(
             "CURRENT_ROW_TIMESTAMP": lambda _tree: call("now"),
         }
     ),
+    bracket_constructors=True,
 )
