@@ -194,3 +194,18 @@ def use_this_python() -> None:
     """Make Spark's Python workers the interpreter that runs now, unless the user named another."""
     os.environ.setdefault("PYSPARK_PYTHON", sys.executable)
     os.environ.setdefault("PYSPARK_DRIVER_PYTHON", sys.executable)
+
+
+def main() -> int:
+    """Print the Java that a session would run on; exit code 1 if there is none."""
+    try:
+        java = find_java()
+    except UnsupportedError as error:
+        sys.stderr.write(error.render() + "\n")
+        return 1
+    sys.stdout.write(f"Java {java.version} at {java.path}\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,64 @@
+# Everything a contributor types. `make` or `make help` lists it.
+.DEFAULT_GOAL := help
+SHELL := /bin/bash
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+VERSION ?= 4.3.0
+MINUTES ?= 5
+ARGS ?=
+
+.PHONY: help setup demo test check format lint types imports test-spark fuzz bench docs goldens lock clean
+
+help:  ## this list
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+setup: $(VENV)/.done  ## make .venv with the locked packages (and a Java, if this machine has none from 17 on)
+
+$(VENV)/.done: requirements/dev.txt requirements/jvm.txt pyproject.toml scripts/setup.sh
+	@PYTHON="$(PYTHON)" bash scripts/setup.sh $(VENV)
+	@touch $@
+
+demo: setup  ## replay the flights of 2013 through a program, live in the terminal
+	$(BIN)/penstock demo $(ARGS)
+
+test: setup  ## the tests; ARGS='-k joins' picks some
+	$(BIN)/python -m pytest $(ARGS)
+
+check: setup lint types imports test  ## what CI runs: style, types, import contract, tests
+
+lint: setup
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+
+format: setup  ## let ruff lay out the code and fix what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+types: setup
+	$(BIN)/mypy
+
+imports: setup
+	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.txt 2>&1 && grep "Contracts:" $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
+
+test-spark: setup  ## the tests on another Spark: make test-spark VERSION=4.2.0
+	@PYTHON="$(PYTHON)" bash scripts/setup.sh .venv-$(VERSION) $(VERSION)
+	.venv-$(VERSION)/bin/python -m pytest $(ARGS)
+
+fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
+	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES) $(ARGS)
+
+bench: setup  ## measure step latency and throughput
+	$(BIN)/penstock bench $(ARGS)
+
+docs: setup  ## write the generated pages of docs/reference anew
+	$(BIN)/python scripts/reference.py
+
+goldens: setup  ## rewrite the expected texts that tests compare with; look at the diff
+	PENSTOCK_GOLDENS=write $(BIN)/python -m pytest -m "not spark" $(ARGS)
+
+lock:  ## resolve the pinned versions anew
+	@PYTHON="$(PYTHON)" bash scripts/lock.sh
+
+clean:  ## remove what make and the tools made here
+	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

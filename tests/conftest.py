@@ -1,0 +1,51 @@
+"""What all tests share: one Spark session for the whole run, started by the first test that asks for it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from hypothesis import HealthCheck, settings
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+# A step runs Spark jobs: no deadline fits it. `CI` finds the same examples at every run; `fuzz` looks for new ones.
+_SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
+settings.register_profile("ci", max_examples=20, derandomize=True, **_SLOW)
+settings.register_profile("local", max_examples=20, **_SLOW)
+settings.register_profile("fuzz", max_examples=1000, **_SLOW)
+settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+_TEST_SETTINGS = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "2",
+    # Tests run hundreds of small queries once: compiling them well takes longer than running them.
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what uses Spark, so that `-m "not spark"` starts no JVM."""
+    for item in items:
+        if "spark" in getattr(item, "fixturenames", ()):
+            item.add_marker(pytest.mark.spark)
+
+
+@pytest.fixture(scope="session")
+def spark() -> Iterator[SparkSession]:
+    """The session that all tests share."""
+    from penstock.spark.session import open_session
+
+    session = open_session(master="local[2]", conf=_TEST_SETTINGS, app_name="penstock-tests")
+    yield session
+    session.stop()
+
+
+@pytest.fixture(scope="session")
+def repository() -> Path:
+    """The folder that holds the README."""
+    return Path(__file__).resolve().parent.parent

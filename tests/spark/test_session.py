@@ -1,0 +1,55 @@
+"""The session has the settings that matter, and leaves nothing behind in the user's folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from penstock.spark import session as sessions
+
+
+@pytest.mark.parametrize("key", sessions.RUNTIME_SETTINGS)
+def test_every_runtime_setting_is_set(spark, key):
+    assert spark.conf.get(key) == sessions.RUNTIME_SETTINGS[key]
+
+
+def test_static_settings_are_set(spark):
+    for key, value in sessions.STATIC_SETTINGS.items():
+        assert spark.sparkContext.getConf().get(key) == value
+
+
+def test_a_child_process_does_not_attach_to_this_jvm(spark):
+    assert "PYSPARK_GATEWAY_PORT" not in os.environ
+
+
+def test_open_session_uses_the_running_one(spark):
+    assert sessions.open_session().sparkContext is spark.sparkContext
+
+
+def test_adopting_keeps_the_users_partition_count(spark):
+    before = spark.conf.get("spark.sql.shuffle.partitions")
+    sessions.adopt_session(spark)
+    assert spark.conf.get("spark.sql.shuffle.partitions") == before
+
+
+_PROGRAM = """
+from penstock.spark.session import open_session
+spark = open_session(master="local[1]", conf={"spark.driver.memory": "1g"})
+spark.sql("CREATE TABLE kept (a INT) USING parquet")
+spark.sql("INSERT INTO kept VALUES (1)")
+try:
+    spark.sql("SELECT nothing FROM kept")
+except Exception:
+    pass
+print(spark.sql("SELECT a FROM kept").collect()[0][0])
+spark.stop()
+"""
+
+
+def test_a_session_is_silent_and_litters_nothing(tmp_path):
+    done = subprocess.run([sys.executable, "-c", _PROGRAM], cwd=tmp_path, capture_output=True, text=True, check=False)
+    assert (done.returncode, done.stdout, done.stderr) == (0, "1\n", "")
+    assert list(tmp_path.iterdir()) == []
