@@ -1,0 +1,156 @@
+"""The oracle's own rewriting of functions that depend on the order of rows (SEMANTICS 0).
+
+They take rows in ascending order of the whole row, NULLs first. `struct(*)` is the whole row of the FROM clause, so
+`first(x)` is `min_by(x, struct(*))`, `collect_list(x)` sorts pairs of the row and `x`, and a window's ORDER BY is completed by
+the row.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from sqlglot import exp
+
+_FIRST = ("first", "first_value", "any_value")
+_LAST = ("last", "last_value")
+_LISTS = ("collect_list", "array_agg")
+_TEXTS = ("listagg", "string_agg")
+_NUMBERING = ("row_number", "ntile", "lag", "lead")
+_ORDERED_FRAMES = (*_FIRST, *_LAST, *_LISTS, "nth_value")
+
+
+def name_of(node: exp.Expression) -> str:
+    """The lower-case name of a function call, '' for anything else."""
+    return str(node.this).lower() if isinstance(node, exp.Anonymous) else ""
+
+
+def call(name: str, *arguments: exp.Expression) -> exp.Expression:
+    """A function call as the parser makes it."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def whole_row() -> exp.Expression:
+    """All columns of the FROM clause as one comparable value."""
+    return call("struct", exp.Star())
+
+
+def order_rows(tree: exp.Expression) -> exp.Expression:
+    """The query with every order-sensitive call made deterministic; inner calls first."""
+    for node in reversed(list(tree.find_all(exp.Anonymous, exp.Window))):
+        if isinstance(node, exp.Window):
+            _complete_window(node)
+        elif not _in_window(node):
+            _order_aggregate(node)
+    return tree
+
+
+def _in_window(node: exp.Expression) -> bool:
+    parent = node.parent
+    while isinstance(parent, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        parent = parent.parent
+    return isinstance(parent, exp.Window)
+
+
+def _order_aggregate(node: exp.Anonymous) -> None:
+    name, arguments = name_of(node), list(node.expressions)
+    if not arguments or isinstance(arguments[0], exp.Distinct):
+        return
+    if name in _FIRST + _LAST:
+        _replace_edge(node, "min_by" if name in _FIRST else "max_by", arguments)
+    elif name in _LISTS:
+        _wrap(node, arguments[0], lambda pairs: call("transform", pairs, _lambda("e", _field("e", "v"))))
+    elif name in _TEXTS:
+        _replace_text(node, arguments)
+    elif name in ("max_by", "min_by") and name_of(arguments[1]) != "struct":
+        _replace_best(node, arguments)
+    elif name == "mode" and len(arguments) == 1:
+        node.set("expressions", [arguments[0], exp.true()])
+
+
+def _replace_edge(node: exp.Anonymous, by: str, arguments: list[exp.Expression]) -> None:
+    """`first(x)` and its kin; with IGNORE NULLS, or a true second argument, only rows where x is not NULL count."""
+    nulls = node.parent if isinstance(node.parent, exp.IgnoreNulls | exp.RespectNulls) else None
+    ignore = isinstance(nulls, exp.IgnoreNulls) or (len(arguments) > 1 and arguments[1] == exp.true())
+    target = nulls or node
+    value = call(by, arguments[0].copy(), whole_row())
+    if not ignore:
+        target.replace(value)
+        return
+    present = exp.Not(this=exp.Is(this=arguments[0].copy(), expression=exp.Null()))
+    if isinstance(target.parent, exp.Filter):
+        condition = target.parent.expression.this
+        condition.replace(exp.And(this=exp.Paren(this=condition.copy()), expression=present))
+        target.replace(value)
+    else:
+        target.replace(exp.Filter(this=value, expression=exp.Where(this=present)))
+
+
+def _wrap(node: exp.Anonymous, value: exp.Expression, finish: Callable[[exp.Expression], exp.Expression]) -> None:
+    """Replace an aggregate by a function of the sorted pairs (whole row, value) of its rows, NULL values left out."""
+    pair = call("named_struct", exp.Literal.string("r"), whole_row(), exp.Literal.string("v"), value.copy())
+    collected: exp.Expression = call("collect_list", pair)
+    target: exp.Expression = node
+    if isinstance(node.parent, exp.Filter):
+        target = node.parent
+        collected = exp.Filter(this=collected, expression=target.expression.copy())
+    present = _lambda("e", exp.Not(this=exp.Is(this=_field("e", "v"), expression=exp.Null())))
+    target.replace(finish(call("filter", call("array_sort", collected), present)))
+
+
+def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
+    """`listagg(x, s)` without WITHIN GROUP; over no rows it is NULL, not ''."""
+    if isinstance(node.parent, exp.WithinGroup):
+        return
+    separator = arguments[1].copy() if len(arguments) > 1 else exp.Literal.string("")
+
+    def joined(pairs: exp.Expression) -> exp.Expression:
+        texts = call("transform", pairs, _lambda("e", _field("e", "v")))
+        empty = exp.EQ(this=call("size", pairs.copy()), expression=exp.Literal.number(0))
+        return call("if", empty, exp.Null(), call("array_join", texts, separator))
+
+    _wrap(node, arguments[0], joined)
+
+
+def _replace_best(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
+    """`max_by(x, y)`: of the rows with the greatest y the first one."""
+    best = "array_max" if name_of(node) == "max_by" else "array_min"
+    pair = call("named_struct", exp.Literal.string("o"), arguments[1].copy(), exp.Literal.string("x"), arguments[0].copy())
+
+    def first(pairs: exp.Expression) -> exp.Expression:
+        ranked = call("filter", pairs, _lambda("e", exp.Not(this=exp.Is(this=_inner("e", "o"), expression=exp.Null()))))
+        top = call(best, call("transform", ranked.copy(), _lambda("f", _inner("f", "o"))))
+        winners = call("filter", ranked, _lambda("e", exp.EQ(this=_inner("e", "o"), expression=top)))
+        return exp.Dot(this=exp.Dot(this=call("get", winners, exp.Literal.number(0)), expression=exp.to_identifier("v")),
+                       expression=exp.to_identifier("x"))  # fmt: skip
+
+    _wrap(node, pair, first)
+
+
+def _lambda(parameter: str, body: exp.Expression) -> exp.Expression:
+    return exp.Lambda(this=body, expressions=[exp.to_identifier(parameter)])
+
+
+def _field(variable: str, name: str) -> exp.Expression:
+    return exp.column(name, table=variable)
+
+
+def _inner(variable: str, name: str) -> exp.Expression:
+    return exp.Dot(this=_field(variable, "v"), expression=exp.to_identifier(name))
+
+
+def _complete_window(window: exp.Window) -> None:
+    """Rows that the ORDER BY leaves tied go by the whole row, where the answer depends on it."""
+    function = window.this
+    while isinstance(function, exp.Filter | exp.IgnoreNulls | exp.RespectNulls):
+        function = function.this
+    name, frame = name_of(function), window.args.get("spec")
+    by_rows = frame is not None and str(frame.args.get("kind", "")).upper() == "ROWS"
+    if name not in _NUMBERING and not by_rows and not (name in _ORDERED_FRAMES and name in _FIRST):
+        return
+    order = window.args.get("order")
+    if order is None:
+        if not by_rows and name not in _NUMBERING:
+            return
+        order = exp.Order(expressions=[])
+        window.set("order", order)
+    order.append("expressions", exp.Ordered(this=whole_row()))
