@@ -1,0 +1,1 @@
+"""Sources that tables are fed from, and outputs that views are written to."""

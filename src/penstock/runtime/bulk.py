@@ -115,6 +115,7 @@ def fold_frame(
     batches: Sequence[Batch | FrameBatch],
     judge: Judge,
     store: KeyStore | None,
+    *,
     counts: Callable[[], RowCounts],
     live: RowCounts | None,
 ) -> Intake:

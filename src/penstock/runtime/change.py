@@ -78,6 +78,25 @@ class Change:
         return f"Change({self.view!r}, step={self.step}, rows={self.rows!r})"
 
 
+def merged(before: dict[str, Change], after: dict[str, Change]) -> dict[str, Change]:
+    """The changes of several steps as one, for each view."""
+    if not before or not after:
+        return after or before
+    return {name: _added(before.get(name), change) for name, change in after.items()}
+
+
+def _added(before: Change | None, after: Change) -> Change:
+    if before is None or before.delta is None:
+        return after
+    if after.delta is None:
+        return Change(after.view, after.columns, after.step, after.clock, before.delta)
+    from penstock.spark.change import Delta
+
+    union = before.delta.frame().union(after.delta.frame())
+    delta = Delta.of_frame(after.delta.workspace, union, estimate=before.delta.count() + after.delta.count())
+    return Change(after.view, after.columns, after.step, after.clock, delta.settled())
+
+
 def consolidated_rows(rows: list[tuple[Any, ...]]) -> list[WeightedRow]:
     """Rows that end with a weight as `(weight, row)`, equal rows added up."""
     found: dict[Any, list[Any]] = {}

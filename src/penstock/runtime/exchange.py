@@ -66,7 +66,7 @@ def plain_schema(table: Table, *, weighted: bool) -> Any:
     if (declared, weighted) not in _SCHEMAS:
         from pyspark.sql import types as T  # noqa: N812
 
-        schema = T.StructType.fromDDL(declared)
+        schema: Any = T.StructType.fromDDL(declared)
         _SCHEMAS[declared, weighted] = schema.add(WEIGHT, T.LongType()) if weighted else schema
     return _SCHEMAS[declared, weighted]
 

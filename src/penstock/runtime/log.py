@@ -125,24 +125,25 @@ class InputLog:
 
         Raises SqlError for a table that keeps no history, DataError if the log no longer reaches back.
         """
-        if table.history.lower() == "none":
-            kind = "stream" if table.stream else "table"
-            message = f"Cannot convert {kind} '{table.name}' to relation: it keeps no history"
-            raise SqlError(
-                Diagnostic(
-                    "NO_HISTORY", message, hint="leave out 'history' = 'none', or read a MATERIALIZED view of it"
-                )
-            )
+        self.check_reach(table)
         history = self._histories.get(table.name.lower())
         if history is None or not history.segments:
             return None
-        if history.first_step and table.name != ERROR_VIEW.name:
+        return _union(self._frames(workspace, table, history.segments))
+
+    def check_reach(self, table: Table) -> None:
+        """Refuse to answer from a history that is not kept (SqlError), or no longer (DataError)."""
+        if table.history.lower() == "none":
+            kind = "stream" if table.stream else "table"
+            message = f"Cannot convert {kind} '{table.name}' to relation: it keeps no history"
+            hint = "leave out 'history' = 'none', or read a MATERIALIZED view of it"
+            raise SqlError(Diagnostic("NO_HISTORY", message, hint=hint))
+        history = self._histories.get(table.name.lower())
+        if history is not None and history.first_step and table.name != ERROR_VIEW.name:
             kept = f"'history' = '{table.history}'"
             message = f"the history of {table.name} reaches back to step {history.first_step} only ({kept})"
-            raise DataError(
-                Diagnostic("HISTORY_GONE", message, hint="read a MATERIALIZED view, or keep a longer history")
-            )
-        return _union(self._frames(workspace, table, history.segments))
+            hint = "read a MATERIALIZED view, or keep a longer history"
+            raise DataError(Diagnostic("HISTORY_GONE", message, hint=hint))
 
     def retracts(self, table: Table) -> bool:
         """Whether the table's history holds deletions, so that its content must be added up."""

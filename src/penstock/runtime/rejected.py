@@ -53,10 +53,11 @@ class Rejections:
 
 def row_json(row: Mapping[str, Any]) -> str:
     """A row as one line of JSON."""
-    return json.dumps(row, default=_json_value, ensure_ascii=False)
+    return json.dumps(row, default=json_value, ensure_ascii=False)
 
 
-def _json_value(value: Any) -> Any:
+def json_value(value: Any) -> Any:
+    """What JSON has no word for, as text."""
     if isinstance(value, datetime | date | time):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     return value.hex() if isinstance(value, bytes) else str(value)

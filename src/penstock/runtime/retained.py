@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
     from penstock.spark.change import Delta
     from penstock.spark.workspace import Workspace
@@ -22,7 +21,7 @@ class Retained:
 
     def __init__(self, workspace: Workspace) -> None:
         self._workspace = workspace
-        self._schema: StructType | None = None
+        self._schema: Any = None
         self._recent: list[pa.Table] = []
         self._layers: list[tuple[DataFrame, int]] = []
 

@@ -228,6 +228,20 @@ class RowReader:
             required = sorted(self._key) if DELETE in operations or UPDATE in operations else required
         return all(columns[at].null_count == 0 for at in required)
 
+    def read_arrow_rows(
+        self, rows: Sequence[Mapping[str, Any]], rejections: Rejections, place: Place = row_number
+    ) -> Batch:
+        """The checked rows of dicts that may hold `__op` and `__seq`."""
+        ordered = sorted(rows, key=lambda row: row[SEQUENCE]) if rows and SEQUENCE in rows[0] else rows
+        items = [
+            (
+                row.get(OPERATION, INSERT),
+                {name: value for name, value in row.items() if name not in (OPERATION, SEQUENCE)},
+            )
+            for row in ordered
+        ]
+        return self.read(items, rejections, place)
+
     def _row_by_row(self, data: pa.Table, rejections: Rejections, place: Place) -> Batch:
         names = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
         operations = data.column(OPERATION).to_pylist() if OPERATION in data.column_names else None

@@ -135,7 +135,12 @@ class Stepper:
         frames = [batch for batch in batches if isinstance(batch, FrameBatch)]
         if frames:
             return fold_frame(
-                self.engine.workspace, batches, judge, memory.store, lambda: self._counts(memory), memory.counts
+                self.engine.workspace,
+                batches,
+                judge,
+                memory.store,
+                counts=lambda: self._counts(memory),
+                live=memory.counts,
             )
         batch = concatenated([batch for batch in batches if isinstance(batch, Batch)])
         if memory.store is not None:

@@ -1,0 +1,52 @@
+"""Penstock: streaming SQL for Spark. Every view stays exactly up to date as its tables change.
+
+The life of a query, stage by stage; each is a function from one frozen value to the next:
+
+    text            "CREATE VIEW totals AS SELECT customer, SUM(amount) …"
+      sql.parse.parse(text)                statements: trees with their place in the text
+      bind.program.compile_program(text)   statements + catalog → plans: names, scopes, subqueries (`plan.nodes`)
+      rewrite.rewrite(plan)                the same answer with less work: one rule per file, each checked
+      analysis.*                           facts about a plan: append-only? which key? what state?
+      circuit.build.build_circuit(views)   operators that take changes: linear, bilinear, keyed, recomputed
+      spark.engine.Engine.install(…)       the operators at work, their state in traces (`spark.trace`)
+      runtime.stepper.Stepper.step(…)      rows come in → folded (`runtime.intake`) → `Engine.step` → every view's
+                                           change → the input log → and only then is it so
+      connectors.*                         where rows come from, and where changes go
+
+`Pipeline` is all of it. Importing this package, or `penstock.sql` and `penstock.bind`, does not import pyspark, and
+nothing starts a JVM before a pipeline has its first row or question.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError, UnsupportedError
+
+if TYPE_CHECKING:
+    from penstock.runtime.change import Change
+    from penstock.runtime.pipeline import Pipeline
+
+__version__ = "0.1.0"
+__all__ = [
+    "Change",
+    "DataError",
+    "Diagnostic",
+    "InternalError",
+    "PenstockError",
+    "Pipeline",
+    "SqlError",
+    "UnsupportedError",
+    "__version__",
+]
+
+_LAZY = {"Pipeline": "penstock.runtime.pipeline", "Change": "penstock.runtime.change"}
+
+
+def __getattr__(name: str) -> Any:
+    if name not in _LAZY:
+        message = f"module {__name__!r} has no attribute {name!r}"
+        raise AttributeError(message)
+    import importlib
+
+    return getattr(importlib.import_module(_LAZY[name]), name)

@@ -1,0 +1,114 @@
+"""What a user hands to `step()`, as checked batches: tuples, pandas, Arrow, Spark DataFrames."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
+
+import pyarrow as pa
+
+from penstock.catalog.model import Catalog, Column, Table
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
+from penstock.runtime.bulk import FrameBatch
+from penstock.runtime.change import fetched_rows
+from penstock.runtime.rejected import Rejections
+from penstock.runtime.rows import Batch, RowReader
+from penstock.runtime.values import BadValue, converter, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_CLOCK = re.compile(r"(?i)\b(now|current_timestamp|current_date|localtimestamp|curdate)\b")
+
+
+class Readers:
+    """The readers of all tables of a catalog, with their defaults."""
+
+    def __init__(self, spark: Callable[[], SparkSession], zone: tzinfo, clock: Callable[[], datetime]) -> None:
+        self._spark = spark
+        self._zone = zone
+        self._clock = clock
+        self._known: dict[tuple[str, str], Any] = {}
+
+    def __call__(self, table: Table, *, text: bool = False) -> RowReader:
+        """The reader of one table; `text` for a source that knows only text."""
+        return RowReader(table, lambda column: self._default(table, column), self._zone, text=text)
+
+    def _default(self, table: Table, column: Column) -> Any:
+        if column.default is None:
+            return None
+        key = (table.name.lower(), column.name.lower())
+        if key in self._known:
+            return self._known[key]
+        from penstock.spark.workspace import clocked_text
+
+        expression = clocked_text(self._clock())(column.default)
+        kind = "string" if column.type == "variant" else column.type
+        value = fetched_rows(self._spark().sql(f"SELECT CAST(({expression}) AS {kind}) AS value"))[0][0]
+        if not _CLOCK.search(column.default):
+            self._known[key] = value
+        return value
+
+
+def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:
+    """The checked rows of anything that `step()` takes; DataError for what does not fit."""
+    module = type(rows).__module__
+    if module.startswith("pyspark.sql"):
+        return FrameBatch(table, rows, reader)
+    if module.startswith("pandas"):
+        return _pandas_batch(rows, reader)
+    if isinstance(rows, pa.RecordBatch):
+        rows = pa.Table.from_batches([rows])
+    if isinstance(rows, pa.Table):
+        return reader.read_arrow(rows, Rejections())
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        message = f"table {table.name}: found {shown(rows)}, expected rows: tuples, pandas, Arrow or a Spark DataFrame"
+        raise DataError(Diagnostic("BAD_VALUE", message))
+    return reader.read(rows, Rejections())
+
+
+def _pandas_batch(rows: Any, reader: RowReader) -> Batch:
+    """Pandas marks a missing value by NaN, NaT or None; all of them are NULL."""
+    try:
+        return reader.read_arrow(pa.Table.from_pandas(rows, preserve_index=False), Rejections())
+    except (pa.ArrowInvalid, pa.ArrowTypeError):
+        cleaned = rows.astype(object).where(rows.notna(), None)
+        return reader.read_arrow_rows(cleaned.to_dict("records"), Rejections())
+
+
+def find_table(catalog: Catalog, name: str) -> Table:
+    """The table of that name; DataError with the names that are close."""
+    table = catalog.tables.get(str(name).lower())
+    if table is None:
+        known = [item.name for item in catalog.tables.values()]
+        what = "is a view" if str(name).lower() in catalog.views else "does not exist"
+        raise DataError(
+            Diagnostic("UNKNOWN_TABLE", f"table {str(name)[:100]} {what}", None, did_you_mean(str(name), known))
+        )
+    return table
+
+
+def clock_value(clock: Any) -> datetime:
+    """A clock given as a datetime or as text, as naive UTC."""
+    try:
+        found = converter("timestamp", UTC)(clock)
+    except BadValue as error:
+        raise DataError(Diagnostic("BAD_VALUE", f"clock: {error}, expected a TIMESTAMP")) from None
+    assert isinstance(found, datetime)  # noqa: S101 - the converter of timestamps gives nothing else
+    return found
+
+
+def zone_of(catalog: Catalog) -> tzinfo:
+    """The pipeline's time zone: UTC unless SET TIME ZONE."""
+    name = catalog.settings.get("time zone", "UTC")
+    if name.upper() in ("UTC", "LOCAL"):
+        return UTC
+    try:
+        return ZoneInfo(name)
+    except (ZoneInfoNotFoundError, ValueError):
+        raise SqlError(
+            Diagnostic("BAD_SETTING", f"there is no time zone {name[:100]!r}", hint="as in 'Europe/Rome'")
+        ) from None

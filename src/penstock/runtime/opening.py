@@ -1,0 +1,97 @@
+"""From a compiled program to one at work: the session, the engine, the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Catalog
+from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
+from penstock.runtime.execution import Execution
+from penstock.runtime.inputs import Readers
+from penstock.runtime.lateness import declared_lateness
+from penstock.runtime.log import InputLog, history_span
+from penstock.runtime.stepper import Stepper
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.spark.workspace import Workspace
+
+_ERROR_HISTORY = 1_000_000
+
+
+@dataclass
+class Opened:
+    """What a pipeline was told about where it works."""
+
+    spark: SparkSession | None
+    directory: Path | None
+    master: str
+    conf: Mapping[str, str]
+    retain: str
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The session with Penstock's settings; a JVM starts here if none was given."""
+        from penstock.spark.session import adopt_session, open_session
+        from penstock.spark.workspace import Workspace
+
+        if self.spark is not None:
+            session = adopt_session(self.spark, self.conf)
+        else:
+            session = open_session(master=self.master, conf=self.conf)
+        return Workspace(session, partitions=int(session.conf.get("spark.sql.shuffle.partitions", "2") or 2))
+
+    def execution(self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime]) -> Execution:
+        """The program at work, its views installed, before its first step."""
+        from penstock.spark.engine import Engine
+
+        check_supported(catalog)
+        log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
+        self.workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
+        stepper = Stepper(Engine(self.workspace), log, catalog, self.retain)
+        execution = Execution(stepper, catalog, dialect, readers, clock)
+        execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+        return execution
+
+
+def check_supported(catalog: Catalog) -> None:
+    """Refuse what is declared but not built, and properties that are wrong."""
+    for table in catalog.tables.values():
+        declared_lateness(table)
+        if table.history.lower() not in ("all", "none"):
+            history_span(table)
+        for column in table.columns:
+            if column.watermark is not None:
+                message = f"WATERMARK on {table.name}.{column.name}: holding rows back is not supported"
+                raise UnsupportedError(
+                    Diagnostic("WATERMARK", message, column.span, hint="LATENESS drops what is late")
+                )
+    for view in catalog.views.values():
+        if view.lateness:
+            message = f"LATENESS on view {view.name} is not supported"
+            raise UnsupportedError(Diagnostic("VIEW_LATENESS", message, view.span, hint="put LATENESS on its tables"))
+
+
+def read_program(program: str | Path) -> str:
+    """The program text: `program` itself, or the file that it names."""
+    if isinstance(program, str) and not _names_file(program):
+        return program
+    path = Path(program)
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SqlError(
+            Diagnostic("NOT_UTF8", f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")
+        ) from None
+    except OSError as error:
+        raise DataError(Diagnostic("CANNOT_READ", f"{path} cannot be read: {error.strerror}")) from None
+
+
+def _names_file(program: str) -> bool:
+    return program.lower().endswith(".sql") and "\n" not in program and ";" not in program

@@ -1,0 +1,232 @@
+"""The run loop: read what has come, step, write what has changed, and choose how much to take next.
+
+A step grows while it is quick and full, and shrinks when it takes too long: small when idle (latency), large under load
+(throughput). A step that an expression of a view refuses is cut in halves until the rows at fault are
+found; these go to `error_view` and the rest proceeds.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.circuit.clock import plan_reads_clock
+from penstock.errors import DataError, Diagnostic
+from penstock.runtime.change import Change
+from penstock.runtime.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
+from penstock.runtime.failures import EvaluationError
+from penstock.runtime.inputs import zone_of
+from penstock.runtime.rejected import EVALUATION, Rejections, row_json
+from penstock.runtime.rows import Batch
+from penstock.runtime.sources import Output, Source, open_source
+
+if TYPE_CHECKING:
+    from penstock.runtime.execution import Execution
+
+_PROGRESS_SECONDS = 1.0
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Bounds of the loop: rows of a step and source, how long a step should take, how often to look for input."""
+
+    first_rows: int = 5_000
+    least_rows: int = 500
+    most_rows: int = 500_000
+    quick_seconds: float = 0.5
+    slow_seconds: float = 2.0
+    poll_seconds: float = 0.2
+    clock_resolution: float = 1.0
+    on_error: str = "skip"  # or 'fail': stop before the step that has a broken row
+
+
+@dataclass
+class _Totals:
+    steps: int = 0
+    rows: int = 0
+    changed: int = 0
+    rejected: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    reported: float = 0.0
+    reported_rows: int = 0
+
+
+class Runner:
+    """One run of a pipeline's sources into its outputs."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        lock: threading.RLock,
+        outputs: tuple[Output, ...],
+        options: RunOptions,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._execution = execution
+        self._lock = lock
+        self._outputs = outputs
+        self._options = options
+        self._tell = tell
+        self._size = options.first_rows
+        self._totals = _Totals()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        zone = zone_of(execution.catalog)
+        tables = [table for table in execution.catalog.tables.values() if "connector" in table.properties]
+        self._sources: list[Source] = [open_source(table, execution.readers, zone) for table in tables]
+        self._ticks = any(
+            plan_reads_clock(node)
+            for view in execution.catalog.views.values()
+            if view.plan is not None
+            for node in view.plan.walk()
+        )
+
+    def start(self) -> None:
+        """Run on a thread of its own."""
+        self._thread = threading.Thread(target=self._guarded, name="penstock-run", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the step that is under way; raises what the thread has failed with."""
+        self._stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _guarded(self) -> None:
+        try:
+            self.run(once=False)
+        except BaseException as error:  # noqa: BLE001 - kept for the thread that calls stop()
+            self._failure = error
+
+    def run(self, *, once: bool) -> None:
+        """Step until `stop()`, or with `once` until the sources are used up."""
+        sources = tuple(source.describe() for source in self._sources)
+        if not sources and not self._ticks and not once:
+            message = "no table has a connector, so there is nothing to follow"
+            raise DataError(Diagnostic("NO_SOURCE", message, hint="WITH ('connector' = 'files', …) names a source"))
+        self._tell(RunStarted(sources, tuple(output.describe() for output in self._outputs)))
+        last_step = 0.0
+        try:
+            while not self._stopping.is_set():
+                worked = self._round(first=self._totals.steps == 0, since=last_step)
+                if worked:
+                    last_step = time.perf_counter()
+                elif once and not any(source.waiting()[1] for source in self._sources):
+                    break
+                else:
+                    self._stopping.wait(self._options.poll_seconds)
+        finally:
+            for output in self._outputs:
+                output.close()
+            self._finish()
+
+    def _finish(self) -> None:
+        totals = self._totals
+        seconds = time.perf_counter() - totals.started
+        self._tell(RunFinished(totals.steps, totals.rows, seconds, totals.changed, totals.rejected))
+
+    def _round(self, *, first: bool, since: float) -> bool:
+        """Read and step once; whether there was anything to do."""
+        rejections = Rejections(tolerant=self._options.on_error != "fail")
+        batches: list[Batch] = []
+        try:
+            for source in self._sources:
+                batch = source.read(self._size, self._for_source(source, rejections))
+                if batch is not None:
+                    batches.append(batch)
+            due = self._ticks and time.perf_counter() - since >= self._options.clock_resolution
+            if not batches and not rejections.rows and not first and not due:
+                return False
+            began = time.perf_counter()
+            self._step(batches, rejections)
+        except BaseException:
+            for source in self._sources:
+                source.rewind()
+            raise
+        for source in self._sources:
+            source.commit()
+        self._adapt(max((len(batch) for batch in batches), default=0), time.perf_counter() - began)
+        return bool(batches) or bool(rejections.rows)
+
+    def _for_source(self, source: Source, rejections: Rejections) -> Rejections:
+        """The rejections, strict for a table that says `'on_error' = 'fail'`."""
+        strict = source.table.properties.get("on_error", "").lower() == "fail"
+        return Rejections(tolerant=False) if strict else rejections
+
+    def _step(self, batches: Sequence[Batch], rejections: Rejections) -> None:
+        """One step, or as many as it takes to leave out the rows that a view's expression refuses."""
+        kept = list(rejections.rows)
+        try:
+            with self._lock:
+                execution = self._execution
+                changes = execution.stepper.step(batches, execution.clock(), rejections)
+        except EvaluationError as error:
+            self._divide(batches, Rejections(rejections.tolerant, kept), error)
+            return
+        self._written(batches, changes, rejections)
+
+    def _divide(self, batches: Sequence[Batch], rejections: Rejections, error: EvaluationError) -> None:
+        rows = sum(len(batch) for batch in batches)
+        if rows == 0 or not rejections.tolerant:
+            raise error
+        self._tell(StepDivided(rows, error.diagnostics[0].message))
+        if rows == 1:
+            batch = next(batch for batch in batches if len(batch))
+            detail = {"place": batch.place(0), "error": error.diagnostics[0].message, "row": batch.json(0)}
+            rejections.add(error.view or batch.table.name, EVALUATION, row_json(detail))
+            self._step([], rejections)
+            return
+        first, second = _halves(batches, rows // 2)
+        self._step(first, rejections)
+        self._step(second, Rejections(rejections.tolerant))
+
+    def _written(self, batches: Sequence[Batch], changes: Mapping[str, Change], rejections: Rejections) -> None:
+        for output in self._outputs:
+            output.write(changes)
+        totals = self._totals
+        totals.steps += 1
+        totals.rows += sum(len(batch) for batch in batches)
+        totals.rejected += len(rejections.rows)
+        totals.changed += sum(change.delta.count() for change in changes.values() if change.delta is not None)
+        self._report()
+
+    def _report(self) -> None:
+        totals, at = self._totals, time.perf_counter()
+        passed = at - max(totals.reported, totals.started)
+        if passed < _PROGRESS_SECONDS:
+            return
+        rate = (totals.rows - totals.reported_rows) / passed
+        totals.reported, totals.reported_rows = at, totals.rows
+        waiting = [source.waiting() for source in self._sources]
+        waiting_bytes, waiting_files = sum(item[0] for item in waiting), sum(item[1] for item in waiting)
+        self._tell(
+            RunProgress(totals.steps, totals.rows, rate, self._size, waiting_bytes, waiting_files, totals.rejected)
+        )
+
+    def _adapt(self, rows: int, seconds: float) -> None:
+        """Take more next time if the step was full and quick, less if it was slow."""
+        options = self._options
+        if seconds > options.slow_seconds:
+            self._size = max(options.least_rows, self._size // 2)
+        elif rows >= self._size and seconds < options.quick_seconds:
+            self._size = min(options.most_rows, self._size * 2)
+
+
+def _halves(batches: Sequence[Batch], count: int) -> tuple[list[Batch], list[Batch]]:
+    """The first `count` rows, and the rest."""
+    first: list[Batch] = []
+    second: list[Batch] = []
+    for batch in batches:
+        here = min(count, len(batch))
+        count -= here
+        if here:
+            first.append(batch.taken(0, here))
+        if here < len(batch):
+            second.append(batch.taken(here, len(batch) - here))
+    return first, second
