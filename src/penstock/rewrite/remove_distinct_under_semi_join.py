@@ -1,0 +1,22 @@
+"""IN and EXISTS ask whether there is a row, not how many.
+
+Join(semi)                     Join(semi)
+  a                              a
+  Distinct                 →     b
+    b
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.plan.nodes import ANTI, SEMI, Distinct, Join, Plan
+
+
+def remove_distinct_under_semi_join(plan: Plan) -> Plan | None:
+    """The join over the input of the DISTINCT on its right side."""
+    match plan:
+        case Join(kind=kind, right=Distinct(input=below)) if kind in (SEMI, ANTI):
+            return replace(plan, right=below)
+        case _:
+            return None

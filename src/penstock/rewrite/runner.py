@@ -1,0 +1,82 @@
+"""Applies the stages, checks each rule that fires, and writes it down.
+
+A rule must keep the names of the columns, and their types as far as they are known; one that does not is a mistake of
+ours, and is named.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from penstock.errors import Diagnostic, InternalError
+from penstock.plan.nodes import Plan
+from penstock.rewrite.rule import Fired, Rule, Stage
+from penstock.rewrite.stages import STAGES
+
+_LIMIT = 5000  # firings in one stage: rules that undo each other are found, not waited for
+
+
+def rewrite(plan: Plan, trace: list[Fired] | None = None, stages: Sequence[Stage] = STAGES) -> Plan:
+    """The plan that gives the same rows with less state and work; each rule that fired is added to `trace`.
+
+    The result is the same for equal plans. Raises InternalError if a rule breaks a plan or rules never come to an end.
+    """
+    record = (lambda _: None) if trace is None else trace.append
+    for stage in stages:
+        run = _Run(stage, record)
+        plan = run.whole(plan) if stage.whole else run.everywhere(plan)
+    return plan
+
+
+class _Run:
+    def __init__(self, stage: Stage, record: Callable[[Fired], None]) -> None:
+        self._stage = stage
+        self._record = record
+        self._settled: dict[int, Plan] = {}
+        self._fired = 0
+
+    def whole(self, plan: Plan) -> Plan:
+        """Each rule once, on the root."""
+        for rule in self._stage.rules:
+            plan = self._try(rule, plan) or plan
+        return plan
+
+    def everywhere(self, plan: Plan) -> Plan:
+        """Inputs first, then the node, until no rule fires any more."""
+        if id(plan) in self._settled:
+            return plan
+        inputs = plan.inputs
+        settled = tuple(self.everywhere(item) for item in inputs)
+        if any(new is not old for new, old in zip(settled, inputs, strict=True)):
+            plan = plan.with_inputs(*settled)
+        for rule in self._stage.rules:
+            found = self._try(rule, plan)
+            if found is not None:
+                return self.everywhere(found)
+        self._settled[id(plan)] = plan
+        return plan
+
+    def _try(self, rule: Rule, plan: Plan) -> Plan | None:
+        found = rule(plan)
+        if found is not None:
+            self._check(rule, plan, found)
+            self._record(Fired(self._stage.name, rule.__name__, plan, found))
+        return found
+
+    def _check(self, rule: Rule, before: Plan, after: Plan) -> None:
+        self._fired += 1
+        if self._fired > _LIMIT:
+            raise _mistake(rule, f"the rules of stage {self._stage.name} do not come to an end")
+        if before.names != after.names:
+            raise _mistake(rule, f"it turned the columns {_listed(before.names)} into {_listed(after.names)}")
+        for old, new in zip(before.fields, after.fields, strict=True):
+            if None not in (old.type, new.type) and old.type != new.type:
+                raise _mistake(rule, f"it turned column {old.name} from {old.type} into {new.type}")
+
+
+def _mistake(rule: Rule, what: str) -> InternalError:
+    return InternalError(Diagnostic("REWRITE_FAILED", f"rewriting rule {rule.__name__} broke a plan: {what}"))
+
+
+def _listed(names: tuple[str, ...]) -> str:
+    return ", ".join(names)

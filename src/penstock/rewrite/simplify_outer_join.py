@@ -1,0 +1,69 @@
+"""An outer join whose unmatched rows are filtered out again is an inner one.
+
+    Filter(r.b > 2)                Filter(r.b > 2)
+      Join(left, l.k = r.k)    →     Join(inner, l.k = r.k)
+        l                              l
+        r                              r
+
+An inner join follows each change alone; an outer one has to look at all rows of the keys that a change touches.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Set as AbstractSet
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.nodes import FULL, INNER, LEFT, RIGHT, Filter, Join, Plan
+from penstock.plan.scalar import Scalar
+
+_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+
+
+def simplify_outer_join(plan: Plan) -> Plan | None:
+    """The filter over the join with the kind that remains when NULLs of a side never pass."""
+    match plan:
+        case Filter(input=Join() as join) if join.kind in (LEFT, RIGHT, FULL):
+            kind = _remaining(join, plan.condition)
+            return None if kind == join.kind else Filter(replace(join, kind=kind), plan.condition)
+        case _:
+            return None
+
+
+def _remaining(join: Join, condition: Scalar) -> str:
+    # NULLs stand on the right of unmatched left rows, and the other way round.
+    keeps_left = join.kind in (LEFT, FULL) and not _refuses_nulls(condition, set(join.right.names))
+    keeps_right = join.kind in (RIGHT, FULL) and not _refuses_nulls(condition, set(join.left.names))
+    if keeps_left:
+        return FULL if keeps_right else LEFT
+    return RIGHT if keeps_right else INNER
+
+
+def _refuses_nulls(condition: Scalar, side: AbstractSet[str]) -> bool:
+    return any(_refuses(bare(part.tree), side) for part in conjuncts(condition))
+
+
+def _refuses(tree: exp.Expression, side: AbstractSet[str]) -> bool:
+    """Whether the part is not TRUE for a row whose columns of that side are NULL."""
+    if isinstance(tree, _COMPARISONS):
+        return _null_with(tree.this, side) or _null_with(tree.expression, side)
+    if isinstance(tree, exp.Between | exp.In | exp.Like):
+        return _null_with(tree.this, side)
+    if isinstance(tree, exp.Not):
+        inner = bare(tree.this)
+        if isinstance(inner, exp.Is) and isinstance(bare(inner.expression), exp.Null):
+            return _null_with(inner.this, side)
+        return isinstance(inner, exp.In | exp.Between | exp.Like) and _null_with(inner.this, side)
+    return False
+
+
+def _null_with(tree: exp.Expression, side: AbstractSet[str]) -> bool:
+    """Whether the expression is NULL where the columns of that side are: a column itself, or arithmetic on one."""
+    inner = bare(tree)
+    if isinstance(inner, exp.Column):
+        return inner.name in side
+    if isinstance(inner, exp.Add | exp.Sub | exp.Mul | exp.Neg):
+        return any(_null_with(item, side) for item in inner.iter_expressions())
+    return False

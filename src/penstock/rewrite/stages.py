@@ -1,0 +1,60 @@
+"""The stages of rewriting, in their order."""
+
+from __future__ import annotations
+
+from penstock.rewrite.filter_to_join_key import filter_to_join_key
+from penstock.rewrite.merge_filters import merge_filters
+from penstock.rewrite.merge_projects import merge_projects
+from penstock.rewrite.merge_unions import merge_unions
+from penstock.rewrite.prune_columns import prune_columns
+from penstock.rewrite.push_filter_below import push_filter_below
+from penstock.rewrite.push_filter_into_join import push_filter_into_join
+from penstock.rewrite.push_filter_into_union import push_filter_into_union
+from penstock.rewrite.push_filter_through_project import push_filter_through_project
+from penstock.rewrite.push_residual_into_join import push_residual_into_join
+from penstock.rewrite.remove_distinct import remove_distinct
+from penstock.rewrite.remove_distinct_under_semi_join import remove_distinct_under_semi_join
+from penstock.rewrite.remove_trivial_project import remove_trivial_project
+from penstock.rewrite.remove_true_filter import remove_true_filter
+from penstock.rewrite.rule import Stage
+from penstock.rewrite.simplify_outer_join import simplify_outer_join
+from penstock.rewrite.split_clock_filter import split_clock_filter
+
+STAGES = (
+    Stage(
+        "normalize",
+        "one shape for plans that mean the same, so that views find their common parts",
+        (
+            remove_true_filter,
+            remove_trivial_project,
+            merge_projects,
+            merge_filters,
+            merge_unions,
+            remove_distinct,
+            remove_distinct_under_semi_join,
+        ),
+    ),
+    Stage(
+        "push down",
+        "fewer rows reach what keeps state",
+        (
+            # Before filters leave for the sides of the join: only above it do they show that its NULLs never pass.
+            simplify_outer_join,
+            # Before the rest of the condition is split: an equality is worth more as a key than as a filter.
+            filter_to_join_key,
+            push_filter_into_join,
+            push_residual_into_join,
+            push_filter_through_project,
+            push_filter_into_union,
+            push_filter_below,
+            # After those that move filters: what comes to stand together is merged, then parted by the clock.
+            merge_filters,
+            split_clock_filter,
+            remove_true_filter,
+        ),
+    ),
+    # After the filters have moved: below them, their columns are needed no longer.
+    Stage("prune", "narrower rows in what keeps state", (prune_columns,), whole=True),
+    # Pruning puts projections where there may be one already.
+    Stage("tidy", "one projection where there are several", (merge_projects, remove_trivial_project)),
+)
