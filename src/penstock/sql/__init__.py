@@ -1,0 +1,1 @@
+"""Text to statements: the grammar, its dialects, and trees back to Spark SQL."""

@@ -54,7 +54,7 @@ def _element(cursor: Cursor, elements: Elements) -> None:
 
 
 def refuse(cursor: Cursor, what: str, hint: str) -> None:
-    """This is SQL, but not built."""
+    """Stop at what is SQL, but not built."""
     raise UnsupportedError(Diagnostic("UNSUPPORTED", f"{what} are not supported", cursor.here(), hint=hint))
 
 
@@ -96,7 +96,7 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
     if cursor.accept("NULL"):
         return replace(column, nullable=True)
     if cursor.accept("DEFAULT"):
-        return replace(column, default=spark_sql(cursor.expression()))
+        return replace(column, default=spark_sql(cursor.value()))
     if cursor.accept("LATENESS"):
         return replace(column, lateness=read_lateness(cursor))
     if cursor.accept("WATERMARK"):
@@ -142,7 +142,7 @@ def read_lateness(cursor: Cursor) -> Lateness:
 def _bound(cursor: Cursor) -> exp.Expression:
     """A constant that can be subtracted; refused if it is certainly negative."""
     start = cursor.index
-    bound = cursor.expression()
+    bound = cursor.value()
     value = bound.this if isinstance(bound, exp.Interval) else bound
     negative = isinstance(value, exp.Neg) or (isinstance(value, exp.Literal) and value.name.strip().startswith("-"))
     if negative or bound.find(exp.Column) is not None:

@@ -10,11 +10,12 @@ from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.columns import Elements, read_elements, read_names, read_properties, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
+from penstock.sql.keywords import words
 from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
 from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
-_ELSEWHERE = frozenset("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL".split())
+_ELSEWHERE = frozenset(words("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
 
 
 def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | CreateFunction | Unparsed:
@@ -32,7 +33,7 @@ def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | 
         case "FUNCTION":
             return _function(cursor, text, span, or_replace=or_replace)
         case _:
-            table = _table(cursor, text, span, stream=kind == "STREAM")
+            table = _table(cursor, text, stream=kind == "STREAM")
             return CreateTable(text=text, span=span, table=table, or_replace=or_replace, if_not_exists=if_not_exists)
 
 
@@ -63,7 +64,7 @@ def _no_kind(cursor: Cursor) -> None:
     )
 
 
-def _table(cursor: Cursor, text: str, span: Span, *, stream: bool) -> Table:
+def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     name, name_span = cursor.qualified_name("a stream" if stream else "a table")
     if cursor.peek() in {"AS", "LIKE", "USING"}:
         refuse(cursor, f"CREATE TABLE … {cursor.peek()} statements", "list the columns: CREATE TABLE t (c TYPE, …)")

@@ -151,6 +151,10 @@ class Cursor:
         """A scalar expression."""
         return self._finished(self._parser._parse_disjunction())  # noqa: SLF001
 
+    def value(self) -> exp.Expression:
+        """An expression without comparisons, behind which NOT NULL can stand."""
+        return self._finished(self._parser._parse_bitwise())  # noqa: SLF001
+
     def query(self) -> exp.Expression:
         """SELECT, VALUES, WITH, or one of them in parentheses."""
         return self._finished(self._parser.read_query())

@@ -45,7 +45,7 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
-class SparkParser(DatabricksParser):  # type: ignore[misc]
+class SparkParser(DatabricksParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -121,22 +121,22 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
             self.raise_error("")
         return join
 
-    def read_query(self) -> exp.Expression | None:
+    def read_query(self) -> Any:
         """A whole query: SELECT, VALUES, WITH, parentheses, and set operations between them."""
         tree = self._parse_select(nested=True, parse_subquery_alias=False)
-        return self._parse_query_modifiers(self._parse_set_operations(tree))  # type: ignore[no-any-return]
+        return self._parse_query_modifiers(self._parse_set_operations(tree))
 
-    def _parse_statement(self) -> exp.Expression | None:
+    def _parse_statement(self) -> Any:
         # What the grammar calls a statement behind WITH can only be a query here.
         return self.read_query()
 
-    def _read_settings(self) -> list[exp.Expression]:
+    def _read_settings(self) -> Any:
         self._advance()
-        return self._parse_csv(self._parse_equality)  # type: ignore[no-any-return]
+        return self._parse_csv(self._parse_equality)
 
-    def _read_partition_by(self) -> list[exp.Expression]:
+    def _read_partition_by(self) -> Any:
         self._advance()
-        return self._parse_csv(self._parse_disjunction)  # type: ignore[no-any-return]
+        return self._parse_csv(self._parse_disjunction)
 
     def _read_emit(self) -> exp.Var:
         """The whole EMIT clause, unread: to the closing parenthesis, SETTINGS or the end."""
@@ -171,7 +171,7 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         value = self._parse_disjunction()
         return None if value is None else exp.Tuple(expressions=[value])
 
-    def _parse_projections(self) -> tuple[list[exp.Expression], list[exp.Expression] | None]:
+    def _parse_projections(self) -> Any:
         before = self._prev
         projections, exclude = super()._parse_projections()
         if not projections:
@@ -186,12 +186,12 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         anonymous: bool = False,  # noqa: FBT001, FBT002
         optional_parens: bool = True,  # noqa: FBT001, FBT002
         any_token: bool = False,  # noqa: FBT001, FBT002
-    ) -> exp.Expression | None:
+    ) -> Any:
         token, index = self._curr, self._index
         node = super()._parse_function_call(functions, anonymous, optional_parens, any_token)
         if node is not None and self._index > index:
             node.meta.update(start=token.start, end=self._prev.end, line=token.line, col=token.col)
-        return node  # type: ignore[no-any-return]
+        return node
 
     def _parse_interval(self, require_interval: bool = True, parse_function_unit: bool = True) -> Any:  # noqa: FBT001, FBT002
         start = self._curr
@@ -232,8 +232,8 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
     def _name_before_parenthesis(self) -> str:
         return str(self._tokens[self._index - 2].text)
 
-    def _read_arguments(self) -> list[exp.Expression]:
-        return self._parse_csv(lambda: self._parse_lambda(alias=True))  # type: ignore[no-any-return]
+    def _read_arguments(self) -> Any:
+        return self._parse_csv(lambda: self._parse_lambda(alias=True))
 
     def _read_words(self, *words: str) -> exp.Anonymous:
         """A call whose arguments words may separate: SUBSTRING(a FROM 1 FOR 2) is SUBSTRING(a, 1, 2)."""
@@ -254,16 +254,16 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         rest = self._parse_csv(self._parse_bitwise) if self._match(TokenType.COMMA) else []
         return exp.Anonymous(this=name, expressions=[first, *rest])
 
-    def _read_trim(self) -> exp.Expression:
+    def _read_trim(self) -> Any:
         name, index = self._name_before_parenthesis(), self._index
         if not self._match_texts(self.TRIM_TYPES, advance=False) or self._next.token_type is TokenType.COMMA:
             arguments = self._read_arguments()
             if self._curr.token_type is not TokenType.FROM:
                 return exp.Anonymous(this=name, expressions=arguments)
         self._retreat(index)
-        return self._parse_trim()  # type: ignore[no-any-return]
+        return self._parse_trim()
 
-    def _read_rounding(self, kind: type[exp.Expression]) -> exp.Expression:
+    def _read_rounding(self, kind: type[exp.Expression]) -> Any:
         name = self._name_before_parenthesis()
         arguments = self._read_arguments()
         if self._match_text_seq("TO"):
@@ -282,7 +282,7 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
                     table.append("joins", join)
             return table
         if self._curr.token_type is TokenType.VALUES:
-            values = self._parse_derived_table_values()
+            values: Any = self._parse_derived_table_values()
             values.set("pivots", self._parse_pivots())
             return values
         return super()._parse_table(*args, **kwargs)
@@ -294,7 +294,10 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         if name == "TABLE" and self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
             table = self._read_table_function()
         else:
-            table = TableFunction(this=name, expressions=[self._read_relation()])
+            relation = self._read_relation()
+            if relation is None:
+                self.raise_error("")
+            table = TableFunction(this=name, expressions=[relation])
             self._read_rest(table)
         self._match_r_paren()
         table.meta.update(start=token.start, end=self._prev.end)
@@ -302,11 +305,13 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
 
     def _read_rest(self, table: TableFunction) -> None:
         if self._match(TokenType.PARTITION_BY):
-            table.set("partition_by", self._parse_csv(self._parse_disjunction))
+            several = self._curr.token_type is TokenType.L_PAREN
+            keys = self._parse_wrapped_csv(self._parse_disjunction) if several else [self._parse_disjunction()]
+            table.set("partition_by", keys)
         while self._match(TokenType.COMMA):
             table.append("expressions", self._read_table_argument(table.name))
 
-    def _read_relation(self) -> exp.Expression:
+    def _read_relation(self) -> Any:
         """The first argument: `TABLE t`, `t`, a query in parentheses, another table function; named or not."""
         if self._next.token_type is TokenType.FARROW:
             name = exp.Var(this=self._curr.text.upper())
@@ -316,10 +321,10 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
             return self._read_table_function()
         self._match(TokenType.TABLE)
         if self._curr.token_type is TokenType.L_PAREN:
-            return self._parse_select(table=True) or self.raise_error("")
-        return self._parse_table_parts()  # type: ignore[no-any-return]
+            return self._parse_select(table=True)
+        return self._parse_table_parts()
 
-    def _read_table_argument(self, function: str) -> exp.Expression:
+    def _read_table_argument(self, function: str) -> Any:
         if self._next.token_type is TokenType.FARROW:
             name = exp.Var(this=self._curr.text.upper())
             self._advance(2)
@@ -328,9 +333,9 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
             return exp.Kwarg(this=name, expression=self._read_table_argument(function))
         if function == "SESSION" and self._curr.token_type in {TokenType.L_BRACKET, TokenType.L_PAREN}:
             return self._read_session_range()
-        return self._parse_disjunction()  # type: ignore[no-any-return]
+        return self._parse_disjunction()
 
-    def _read_session_range(self) -> exp.Expression:
+    def _read_session_range(self) -> Any:
         """`[start, end)` of a Timeplus session: brackets include the row that begins or ends it."""
         index = self._index
         opening = self._curr.token_type
@@ -338,7 +343,7 @@ class SparkParser(DatabricksParser):  # type: ignore[misc]
         start = self._parse_disjunction()
         if not self._match(TokenType.COMMA):
             self._retreat(index)
-            return self._parse_disjunction()  # type: ignore[no-any-return]
+            return self._parse_disjunction()
         end = self._parse_disjunction()
         closing = self._curr.token_type
         if closing not in {TokenType.R_BRACKET, TokenType.R_PAREN}:

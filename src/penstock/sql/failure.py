@@ -8,7 +8,7 @@ from sqlglot.tokenizer_core import Token
 from penstock.errors import Diagnostic
 
 
-class ParseFailure(ParseError):  # type: ignore[misc]
+class ParseFailure(ParseError):  # noqa: N818 - a reader stops often, and not always in error
     """Parsing stopped at `token` (None: at the end of the statement); sqlglot's own words are not kept.
 
     It is sqlglot's error type so that its own backtracking works. `diagnostic` is set by those who know what is wrong.

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from sqlglot import exp
 
 from penstock.errors import Diagnostic, Span
 from penstock.sql.failure import ParseFailure
+from penstock.sql.keywords import words
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
 
@@ -13,11 +16,15 @@ _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
 
 _UNITS = frozenset(
-    "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
-    + "YEARS QUARTERS MONTHS WEEKS DAYS HOURS MINUTES SECONDS MILLISECONDS MICROSECONDS".split()
+    words(
+        """
+        YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND
+        YEARS QUARTERS MONTHS WEEKS DAYS HOURS MINUTES SECONDS MILLISECONDS MICROSECONDS
+        """
+    )
 )
 # Functions whose first argument may be a unit, and how many arguments they have then.
-_UNIT_FIRST = frozenset("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF".split())
+_UNIT_FIRST = frozenset(words("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF"))
 _ARGUMENTS_WITH_UNIT = 3
 
 
@@ -43,7 +50,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
 
 def _nearest(node: exp.Expression) -> Span | None:
     """The span of the smallest tree around the node that has one."""
-    around: exp.Expression | None = node
+    around: Any = node
     while around is not None:
         if (span := span_of(around)) is not None:
             return span

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from functools import cache
+from typing import ClassVar
 
 from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import SqlglotError
@@ -12,16 +13,23 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Diagnostic, Span, SqlError
 from penstock.sql.rules import Rules
 
+# What makes sqlglot take the rest of a statement for one text.
+_SWALLOWING = frozenset({TokenType.COMMAND, TokenType.SHOW, TokenType.EXECUTE, TokenType.RENAME})
+# The only phrases that are one token; every other is read word by word.
+_PHRASES = frozenset(
+    {"GROUP BY", "ORDER BY", "PARTITION BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "GROUPING SETS", "SIMILAR TO"}
+)
 
-class SparkTokenizer(Databricks.Tokenizer):  # type: ignore[misc]
+
+class SparkTokenizer(Databricks.Tokenizer):
     """Spark 4's tokens: a doubled quote inside a string is a quote."""
 
     STRING_ESCAPES = ["\\", "'", '"']  # noqa: RUF012
-    KEYWORDS = {  # noqa: RUF012
+    KEYWORDS: ClassVar[dict[str, TokenType]] = {
         word: kind
         for word, kind in Databricks.Tokenizer.KEYWORDS.items()
-        if kind not in {TokenType.COMMAND, TokenType.PRIMARY_KEY}
-    } | {"EXPLAIN": TokenType.VAR, "SHOW": TokenType.VAR}
+        if kind not in _SWALLOWING and (" " not in word or word in _PHRASES)
+    }
 
 
 class QuotedNameTokenizer(SparkTokenizer):
@@ -32,13 +40,13 @@ class QuotedNameTokenizer(SparkTokenizer):
     STRING_ESCAPES = ["\\", "'"]  # noqa: RUF012
 
 
-class SparkLexis(Databricks):  # type: ignore[misc]
+class SparkLexis(Databricks):
     """Databricks' dialect with Spark 4's tokens."""
 
     Tokenizer = SparkTokenizer
 
 
-class QuotedNameLexis(Databricks):  # type: ignore[misc]
+class QuotedNameLexis(Databricks):
     """Databricks' dialect with double-quoted names."""
 
     Tokenizer = QuotedNameTokenizer

@@ -11,7 +11,7 @@ _CALLS = 20_000
 
 @contextmanager
 def room_for_nesting() -> Iterator[None]:
-    """sqlglot goes down some twenty calls for each parenthesis; Python stops at a thousand."""
+    """Sqlglot goes down some twenty calls for each parenthesis; Python stops at a thousand."""
     before = sys.getrecursionlimit()
     sys.setrecursionlimit(max(before, _CALLS))
     try:

@@ -8,6 +8,7 @@ A statement that cannot be read does not hide the mistakes of the next ones: rea
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
 
 from sqlglot import exp
@@ -128,6 +129,7 @@ def _statement(tokens: list[Token], text: str, rules: Rules) -> Statement:
 
 def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Cursor], Found]) -> Found:
     """What is read from one statement; a ParseFailure becomes a SqlError that says what is wrong."""
+    whole = Span(tokens[0].start, tokens[-1].end + 1)
     deep = too_deep(tokens)
     if deep is not None:
         raise SqlError(deep, text)
@@ -136,10 +138,11 @@ def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Curso
         with room_for_nesting():
             return read(Cursor(marked, text, rules))
     except ParseFailure as failure:
-        raise SqlError(diagnose(marked, failure), text) from None
+        finding = diagnose(marked, failure)
+        raise SqlError(finding if finding.span is not None else replace(finding, span=whole), text) from None
     except RecursionError:
         message = "this statement is nested too deeply"
-        raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, Span(tokens[0].start, tokens[-1].end + 1))) from None
+        raise SqlError(Diagnostic("NESTED_TOO_DEEPLY", message, whole), text) from None
 
 
 def _together(errors: list[PenstockError], text: str) -> PenstockError:

@@ -159,10 +159,7 @@ def reset(cursor: Cursor, text: str, span: Span) -> Reset:
     if cursor.token is None or cursor.accept("ALL"):
         cursor.end()
         return Reset(text=text, span=span, name=None)
-    if cursor.accept("TIME", "ZONE"):
-        name = "time zone"
-    else:
-        name = _setting(cursor)
+    name = "time zone" if cursor.accept("TIME", "ZONE") else _setting(cursor)
     cursor.end()
     return Reset(text=text, span=span, name=name)
 

@@ -1,6 +1,7 @@
 """What a program is made of: one frozen value per statement, with its place in the source.
 
-`tree`s are sqlglot's, parsed by `penstock.sql.parse`; offsets in them, and every `span`, count characters of the whole program text.
+`tree`s are sqlglot's, parsed by `penstock.sql.parse`; offsets in them, and every `span`, count characters
+of the whole program text.
 """
 
 from __future__ import annotations

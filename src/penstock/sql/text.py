@@ -21,10 +21,10 @@ _PLURAL_UNITS = {f"{unit}S": unit for unit in ("YEAR", "MONTH", "WEEK", "DAY", "
 }
 
 
-class SparkText(DatabricksGenerator):  # type: ignore[misc]
+class SparkText(DatabricksGenerator):
     """Prints a tree as Spark reads it, functions and literals as they were written."""
 
-    TRANSFORMS: ClassVar[dict[type[exp.Expression], Any]] = {
+    TRANSFORMS: ClassVar[dict[Any, Any]] = {
         kind: transform for kind, transform in DatabricksGenerator.TRANSFORMS.items() if kind not in _REWRITTEN
     } | {
         TableFunction: lambda self, tree: self.tablefunction_sql(tree),
@@ -132,7 +132,7 @@ def spark_sql(tree: exp.Expression) -> str:
 def type_of(kind: exp.DataType) -> str:
     """A parsed type as Spark's simpleString."""
     written = kind.args.get("kind")
-    return str(written) if written else spark_sql(kind).lower()
+    return str(written) if written else spark_sql(kind).lower().replace(", ", ",")
 
 
 def span_of(tree: exp.Expression) -> Span | None:

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from types import MappingProxyType
 
-
-from penstock.sql.rules import Rules
 from penstock.sql.dialects.rewriting import call, truncate
+from penstock.sql.rules import Rules
 
 RULES = Rules(
     "feldera",
