@@ -19,7 +19,7 @@ from rich.text import Text
 
 SHOWN = ("delay_by_carrier", "worst_routes", "air_traffic", "delay_by_weather")
 
-WIDE = 112
+WIDE = 118
 """Columns of a terminal that shows all tables; a narrower one goes without the carriers."""
 
 Row = tuple[Any, ...]
@@ -81,7 +81,7 @@ class Board:
     def render(self, progress: Progress, width: int = WIDE) -> RenderableType:
         """The screen; the tables stand side by side where there is room for it."""
         beside = Group(self._routes(), Text(), self._traffic(), Text(), self._weather())
-        tables = Table.grid(padding=(0, 4))
+        tables = Table.grid(padding=(0, 2))
         if width >= WIDE:
             tables.add_row(self._carriers(), beside)
         else:

@@ -117,4 +117,5 @@ def _flight_events(flights: pd.DataFrame, times: pd.DataFrame) -> pd.DataFrame:
 
 
 def _microseconds(moments: pd.Series) -> Moments:
-    return moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]").astype(np.int64)
+    found: Moments = moments.dt.tz_localize(None).to_numpy().astype("datetime64[us]").astype(np.int64)
+    return found
