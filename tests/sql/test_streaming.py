@@ -142,3 +142,24 @@ def test_units_are_no_columns():
     from penstock.sql.parse import parse_expression
 
     assert list(parse_expression("TIMESTAMPDIFF(SECOND, 1, 2)").find_all(exp.Column)) == []
+
+
+@pytest.mark.parametrize(
+    ("written", "expected"),
+    [
+        ("m, UNNEST(a) AS x", "m CROSS JOIN LATERAL explode(a) AS x(x)"),
+        ("m, UNNEST(a) AS u(x)", "m CROSS JOIN LATERAL explode(a) AS u(x)"),
+        ("UNNEST(a) AS u(x)", "explode(a) AS u(x)"),
+        ("m, UNNEST(a, b) AS u(x, y)", "m CROSS JOIN LATERAL inline(arrays_zip(a, b)) AS u(x, y)"),
+        (
+            "m, UNNEST(a) WITH ORDINALITY AS u(x, i)",
+            "m CROSS JOIN LATERAL (SELECT col AS x, pos + 1 AS i FROM posexplode(a) AS p(pos, col)) AS u",
+        ),
+        (
+            "m LEFT JOIN UNNEST(a) AS x WITH OFFSET AS i ON TRUE",
+            "m LEFT JOIN LATERAL (SELECT col AS x, pos AS i FROM posexplode(a) AS p(pos, col)) AS x ON TRUE",
+        ),
+    ],
+)
+def test_unnest(written, expected):
+    assert spark_sql(parse_query(f"SELECT * FROM {written}")) == f"SELECT * FROM {expected}"

@@ -7,6 +7,7 @@ TRIM … FROM, FLOOR … TO, INTERVAL, lambdas, OVER, FILTER) has its own node.
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from typing import Any, ClassVar
 
@@ -269,6 +270,15 @@ class SparkParser(DatabricksParser):
         if self._match_text_seq("TO"):
             return kind(this=arguments[0], to=self._parse_var(any_token=True, upper=True))
         return exp.Anonymous(this=name, expressions=arguments)
+
+    def _parse_unnest(self, with_alias: bool = True) -> Any:  # noqa: FBT001, FBT002
+        index = self._index
+        node = super()._parse_unnest(with_alias)
+        if node is not None and node.args.get("offset"):
+            read = self._tokens[index : self._index]
+            pairs = itertools.pairwise(read)
+            node.meta["from_zero"] = any(marks.word(a) == "WITH" and marks.word(b) == "OFFSET" for a, b in pairs)
+        return node
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
         # A function over a relation is no call of a function: its arguments are relations.

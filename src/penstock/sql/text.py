@@ -9,7 +9,7 @@ from sqlglot.dialects.databricks import Databricks
 from sqlglot.errors import ErrorLevel
 from sqlglot.generators.databricks import DatabricksGenerator
 
-from penstock.errors import Diagnostic, Span, SqlError
+from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import TableFunction
 
@@ -84,12 +84,33 @@ class SparkText(DatabricksGenerator):
         return f"date_trunc('{unit}', ({this}) + {step} - INTERVAL '0.000001' SECOND)"
 
     def unnest_sql(self, expression: exp.Unnest) -> str:
-        """UNNEST in FROM is Spark's generator, positions counted from 1."""
-        arrays = ", ".join(self.sql(item) for item in expression.expressions)
+        """UNNEST in FROM is Spark's generator; `UNNEST(a) AS x` names the relation and its column."""
         alias = expression.args.get("alias")
-        suffix = f" AS {self.sql(alias)}" if alias is not None else ""
-        lateral = "LATERAL " if isinstance(expression.parent, exp.Join) else ""
-        return f"{lateral}explode({arrays}){suffix}"
+        name = self.sql(alias, "this") if alias is not None and alias.this else ""
+        columns = [self.sql(column) for column in alias.columns] if alias is not None else []
+        position = expression.args.get("offset")
+        if position:
+            item = self._unnest_with_position(expression, columns or [name or "col"], position)
+            text = f"{item} AS {name}" if name else item
+        else:
+            columns = columns or ([name] if name else [])
+            text = self._generator(expression) + (f" AS {name or 'u'}({', '.join(columns)})" if columns else "")
+        return f"LATERAL {text}" if isinstance(expression.parent, exp.Join) else text
+
+    def _generator(self, expression: exp.Unnest) -> str:
+        arrays = [self.sql(item) for item in expression.expressions]
+        return f"explode({arrays[0]})" if len(arrays) == 1 else f"inline(arrays_zip({', '.join(arrays)}))"
+
+    def _unnest_with_position(self, expression: exp.Unnest, columns: list[str], position: Any) -> str:
+        """WITH ORDINALITY counts from 1, WITH OFFSET and posexplode from 0."""
+        if len(expression.expressions) > 1:
+            message = "UNNEST of several arrays WITH ORDINALITY is not supported"
+            hint = "put the arrays together first: UNNEST(arrays_zip(a, b)) WITH ORDINALITY"
+            raise UnsupportedError(Diagnostic("UNSUPPORTED", message, span_of(expression), hint=hint))
+        number = "pos" if expression.meta.get("from_zero") else "pos + 1"
+        name = self.sql(position) if isinstance(position, exp.Expression) else "ordinality"
+        array = self.sql(expression.expressions[0])
+        return f"(SELECT col AS {columns[0]}, {number} AS {name} FROM posexplode({array}) AS p(pos, col))"
 
     def tablefunction_sql(self, expression: TableFunction) -> str:
         """A function over a relation, in the standard's form; Spark has no such functions."""
