@@ -2,8 +2,9 @@
 
     WITH ('connector' = 'files', 'path' = 'in/orders', 'format' = 'json')
 
-Files are read in order of modification time and path; a file that grows is read on from where it ended, line by
-line; a last line without a newline waits for its rest until nobody has written for `_SETTLED` seconds. Names that begin with `.` or `_`, or end in `.tmp`, are somebody's work in progress. `path` may be a folder, a file or a glob pattern.
+Files are read in order of modification time and path; a file that grows is read on from where it ended, line by line.
+A last line without a newline waits for its rest until nobody has written for `_SETTLED` seconds. Names that begin with
+`.` or `_`, or end in `.tmp`, are somebody's work in progress. `path` may be a folder, a file or a glob pattern.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ class _File:
     modified: int
     size: int
     written: float
-    at: Position = Position()
+    at: Position = field(default_factory=Position)
 
 
 @dataclass

@@ -43,7 +43,7 @@ class Position:
 
 @dataclass(frozen=True)
 class Piece:
-    """A part of a file: its bytes (or rows; None for a broken file), its number of rows, and where it begins and ends."""
+    """A part of a file: its bytes or rows (or why it is broken), how many rows, where it begins and ends."""
 
     path: Path
     data: Any

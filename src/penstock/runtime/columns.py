@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
 import pyarrow as pa
 
@@ -120,3 +121,13 @@ def parquet_plain(kind: Type) -> bool:
     """Whether a Parquet file written by Arrow is read by Spark with this type."""
     lower = kind.lower()
     return carried_plainly(kind) and "interval" not in lower and not lower.startswith("time(") and "void" not in lower
+
+
+def python_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
+    """Rows as tuples; timestamps are naive UTC datetimes."""
+    columns = []
+    for column in rows.columns:
+        if pa.types.is_timestamp(column.type):
+            column = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()).cast(pa.timestamp("us"))  # noqa: PLW2901
+        columns.append(column.to_pylist())
+    return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows

@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
-from penstock.runtime.columns import WEIGHT, weighted_schema
+from penstock.runtime.columns import WEIGHT, python_rows, weighted_schema
 from penstock.runtime.lateness import TableLateness, above, below, comparable
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 from penstock.runtime.rows import DELETE, INSERT, UPDATE, Batch
@@ -26,7 +26,6 @@ from penstock.runtime.store import (
     RowCounts,
     arrow_rows,
     canonical_row,
-    python_rows,
     weighted_batch,
 )
 

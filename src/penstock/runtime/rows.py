@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
-from penstock.runtime.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type
+from penstock.runtime.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
 from penstock.runtime.rejected import BAD_ROW, Rejections, row_json
 from penstock.runtime.values import BadValue, Convert, converter, shown
 
@@ -49,7 +49,8 @@ class Batch:
 
     def json(self, index: int) -> str:
         """One row as JSON."""
-        return row_json(self.rows.slice(index, 1).to_pylist()[0])
+        names = self.rows.column_names
+        return row_json(dict(zip(names, python_rows(self.rows.slice(index, 1))[0], strict=True)))
 
     def taken(self, start: int, length: int) -> Batch:
         """A part of the batch, with its places."""

@@ -16,7 +16,7 @@ import pyarrow as pa
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
-from penstock.runtime.columns import WEIGHT, arrow_schema, weighted_schema
+from penstock.runtime.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
 from penstock.runtime.exchange import as_delta, as_frame, carried, in_arrow, repeated
 from penstock.runtime.rows import Batch
 
@@ -48,16 +48,6 @@ def canonical(value: Any) -> Any:
 def canonical_row(row: Iterable[Any]) -> Key:
     """A whole row, hashable."""
     return tuple(canonical(value) for value in row)
-
-
-def python_rows(rows: pa.Table) -> list[Row]:
-    """Rows as tuples; timestamps are naive UTC datetimes."""
-    columns = []
-    for column in rows.columns:
-        if pa.types.is_timestamp(column.type):
-            column = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()).cast(pa.timestamp("us"))  # noqa: PLW2901
-        columns.append(column.to_pylist())
-    return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
 
 
 def arrow_rows(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:

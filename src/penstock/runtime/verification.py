@@ -21,7 +21,7 @@ _SHOWN = 10
 
 @dataclass(frozen=True)
 class Verification:
-    """The result: rows in the view, how many are missing or should not be there, and some of them as `(weight, row)`."""
+    """The result: rows in the view, how many are missing or should not be there, some of them as `(weight, row)`."""
 
     view: str
     rows: int
