@@ -1,6 +1,8 @@
-"""The oracle's rewriting of what Spark lacks: QUALIFY, ASOF JOIN, TUMBLE and HOP. Written apart from the engine's, on purpose."""
+"""The oracle's rewriting of what Spark lacks: QUALIFY, TUMBLE and HOP. Written apart from the engine's, on purpose."""
 
 from __future__ import annotations
+
+from typing import NoReturn
 
 from sqlglot import exp
 
@@ -22,13 +24,14 @@ def rewrite_lacking(tree: exp.Expression) -> exp.Expression:
     for function in list(tree.find_all(TableFunction)):
         function.replace(_table_window(function))
     if any(str(join.args.get("method") or "").upper() == "ASOF" for join in tree.find_all(exp.Join)):
-        raise _cannot("ASOF JOIN")
+        cannot_say("ASOF JOIN")
     return tree
 
 
-def _cannot(what: str) -> UnsupportedError:
+def cannot_say(what: str) -> NoReturn:
+    """Raise the UnsupportedError of a construct that the oracle cannot put into Spark's words."""
     hint = "Give the case `invariant: <reason>`, and expectations by hand."
-    return UnsupportedError(Diagnostic("ORACLE_UNSUPPORTED", f"the oracle cannot recompute {what}", hint=hint))
+    raise UnsupportedError(Diagnostic("ORACLE_UNSUPPORTED", f"the oracle has no words for {what}", hint=hint))
 
 
 def _without_qualify(select: exp.Select) -> exp.Select:
@@ -36,7 +39,7 @@ def _without_qualify(select: exp.Select) -> exp.Select:
     inner = select.copy()
     condition = inner.args["qualify"].this
     inner.set("qualify", None)
-    outer = exp.Select(expressions=[exp.Star(**{"except_": [exp.to_identifier(_CONDITION)]})])
+    outer = exp.Select(expressions=[exp.Star(except_=[exp.to_identifier(_CONDITION)])])
     for late in ("distinct", "order", "limit", "offset", "with_"):
         if inner.args.get(late) is not None:
             outer.set(late, inner.args[late].copy())
@@ -69,7 +72,7 @@ def _group_windows(select: exp.Select) -> None:
     found = [item for item in (group.expressions if group else []) if name_of(item) in (*_WINDOWS, "session")]
     for item in found:
         if name_of(item) == "session":
-            raise _cannot("SESSION windows")
+            cannot_say("SESSION windows")
         item.replace(_spark_window(item, name_of(item)))
     if not found:
         return
@@ -79,18 +82,18 @@ def _group_windows(select: exp.Select) -> None:
             node.replace(exp.Dot(this=_spark_window(node, base), expression=exp.to_identifier(end)))
 
 
-def _spark_window(node: exp.Anonymous, kind: str) -> exp.Expression:
+def _spark_window(node: exp.Expression, kind: str) -> exp.Expression:
     """`window(t, size[, slide])`; HOP's arguments are slide, then size."""
     time, *sizes = node.expressions
     if len(sizes) != (1 if kind == "tumble" else 2):
-        raise _cannot(f"{kind.upper()} with an alignment")
+        cannot_say(f"{kind.upper()} with an alignment")
     ordered = sizes if kind == "tumble" else [sizes[1], sizes[0]]
     return call("window", time.copy(), *[_span_text(size) for size in ordered])
 
 
 def _span_text(size: exp.Expression) -> exp.Expression:
     if not isinstance(size, exp.Interval) or isinstance(size.args.get("unit"), exp.IntervalSpan):
-        raise _cannot("a window whose size is not a simple interval")
+        cannot_say("a window whose size is not a simple interval")
     return exp.Literal.string(f"{size.this.name} {size.args['unit'].name}")
 
 
@@ -99,11 +102,11 @@ def _table_window(function: TableFunction) -> exp.Expression:
     kind, arguments = function.name.lower(), list(function.expressions)
     simple = len(arguments) == (3 if kind == "tumble" else 4) and name_of(arguments[1]) == "descriptor"
     if kind not in _WINDOWS or not simple or not isinstance(arguments[0], exp.Table):
-        raise _cannot(f"the table function {kind.upper()} with these arguments")
+        cannot_say(f"the table function {kind.upper()} with these arguments")
     timed = call(kind, arguments[1].expressions[0].copy(), *[item.copy() for item in arguments[2:]])
     window = exp.alias_(_spark_window(timed, kind), "__w")
     inner = exp.Select(expressions=[exp.Star(), window]).from_(arguments[0].copy())
     ends = [exp.alias_(exp.column(end, table="__w"), f"window_{end}") for end in ("start", "end")]
-    star = exp.Star(**{"except_": [exp.to_identifier("__w")]})
+    star = exp.Star(except_=[exp.to_identifier("__w")])
     outer = exp.Select(expressions=[star, *ends]).from_(inner.subquery("__t"))
     return exp.Subquery(this=outer, alias=function.args.get("alias"), joins=function.args.get("joins"))

@@ -1,8 +1,8 @@
 """The oracle's own rewriting of functions that depend on the order of rows (SEMANTICS 0).
 
 They take rows in ascending order of the whole row, NULLs first. `struct(*)` is the whole row of the FROM clause, so
-`first(x)` is `min_by(x, struct(*))`, `collect_list(x)` sorts pairs of the row and `x`, and a window's ORDER BY is completed by
-the row.
+`first(x)` is `min_by(x, struct(*))`, `collect_list(x)` sorts pairs of the row and `x`, and a window's ORDER BY is
+completed by the row.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def order_rows(tree: exp.Expression) -> exp.Expression:
     for node in reversed(list(tree.find_all(exp.Anonymous, exp.Window))):
         if isinstance(node, exp.Window):
             _complete_window(node)
-        elif not _in_window(node):
+        elif isinstance(node, exp.Anonymous) and not _in_window(node):
             _order_aggregate(node)
     return tree
 
@@ -114,14 +114,16 @@ def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
 def _replace_best(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
     """`max_by(x, y)`: of the rows with the greatest y the first one."""
     best = "array_max" if name_of(node) == "max_by" else "array_min"
-    pair = call("named_struct", exp.Literal.string("o"), arguments[1].copy(), exp.Literal.string("x"), arguments[0].copy())
+    ordering, value = exp.Literal.string("o"), exp.Literal.string("x")
+    pair = call("named_struct", ordering, arguments[1].copy(), value, arguments[0].copy())
 
     def first(pairs: exp.Expression) -> exp.Expression:
-        ranked = call("filter", pairs, _lambda("e", exp.Not(this=exp.Is(this=_inner("e", "o"), expression=exp.Null()))))
+        present = exp.Not(this=exp.Is(this=_inner("e", "o"), expression=exp.Null()))
+        ranked = call("filter", pairs, _lambda("e", present))
         top = call(best, call("transform", ranked.copy(), _lambda("f", _inner("f", "o"))))
         winners = call("filter", ranked, _lambda("e", exp.EQ(this=_inner("e", "o"), expression=top)))
-        return exp.Dot(this=exp.Dot(this=call("get", winners, exp.Literal.number(0)), expression=exp.to_identifier("v")),
-                       expression=exp.to_identifier("x"))  # fmt: skip
+        winner = exp.Dot(this=call("get", winners, exp.Literal.number(0)), expression=exp.to_identifier("v"))
+        return exp.Dot(this=winner, expression=exp.to_identifier("x"))
 
     _wrap(node, pair, first)
 

@@ -1,0 +1,124 @@
+"""What a case has seen of its pipeline: contents added up from changes, table contents, the oracle's answers."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.model import View
+from penstock.testing.cases import Case
+from penstock.testing.multisets import Content, Weighted, consolidate, difference
+from penstock.testing.oracle import Oracle, reads_error_view
+from penstock.testing.values import RELATIVE
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.runtime.change import Change
+    from penstock.runtime.pipeline import Pipeline
+
+
+class Observed:
+    """The reader of a pipeline's changes; it trusts nothing but them, and the oracle."""
+
+    def __init__(self, pipeline: Pipeline, case: Case) -> None:
+        self._pipeline = pipeline
+        self._contents: dict[str, tuple[View, Content]] = {}
+        self._oracle = Oracle(pipeline.spark, case.dialect)
+        self._handed: dict[str, DataFrame] = {}
+
+    def take(self, changes: Mapping[str, Change]) -> dict[str, list[Weighted]] | str:
+        """Add a step's changes up; gives their rows by lower-case name, or what is wrong with them."""
+        self._forget_replaced()
+        found = {name.lower(): consolidate(change.rows) for name, change in changes.items()}
+        for name, rows in found.items():
+            view = self._pipeline.catalog.views.get(name)
+            if view is None or not shows_its_content(view):
+                continue
+            _, content = self._contents.setdefault(name, (view, Content()))
+            if wrong := content.apply(rows):
+                return f"view {view.name}: {wrong}"
+        return found
+
+    def _forget_replaced(self) -> None:
+        """A view that was dropped or replaced starts from nothing."""
+        views = self._pipeline.catalog.views
+        gone = [
+            name
+            for name, (view, _) in self._contents.items()
+            if views.get(name) is None or views[name].text != view.text
+        ]
+        for name in gone:
+            del self._contents[name]
+
+    def content(self, name: str) -> list[tuple[Any, ...]]:
+        """The rows of a view, table or system relation; of a view, those that its changes add up to."""
+        view = self._pipeline.catalog.views.get(name.lower())
+        if view is not None and shows_its_content(view):
+            return _unfolded(self._kept(view))
+        return _fetched(self._pipeline.content(name))
+
+    def _kept(self, view: View) -> list[Weighted]:
+        entry = self._contents.get(view.name.lower())
+        return [] if entry is None else entry[1].rows
+
+    def query(self, sql: str) -> list[tuple[Any, ...]]:
+        """The answer of a relational query, in its order."""
+        return _fetched(self._pipeline.query(sql))
+
+    def tables(self) -> dict[str, list[Weighted]]:
+        """The content of every table."""
+        return {name: _once(_fetched(frame)) for name, frame in self._table_frames().items()}
+
+    def _table_frames(self) -> dict[str, DataFrame]:
+        names = [table.name for table in self._pipeline.catalog.tables.values()]
+        if reads_error_view(self._pipeline.catalog):
+            names.append("error_view")
+        return {name: self._pipeline.query(f"SELECT * FROM `{name}`") for name in names}
+
+    def violation(self) -> str | None:
+        """The first view that is not what the oracle says (A6), and how it differs."""
+        catalog = self._pipeline.catalog
+        if not catalog.views:
+            return None
+        self._handed = self._table_frames()
+        for view, frame in self._oracle.recompute(catalog, self._handed, self._pipeline.clock):
+            expected = _once(_fetched(frame))
+            actual = self._kept(view) if shows_its_content(view) else _once(_fetched(self._pipeline.content(view.name)))
+            found = difference(expected, actual)
+            if found and (found := difference(expected, actual, self._tolerance())):
+                return f"{view.name}: {found.describe()}"
+        return None
+
+    def _tolerance(self) -> float:
+        """1e-9 of the largest floating-point magnitude in the tables: what a sum may have lost by cancellation."""
+        values = (value for rows in self.tables().values() for _, row in rows for value in row)
+        return RELATIVE * max((abs(item) for item in _floats(values)), default=0.0)
+
+    def close(self) -> None:
+        """Forget what the oracle was given."""
+        self._oracle.close(self._handed)
+
+
+def shows_its_content(view: View) -> bool:
+    """Whether a view's changes add up to its content: a LOCAL view shows none, `emit_final` only final rows."""
+    return view.kind != "local" and "emit_final" not in view.properties
+
+
+def _floats(values: Iterable[Any]) -> Iterable[float]:
+    return (value for value in values if isinstance(value, float) and math.isfinite(value))
+
+
+def _fetched(frame: DataFrame) -> list[tuple[Any, ...]]:
+    from penstock.runtime.change import fetched_rows
+
+    return fetched_rows(frame)
+
+
+def _once(rows: list[tuple[Any, ...]]) -> list[Weighted]:
+    return consolidate((1, row) for row in rows)
+
+
+def _unfolded(rows: list[Weighted]) -> list[tuple[Any, ...]]:
+    return [row for weight, row in rows for _ in range(weight)]

@@ -1,0 +1,167 @@
+"""The batch oracle: every view recomputed from scratch by Spark, from the tables' contents and the view's own text.
+
+Nothing of the binder, the plan or the engine takes part. The text is parsed for two reasons only: to find what Spark
+lacks or leaves open (`lacking`, `order`, `clock`), and to know which views to create first. A text that needs no
+rewriting goes to Spark as it was written.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator, Mapping
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from penstock.catalog.model import Catalog, Function, View
+from penstock.errors import Diagnostic, UnsupportedError
+from penstock.sql.parse import parse_query
+from penstock.sql.text import spark_sql
+from penstock.testing.clock import fix_clock
+from penstock.testing.lacking import rewrite_lacking
+from penstock.testing.order import call, name_of, order_rows
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_SETTINGS = (
+    "spark.sql.session.timeZone",
+    "spark.sql.ansi.enabled",
+    "spark.sql.shuffle.partitions",
+    "spark.sql.adaptive.enabled",
+    "spark.sql.leafNodeDefaultParallelism",
+)
+_NUMBERS = itertools.count(1)
+
+
+class Oracle:
+    """Recomputes the views of one pipeline, in a Spark session of its own (so its names meet no others)."""
+
+    def __init__(self, spark: SparkSession, dialect: str) -> None:
+        self._shared = spark
+        self._session = spark.newSession()
+        self._dialect = dialect
+        self._prefix = f"penstock_oracle_{next(_NUMBERS)}"
+        self._functions: dict[str, Function] = {}
+
+    def recompute(
+        self, catalog: Catalog, tables: Mapping[str, DataFrame], clock: datetime | None
+    ) -> Iterator[tuple[View, DataFrame]]:
+        """Every view with its content by batch; `tables` holds the content of what the views read.
+
+        Raises UnsupportedError for a view that the oracle has no words for.
+        """
+        for setting in _SETTINGS:
+            self._session.conf.set(setting, str(self._shared.conf.get(setting)))
+        self._declare_functions(catalog)
+        for name, frame in tables.items():
+            frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
+            self._session.table(f"global_temp.{self._prefix}_{name}").createOrReplaceTempView(f"`{name}`")
+        for view in self._in_order(catalog):
+            frame = self._session.sql(self._text(view, clock))
+            named = frame.toDF(*[column.name for column in view.columns]) if view.columns else frame
+            named.createOrReplaceTempView(f"`{view.name}`")
+            yield view, named
+
+    def close(self, tables: Mapping[str, object]) -> None:
+        """Forget the contents that were handed over."""
+        for name in tables:
+            self._session.catalog.dropGlobalTempView(f"{self._prefix}_{name}")
+
+    def _declare_functions(self, catalog: Catalog) -> None:
+        for name, function in catalog.functions.items():
+            if self._functions.get(name) is function:
+                continue
+            parameters = ", ".join(f"{item.name} {item.type}" for item in function.parameters)
+            returns = f"RETURNS {function.returns} " if function.returns else ""
+            head = f"CREATE OR REPLACE TEMPORARY FUNCTION {function.name}({parameters})"
+            self._session.sql(f"{head} {returns}RETURN {spark_sql(function.body)}")
+            self._functions[name] = function
+
+    def _text(self, view: View, clock: datetime | None) -> str:
+        """The view's query in Spark's words."""
+        _refuse_what_is_no_query(view)
+        if view.query is None:
+            return view.text
+        tree = parse_query(view.text, self._dialect)
+        before = spark_sql(tree)
+        tree = order_rows(rewrite_lacking(tree.copy()))
+        if self._dialect == "flink":
+            tree = _integer_averages(tree)
+        tree = _order_limits(tree, self._session)
+        if clock is not None:
+            tree = fix_clock(tree, clock)
+        after = spark_sql(tree)
+        return view.text if after == before and self._dialect == "penstock" else after
+
+    def _in_order(self, catalog: Catalog) -> list[View]:
+        """The views, each behind those that it reads."""
+        done: dict[str, View] = {}
+
+        def visit(view: View, above: frozenset[str]) -> None:
+            lower = view.name.lower()
+            if lower in above:
+                raise _cannot(view, "it reads itself")
+            for name in sorted(self._reads(view)):
+                if name in catalog.views and name not in done:
+                    visit(catalog.views[name], above | {lower})
+            done[lower] = view
+
+        for view in catalog.views.values():
+            if view.name.lower() not in done:
+                visit(view, frozenset())
+        return list(done.values())
+
+    def _reads(self, view: View) -> set[str]:
+        if view.query is None:
+            return set()
+        return {table.name.lower() for table in parse_query(view.text, self._dialect).find_all(exp.Table)}
+
+
+def reads_error_view(catalog: Catalog) -> bool:
+    """Whether any view reads the system relation `error_view`."""
+    return any("error_view" in view.text.lower() for view in catalog.views.values())
+
+
+def _cannot(view: View, why: str) -> UnsupportedError:
+    return UnsupportedError(Diagnostic("ORACLE_UNSUPPORTED", f"the oracle cannot recompute view {view.name}: {why}"))
+
+
+def _refuse_what_is_no_query(view: View) -> None:
+    if view.recursive:
+        raise _cannot(view, "it is declared recursive")
+    if view.lateness:
+        raise _cannot(view, "LATENESS of a view filters its content")
+
+
+def _integer_averages(tree: exp.Expression) -> exp.Expression:
+    """AVG of an integer column is an integer in this dialect, rounded towards zero."""
+    for node in list(tree.find_all(exp.Anonymous)):
+        if name_of(node) == "avg":
+            target = node.parent if isinstance(node.parent, exp.Filter | exp.Window) else node
+            total = target.copy()
+            next(item for item in total.find_all(exp.Anonymous) if name_of(item) == "avg").set("this", "sum")
+            whole = exp.EQ(this=call("typeof", total), expression=exp.Literal.string("bigint"))
+            target.replace(call("if", whole, exp.cast(target.copy(), "bigint"), target.copy()))
+    return tree
+
+
+def _order_limits(tree: exp.Expression, session: SparkSession) -> exp.Expression:
+    """Rows that a LIMIT's ORDER BY leaves tied go by the whole output row, named by position."""
+    for query in list(tree.find_all(exp.Select, exp.SetOperation)):
+        if query.args.get("limit") is None and query.args.get("offset") is None:
+            continue
+        order = query.args.get("order") or exp.Order(expressions=[])
+        for position in range(1, _width(query, session) + 1):
+            order.append("expressions", exp.Ordered(this=exp.Literal.number(position)))
+        query.set("order", order)
+    return tree
+
+
+def _width(query: Any, session: SparkSession) -> int:
+    """The number of output columns; Spark is asked only where a star hides it."""
+    items = query.selects
+    if not any(isinstance(item, exp.Star) or item.find(exp.Star) is not None for item in items):
+        return len(items)
+    return len(session.sql(spark_sql(query)).columns)

@@ -1,0 +1,247 @@
+"""Running cases against `penstock.Pipeline`, and judging what comes out.
+
+Three outcomes: passed, failed, and unsupported: a refusal that names the feature, which is never a pass. After every
+step the invariant A6 is checked: each view, added up from its changes alone, equals what the oracle recomputes.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Any, NoReturn
+
+from penstock.errors import Diagnostic, PenstockError, UnsupportedError
+from penstock.testing.cases import Case, Refusal, Step
+from penstock.testing.content import Observed
+from penstock.testing.multisets import Weighted, difference, show
+from penstock.testing.recut import can_be_recut, recut
+from penstock.testing.values import matches, plain
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.runtime.pipeline import Pipeline
+
+PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
+
+
+@dataclass(frozen=True)
+class Result:
+    """What became of one case."""
+
+    file: str
+    case: str
+    status: str
+    detail: str = ""
+    seconds: float = 0.0
+
+    def to_json(self) -> dict[str, str]:
+        """The object that `--format json` prints."""
+        return {"file": self.file, "case": self.case, "status": self.status, "detail": self.detail}
+
+
+@dataclass(frozen=True)
+class Options:
+    """`compact` merges all state after each step, `recuts` runs as many other cuts into steps, drawn from `seed`."""
+
+    compact: bool = False
+    recuts: int = 0
+    seed: int = 0
+
+
+class Failure(Exception):  # noqa: N818 - an outcome of a test, not an error of the program
+    """An expectation that does not hold."""
+
+
+def run_case(case: Case, file: str, session: Callable[[], SparkSession], options: Options | None = None) -> Result:
+    """Run one case, and its other cuts into steps; `session` gives the Spark session when one is needed."""
+    began = time.perf_counter()
+    options = options or Options()
+    status, detail = PASSED, ""
+    for label, variant in _variants(case, options):
+        status, detail = _judged(_Run(variant, session, options))
+        if status != PASSED:
+            detail = f"{label}{detail}"
+            break
+    return Result(file, case.name, status, detail, time.perf_counter() - began)
+
+
+def _variants(case: Case, options: Options) -> Iterator[tuple[str, Case]]:
+    yield "", case
+    if can_be_recut(case):
+        for seed in range(options.seed, options.seed + options.recuts):
+            yield f"cut into other steps (seed {seed}): ", recut(case, seed)
+
+
+def _judged(run: _Run) -> tuple[str, str]:
+    """Status and detail; an error that the case expects is a pass."""
+    expected = run.case.expect.error
+    try:
+        run.all()
+    except Failure as failure:
+        return FAILED, str(failure)
+    except PenstockError as error:
+        return _refused(error, expected, run.place)
+    except Exception as error:  # noqa: BLE001 - anything else that escapes is our bug, and this case shows it
+        text = str(error).split("\n", 1)[0][:500]
+        return FAILED, f"{run.place}internal error: {type(error).__name__}: {text}"
+    if expected is not None:
+        return FAILED, f"nothing was refused, but {_wanted(expected)} was expected"
+    return PASSED, ""
+
+
+def _refused(error: PenstockError, expected: Refusal | None, place: str) -> tuple[str, str]:
+    """An UnsupportedError is a pass only where its very code was expected."""
+    named = expected is not None and expected.code in {item.code for item in error.diagnostics}
+    if isinstance(error, UnsupportedError) and not named:
+        return UNSUPPORTED, "; ".join(f"{item.code}: {item.message}" for item in error.diagnostics)
+    if expected is None:
+        return FAILED, f"{place}refused: {error.render()}"
+    if not meets(error, expected):
+        return FAILED, f"{place}expected {_wanted(expected)}, found: {error.render()}"
+    return PASSED, ""
+
+
+def meets(error: PenstockError, expected: Refusal) -> bool:
+    """Whether an error has the expected code and wording (without regard to case)."""
+    codes = {item.code.upper() for item in error.diagnostics}
+    if expected.code is not None and expected.code.upper() not in codes:
+        return False
+    return expected.contains is None or expected.contains.lower() in f"{error}\n{error.render()}".lower()
+
+
+def _wanted(expected: Refusal) -> str:
+    parts = [f"code {expected.code}"] if expected.code else []
+    parts += [f"a message with {expected.contains!r}"] if expected.contains else []
+    return "an error with " + " and ".join(parts) if parts else "an error"
+
+
+class _Run:
+    """One pipeline living through one case."""
+
+    def __init__(self, case: Case, session: Callable[[], SparkSession], options: Options) -> None:
+        self.case = case
+        self.place = ""
+        self._session = session
+        self._options = options
+        self._clock: datetime | None = None
+
+    def all(self) -> None:
+        """Every step, then what is expected by the end."""
+        from penstock.runtime.pipeline import Pipeline
+
+        self._refuse_unbuilt()
+        settings = "".join(f"SET {name} = '{value}';\n" for name, value in self.case.settings.items())
+        with Pipeline(settings + self.case.sql, spark=self._session(), dialect=self.case.dialect) as pipeline:
+            observed = Observed(pipeline, self.case)
+            try:
+                for number, step in enumerate(self.case.steps, 1):
+                    self.place = f"step {number}: "
+                    self._step(pipeline, observed, step)
+                self.place = ""
+                self._rows(observed, self.case.expect.rows, {})
+            finally:
+                observed.close()
+
+    def _refuse_unbuilt(self) -> None:
+        """What a case may ask for and this version has no answer to."""
+        asked = {
+            "STANDING_QUERY": ("standing queries (`start`)", any(step.start for step in self.case.steps)),
+            "EMISSION": ("emissions (`emit`)", any(step.emit for step in self.case.steps) or self.case.expect.emitted),
+            "MONOTONICITY": ("facts about monotonic expressions", self.case.monotonic),
+            "WATERLINE": ("facts about inferred waterlines", self.case.waterline),
+            "NORMAL_FORM": ("the normal form of EMIT", self.case.normal_form),
+        }
+        for code, (what, present) in asked.items():
+            if present:
+                raise UnsupportedError(Diagnostic(code, f"{what} cannot be tested yet"))
+
+    def _step(self, pipeline: Pipeline, observed: Observed, step: Step) -> None:
+        self._move_clock(pipeline, step)
+        inputs: dict[str, list[Any]] = {}
+        for operation in step.operations:
+            inputs.setdefault(operation.table, []).append((operation.kind, operation.row))
+        if step.error is not None:
+            self._must_refuse(pipeline, observed, step, inputs)
+            return
+        changes = pipeline.step(inputs, clock=self._clock, sql=step.sql)
+        rows = observed.take(changes)
+        if isinstance(rows, str):
+            self._fail(rows)
+        self._compare_out(step, rows)
+        answers = {name: observed.query(sql) for name, sql in step.query.items()}
+        self._rows(observed, step.rows, answers)
+        if self._options.compact:
+            pipeline._opened().stepper.engine.compact()  # noqa: SLF001 - a test's privilege; users have no such wish
+        self._check_invariant(observed)
+
+    def _fail(self, what: str) -> NoReturn:
+        raise Failure(self.place + what)
+
+    def _move_clock(self, pipeline: Pipeline, step: Step) -> None:
+        if step.clock is not None:
+            self._clock = step.clock
+        if step.advance is not None:
+            self._clock = (self._clock or pipeline.clock or datetime(1970, 1, 1)) + (step.advance or timedelta(0))  # noqa: DTZ001 - UTC
+
+    def _must_refuse(self, pipeline: Pipeline, observed: Observed, step: Step, inputs: Mapping[str, Any]) -> None:
+        """The step must raise what was expected, and every table must be as it was before."""
+        assert step.error is not None  # noqa: S101 - the caller asked
+        before = observed.tables()
+        try:
+            pipeline.step(inputs, clock=self._clock, sql=step.sql)
+        except UnsupportedError as error:
+            if step.error.code not in {item.code for item in error.diagnostics}:
+                raise
+        except PenstockError as error:
+            if not meets(error, step.error):
+                self._fail(f"expected {_wanted(step.error)}, found: {error.render()}")
+        else:
+            self._fail(f"nothing was refused, but {_wanted(step.error)} was expected")
+        for name, rows in observed.tables().items():
+            if found := difference(before[name], rows):
+                self._fail(f"the refused step left a trace in table {name}: {found.describe()}")
+        self._check_invariant(observed)
+
+    def _compare_out(self, step: Step, rows: Mapping[str, list[Weighted]]) -> None:
+        for name, expected in step.out.items():
+            found = difference(_plain(expected), rows.get(name.lower(), []))
+            if found:
+                self._fail(f"change of {name}: {found.describe()}")
+
+    def _rows(
+        self,
+        observed: Observed,
+        expectations: Mapping[str, tuple[tuple[Any, ...], ...]],
+        answers: Mapping[str, list[tuple[Any, ...]]],
+    ) -> None:
+        for name, expected in expectations.items():
+            actual = answers[name] if name in answers else observed.content(name)
+            if name in self.case.ordered:
+                self._compare_ordered(name, expected, actual)
+            elif found := difference(_plain((1, row) for row in expected), _plain((1, row) for row in actual)):
+                self._fail(f"content of {name}: {found.describe()}")
+
+    def _compare_ordered(self, name: str, expected: tuple[tuple[Any, ...], ...], actual: list[tuple[Any, ...]]) -> None:
+        wanted, found = [plain(row) for row in expected], [plain(row) for row in actual]
+        if len(wanted) == len(found) and all(map(matches, wanted, found)):
+            return
+        at = next(
+            (i for i, pair in enumerate(zip(wanted, found, strict=False)) if not matches(*pair)),
+            min(len(wanted), len(found)),
+        )
+        one, other = (show(rows[at]) if at < len(rows) else "nothing" for rows in (wanted, found))
+        self._fail(f"{name}, row {at + 1}: expected {one}, found {other}")
+
+    def _check_invariant(self, observed: Observed) -> None:
+        if self.case.invariant is not True:
+            return
+        wrong = observed.violation()
+        if wrong is not None:
+            self._fail(f"the view differs from batch (A6): {wrong}")
+
+
+def _plain(rows: Any) -> list[Weighted]:
+    return [(weight, tuple(plain(value) for value in row)) for weight, row in rows]
