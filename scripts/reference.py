@@ -1,0 +1,75 @@
+"""Write the pages of docs/reference that are made from the program itself."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import click
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def cli_page() -> str:
+    """The reference of all commands, from their own help texts."""
+    from penstock.cli.main import cli
+
+    context = click.Context(cli, info_name="penstock")
+    lines = [
+        "# The command line",
+        "",
+        "<!-- written by `make docs`; change the help texts in src/penstock/cli instead -->",
+        "",
+        *_about(cli),
+        "",
+        *_options(cli, context),
+        *(line for name in cli.list_commands(context) for line in _command(cli, name, context)),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _command(group: click.Group, name: str, parent: click.Context) -> Iterator[str]:
+    command = group.get_command(parent, name)
+    if command is None or command.hidden:
+        return
+    context = click.Context(command, info_name=name, parent=parent)
+    usage = " ".join(command.collect_usage_pieces(context))
+    yield from (f"## penstock {name}", "", "```", f"penstock {name} {usage}".rstrip(), "```", "")
+    yield from (*_about(command), "", *_options(command, context))
+
+
+def _about(command: click.Command) -> Iterator[str]:
+    """A help text; what `\\b` protects from wrapping becomes a code block."""
+    for paragraph in (command.help or "").replace("\f", "").strip().split("\n\n"):
+        kept = paragraph.lstrip("\n")
+        if kept.startswith("\b\n"):
+            yield from ("```", *(line.removeprefix("  ") for line in kept[2:].split("\n")), "```", "")
+        else:
+            yield from (kept, "")
+
+
+def _options(command: click.Command, context: click.Context) -> Iterator[str]:
+    records = [option.get_help_record(context) for option in command.get_params(context) if option.name != "help"]
+    rows = [record for record in records if record is not None]
+    if not rows:
+        return
+    yield from ("| option | |", "| --- | --- |")
+    yield from (f"| `{_cell(names)}` | {_cell(text)} |" for names, text in rows)
+    yield ""
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
+PAGES: dict[str, Callable[[], str]] = {"docs/reference/cli.md": cli_page}
+
+
+def main() -> None:
+    """Write all pages."""
+    for path, page in PAGES.items():
+        (ROOT / path).write_text(page(), encoding="utf-8")
+
+
+if __name__ == "__main__":
+    main()

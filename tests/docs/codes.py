@@ -1,0 +1,44 @@
+"""The error codes that the source can give, read from its syntax trees."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+# Calls whose arguments may hold a code: the diagnostic itself, and the binder's short forms of it.
+_MAKERS = {"Diagnostic", "wrong", "unsupported"}
+_CODE = re.compile(r"[A-Z]+(_[A-Z]+)+")
+
+
+def codes_of(source: Path) -> set[str]:
+    """Every error code under a folder of Python files."""
+    return {code for file in source.rglob("*.py") for code in _codes(ast.parse(file.read_text(encoding="utf-8")))}
+
+
+def _codes(tree: ast.AST) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and _name(node.func) in _MAKERS:
+            given = [*node.args[:2], *(keyword.value for keyword in node.keywords if keyword.arg == "code")]
+            yield from (text for argument in given for text in _texts(argument) if _CODE.fullmatch(text))
+
+
+def _name(function: ast.expr) -> str:
+    match function:
+        case ast.Name(id=name) | ast.Attribute(attr=name):
+            return name
+        case _:
+            return ""
+
+
+def _texts(argument: ast.expr) -> Iterator[str]:
+    """The string constants that an argument may be: itself, or a branch of `a if … else b`."""
+    match argument:
+        case ast.Constant(value=str(text)):
+            yield text
+        case ast.IfExp(body=body, orelse=other):
+            yield from _texts(body)
+            yield from _texts(other)
+        case _:
+            return

@@ -1,0 +1,93 @@
+"""The documentation says what is so: links lead somewhere, codes and commands are the real ones, SQL compiles."""
+
+from __future__ import annotations
+
+import importlib.util
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from penstock.bind.program import compile_program
+
+ROOT = Path(__file__).resolve().parent.parent.parent
+PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
+
+
+def _load(path: Path):
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+codes = _load(Path(__file__).with_name("codes.py"))
+reference = _load(ROOT / "scripts" / "reference.py")
+
+
+def named(path: Path) -> str:
+    return path.relative_to(ROOT).as_posix()
+
+
+@pytest.mark.parametrize("page", PAGES, ids=named)
+def test_links_lead_somewhere(page):
+    text = re.sub(r"```.*?```", "", page.read_text(encoding="utf-8"), flags=re.DOTALL)
+    for target in re.findall(r"\]\(([^)\s]+)\)", text):
+        if target.startswith(("http", "mailto:")):
+            continue
+        path, _, anchor = target.partition("#")
+        found = (page.parent / path) if path else page
+        assert found.exists(), f"{target} in {named(page)}"
+        if anchor and found.suffix == ".md":
+            assert anchor in _anchors(found), f"{target} in {named(page)}"
+
+
+def _anchors(page: Path) -> set[str]:
+    headings = re.findall(r"^#+ +(.+)$", page.read_text(encoding="utf-8"), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def test_every_error_code_is_documented():
+    page = (ROOT / "docs" / "reference" / "errors.md").read_text(encoding="utf-8")
+    documented = set(re.findall(r"^\| `([A-Z_]+)`", page, re.MULTILINE))
+    real = codes.codes_of(ROOT / "src" / "penstock")
+    assert sorted(real - documented) == [], "not documented"
+    assert sorted(documented - real) == [], "documented, but no code gives it"
+
+
+@pytest.mark.parametrize("page", sorted(reference.PAGES))
+def test_generated_pages_are_current(page):
+    written = (ROOT / page).read_text(encoding="utf-8")
+    assert written == reference.PAGES[page](), f"{page} is not what `make docs` writes"
+
+
+def test_the_sql_in_the_reference_compiles():
+    page = (ROOT / "docs" / "reference" / "sql.md").read_text(encoding="utf-8")
+    blocks = re.findall(r"^```sql\n(.*?)^```", page, re.MULTILINE | re.DOTALL)
+    # The page shows `readings` twice: as a stream, and as a table with LATENESS.
+    compile_program("\n".join(block for block in blocks if "TABLE readings" not in block))
+    compile_program("\n".join(block for block in blocks if "TABLE readings" in block))
+
+
+@pytest.mark.parametrize("program", sorted((ROOT / "examples").glob("*.sql")), ids=named)
+def test_the_examples_compile(program):
+    compile_program(program.read_text(encoding="utf-8"))
+
+
+def test_make_help_names_every_target_that_the_pages_use():
+    shown = subprocess.run(["make", "help"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    used = {name for page in PAGES for name in re.findall(r"`?make ([a-z-]+)", _code_of(page))}
+    for name in used:
+        assert f"make {name}" in shown, f"make {name}"
+
+
+def _code_of(page: Path) -> str:
+    text = page.read_text(encoding="utf-8")
+    return "\n".join(re.findall(r"```sh\n.*?```|`make [^`]*`", text, re.DOTALL))
+
+
+def test_checking_a_program_imports_no_spark():
+    program = "import sys, penstock.bind.program; sys.exit('pyspark' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
