@@ -1,12 +1,12 @@
 """Facts about plans: each module answers one question, by one exhaustive match over the kinds of node.
 
-    module       | the question                                     | its values                    | who asks
-    changelog    | is a row ever taken back, and by which operator   | Retraction or None            | circuit, outputs, explain
-    keys         | which columns tell all rows apart                 | sets of field names           | circuit, explain
-    direction    | does an expression go up when its column does     | Direction                     | waterline, emission
-    waterline    | below which value will a column never change      | Derived                       | collection, emission
-    boundedness  | does the state of an operator stay bounded        | StateFact                     | check, explain
-    views        | (what was found for a view, kept for its catalog) |                               | the others
+    module       | the question                                     | its values           | who asks
+    changelog    | is a row ever taken back, and by which operator  | Retraction or None   | circuit, outputs, explain
+    keys         | which columns tell all rows apart                | sets of field names  | circuit, explain
+    direction    | does an expression go up when its column does    | Direction            | waterline, emission
+    waterline    | below which value will a column never change     | Derived              | collection, emission
+    boundedness  | does the state of an operator stay bounded       | StateFact            | check, explain
+    views        | (what was found for a view, kept by catalog)     |                      | the others
 
 No module starts a JVM, and none changes a plan.
 """

@@ -49,7 +49,7 @@ def append_only(plan: Plan, catalog: Catalog) -> bool:
     return retracting(plan, catalog) is None
 
 
-def retracting(  # noqa: C901, PLR0912 - one arm for each kind of node
+def retracting(
     plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset()
 ) -> Retraction | None:
     """What takes rows of the relation back, or None; views named in `assumed` (lower case) are taken to append only."""

@@ -60,7 +60,7 @@ def multiplicity_one(plan: Plan, catalog: Catalog) -> bool:
     return bool(unique_keys(plan, catalog))
 
 
-def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:  # noqa: C901, PLR0912 - one arm for each kind of node
+def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
     match node:
         case Scan():
             return _scan_keys(node, catalog)

@@ -1,0 +1,233 @@
+"""Whether an expression goes up or down as its columns do.
+
+    floor(t TO HOUR)     increasing where t is
+    100 - n              decreasing where n is increasing
+    month(t)             neither
+
+Only what a rule here says is monotonic; everything else is not. `zone_shifts` tells of a session time zone whose clocks
+are put back, in which local time does not follow time.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from decimal import Decimal, InvalidOperation
+from enum import StrEnum
+from typing import Any
+
+from sqlglot import exp
+
+from penstock.catalog.types import is_interval, is_numeric, is_temporal
+from penstock.plan.expressions import bare, is_clock
+from penstock.sql.text import type_of
+
+
+class Direction(StrEnum):
+    """Where values go when the columns go up; `increasing` allows standing still."""
+
+    STRICTLY_INCREASING = "strictly_increasing"
+    INCREASING = "increasing"
+    STRICTLY_DECREASING = "strictly_decreasing"
+    DECREASING = "decreasing"
+    CONSTANT = "constant"
+    NONE = "none"
+
+    @property
+    def up(self) -> bool:
+        """Whether values never go down, and are not all the same."""
+        return self in (Direction.STRICTLY_INCREASING, Direction.INCREASING)
+
+    @property
+    def down(self) -> bool:
+        """Whether values never go up, and are not all the same."""
+        return self in (Direction.STRICTLY_DECREASING, Direction.DECREASING)
+
+    def reversed(self) -> Direction:
+        """The direction of the negated values."""
+        return _REVERSED.get(self, self)
+
+    def weakened(self) -> Direction:
+        """The direction of values that were rounded: they may stand still."""
+        return Direction.INCREASING if self.up else Direction.DECREASING if self.down else self
+
+
+_REVERSED = {
+    Direction.STRICTLY_INCREASING: Direction.STRICTLY_DECREASING,
+    Direction.STRICTLY_DECREASING: Direction.STRICTLY_INCREASING,
+    Direction.INCREASING: Direction.DECREASING,
+    Direction.DECREASING: Direction.INCREASING,
+}
+
+Columns = Mapping[str, Direction]
+
+# Functions that follow one argument up, by the place of that argument; the others must be constant.
+RISING: Mapping[str, int] = {
+    **dict.fromkeys(
+        ("floor", "ceil", "ceiling", "round", "bround", "sqrt", "cbrt", "ln", "log10", "log2", "log1p", "exp", "expm1",
+         "sign", "signum", "positive", "year", "to_date", "date", "to_timestamp", "trunc", "date_add", "dateadd",
+         "date_sub", "add_months", "last_day", "unix_timestamp", "to_unix_timestamp", "unix_seconds", "unix_millis",
+         "unix_micros", "unix_date", "timestamp_seconds", "timestamp_millis", "timestamp_micros",
+         "date_from_unix_date", "datediff", "date_diff", "int", "bigint", "double", "timestamp", "decimal"),
+        0,
+    ),
+    "date_trunc": 1,
+}  # fmt: skip
+FALLING: Mapping[str, int] = {"datediff": 1, "date_diff": 1}
+
+# With a unit before them: f(unit, amount, time) and f(unit, start, end).
+_WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
+_DIFFERENCES = frozenset({"datediff", "date_diff", "timestampdiff"})
+_LOCAL = frozenset({"timestamp", "to_timestamp"})
+
+_RISING_PARTS = frozenset({"YEAR", "YEARS", "Y", "YR", "YRS", "YEAROFWEEK", "EPOCH", "CENTURY", "MILLENNIUM"})
+
+
+def direction(tree: exp.Expression, columns: Columns, *, zone_shifts: bool = False) -> Direction:
+    """The direction of an expression, given that of its columns; a column not among them has none."""
+    return _Reading(columns, zone_shifts=zone_shifts).of(tree)
+
+
+class _Reading:
+    def __init__(self, columns: Columns, *, zone_shifts: bool) -> None:
+        self._columns = columns
+        self._zone_shifts = zone_shifts
+
+    def of(self, tree: exp.Expression) -> Direction:
+        """The direction of one node, from those below it."""
+        node = bare(tree)
+        if isinstance(node, exp.Column):
+            return self._columns.get(node.name, Direction.NONE)
+        if is_clock(node):
+            return Direction.INCREASING
+        if not any(isinstance(item, exp.Column) or is_clock(item) for item in node.walk()):
+            return Direction.CONSTANT
+        rule = next((rule for kinds, rule in _RULES if isinstance(node, kinds)), None)
+        return Direction.NONE if rule is None else rule(self, node)
+
+    def add(self, node: Any) -> Direction:
+        """Two that go the same way together."""
+        return _sum(self.of(node.this), self.of(node.expression), is_null(node.this) or is_null(node.expression))
+
+    def subtract(self, node: Any) -> Direction:
+        """The second goes the other way."""
+        null = is_null(node.this) or is_null(node.expression)
+        return _sum(self.of(node.this), self.of(node.expression).reversed(), null)
+
+    def multiply(self, node: Any) -> Direction:
+        """By a constant whose sign is known."""
+        if is_null(node.this) or is_null(node.expression):
+            return Direction.CONSTANT
+        for factor, other in ((node.expression, node.this), (node.this, node.expression)):
+            sign = sign_of(factor)
+            if sign is not None:
+                return _scaled(self.of(other), sign)
+        return Direction.NONE
+
+    def divide(self, node: Any) -> Direction:
+        """By a constant whose sign is known; a whole-number division rounds."""
+        if is_null(node.this) or is_null(node.expression):
+            return Direction.CONSTANT
+        sign = sign_of(node.expression)
+        return Direction.NONE if not sign else _scaled(self.of(node.this), sign).weakened()
+
+    def negate(self, node: Any) -> Direction:
+        """The other way."""
+        return self.of(node.this).reversed()
+
+    def cast(self, node: Any) -> Direction:
+        """Numbers and times keep their order in each other's types, texts do not."""
+        if is_null(node.this):
+            return Direction.CONSTANT
+        target = type_of(node.to)
+        if self._zone_shifts and target.startswith("timestamp"):
+            return Direction.NONE
+        ordered = is_numeric(target) or is_temporal(target) or is_interval(target)
+        return self.of(node.this).weakened() if ordered else Direction.NONE
+
+    def extract(self, node: Any) -> Direction:
+        """The year of a time goes up, its month starts again."""
+        part = str(node.this.name).upper()
+        return self.of(node.expression).weakened() if part in _RISING_PARTS else Direction.NONE
+
+    def round_to_unit(self, node: Any) -> Direction:
+        """FLOOR(t TO HOUR)."""
+        return self.of(node.this).weakened()
+
+    def call(self, node: Any) -> Direction:
+        """A function that follows one argument, the others constant."""
+        name, arguments = str(node.this).lower(), node.expressions
+        if name in ("greatest", "least"):
+            return _common([self.of(item) for item in arguments])
+        if self._zone_shifts and name in _LOCAL:
+            return Direction.NONE
+        unit = len(arguments) == 3 and name in _WITH_UNIT  # noqa: PLR2004 - unit and two more
+        rising, falling = (2, 1 if name in _DIFFERENCES else None) if unit else (RISING.get(name), FALLING.get(name))
+        found = Direction.CONSTANT
+        for place, item in enumerate(arguments):
+            if unit and place == 0:
+                continue
+            below = self.of(item).weakened()
+            if below is not Direction.CONSTANT:
+                below = below if place == rising else below.reversed() if place == falling else Direction.NONE
+            found = _sum(found, below, null=False)
+        return found
+
+
+_RULES: tuple[tuple[Any, Callable[[_Reading, Any], Direction]], ...] = (
+    (exp.Add, _Reading.add),
+    (exp.Sub, _Reading.subtract),
+    (exp.Mul, _Reading.multiply),
+    ((exp.Div, exp.IntDiv), _Reading.divide),
+    (exp.Neg, _Reading.negate),
+    (exp.Cast, _Reading.cast),
+    (exp.Extract, _Reading.extract),
+    ((exp.Floor, exp.Ceil), _Reading.round_to_unit),
+    (exp.Anonymous, _Reading.call),
+)
+
+
+def _sum(one: Direction, other: Direction, null: bool) -> Direction:  # noqa: FBT001 - a property of the two
+    if null or one is other is Direction.CONSTANT:
+        return Direction.CONSTANT
+    if one is Direction.CONSTANT or other is Direction.CONSTANT:
+        return other if one is Direction.CONSTANT else one
+    if (one.up and other.up) or (one.down and other.down):
+        strict = Direction.STRICTLY_INCREASING if one.up else Direction.STRICTLY_DECREASING
+        return strict if strict in (one, other) else one.weakened()
+    return Direction.NONE
+
+
+def _common(found: list[Direction]) -> Direction:
+    total = Direction.CONSTANT
+    for item in found:
+        total = _sum(total, item.weakened(), null=False)
+    return total
+
+
+def _scaled(found: Direction, sign: int) -> Direction:
+    if sign == 0:
+        return Direction.CONSTANT
+    return found if sign > 0 else found.reversed()
+
+
+def is_null(tree: exp.Expression) -> bool:
+    """Whether the expression is NULL, or NULL cast to a type."""
+    node = bare(tree)
+    while isinstance(node, exp.Cast):
+        node = bare(node.this)
+    return isinstance(node, exp.Null)
+
+
+def sign_of(tree: exp.Expression) -> int | None:
+    """The sign of a numeric literal: -1, 0, 1; None for anything else."""
+    node, turned = bare(tree), 1
+    while isinstance(node, exp.Neg | exp.Cast):
+        turned = -turned if isinstance(node, exp.Neg) else turned
+        node = bare(node.this)
+    if not isinstance(node, exp.Literal):
+        return None
+    try:
+        value = Decimal(node.name)
+    except InvalidOperation:
+        return None
+    return 0 if value == 0 else turned if value > 0 else -turned

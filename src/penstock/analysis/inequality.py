@@ -1,0 +1,96 @@
+"""What a condition says about how small a column can be.
+
+l.at >= r.at - INTERVAL 1 HOUR       l.at is at least r.at - INTERVAL 1 HOUR
+r.at <= l.at + INTERVAL 1 HOUR       the same, solved for l.at
+date_trunc('HOUR', l.at) = r.hour    l.at is at least r.hour, since a time is not before its hour
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.catalog.types import INTEGRAL, Type, is_decimal
+from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.scalar import Scalar
+
+Types = Mapping[str, Type | None]
+
+
+@dataclass(frozen=True)
+class LowerBound:
+    """Where the condition is TRUE, the column is at least as large as `bound`."""
+
+    column: str
+    bound: exp.Expression
+
+
+def lower_bounds(condition: Scalar, types: Types) -> Iterator[LowerBound]:
+    """Every lower bound of a column that a condition states; `types` are those of the columns."""
+    for part in conjuncts(condition):
+        for larger, smaller in _inequalities(bare(part.tree)):
+            yield from _solved(bare(larger), bare(smaller), types)
+
+
+def equality_bounds(left: Scalar, right: Scalar, types: Types) -> Iterator[LowerBound]:
+    """The lower bounds that an equality states: each side is at least the other."""
+    yield from _solved(bare(left.tree), bare(right.tree), types)
+    yield from _solved(bare(right.tree), bare(left.tree), types)
+
+
+def _inequalities(tree: exp.Expression) -> Iterator[tuple[exp.Expression, exp.Expression]]:
+    """Pairs (larger, smaller), not strictly."""
+    match tree:
+        case exp.GT() | exp.GTE():
+            yield tree.this, tree.expression
+        case exp.LT() | exp.LTE():
+            yield tree.expression, tree.this
+        case exp.EQ() | exp.NullSafeEQ():
+            yield tree.this, tree.expression
+            yield tree.expression, tree.this
+        case exp.Between():
+            yield tree.this, tree.args["low"]
+            yield tree.args["high"], tree.this
+        case _:
+            return
+
+
+def _solved(larger: exp.Expression, smaller: exp.Expression, types: Types) -> Iterator[LowerBound]:
+    """The inequality solved for the column on its larger side, taking away what stands around it."""
+    if isinstance(larger, exp.Column):
+        yield LowerBound(larger.name, smaller)
+    elif isinstance(larger, exp.Add | exp.Sub) and _is_distance(larger.expression, larger.this, types):
+        turned = exp.Sub if isinstance(larger, exp.Add) else exp.Add
+        moved = turned(this=_operand(smaller), expression=_operand(larger.expression))
+        yield from _solved(bare(larger.this), moved, types)
+    elif (inner := _not_below(larger)) is not None:
+        yield from _solved(bare(inner), smaller, types)
+
+
+def _operand(tree: exp.Expression) -> exp.Expression:
+    copied = tree.copy()
+    return exp.Paren(this=copied) if isinstance(copied, exp.Binary) else copied
+
+
+def _is_distance(tree: exp.Expression, of: exp.Expression, types: Types) -> bool:
+    """Whether adding and taking away the constant is exact: an interval, or a whole number to an exact one."""
+    inner = bare(tree)
+    if isinstance(inner, exp.Interval):
+        return True
+    column = bare(of)
+    kind = types.get(column.name) if isinstance(column, exp.Column) else None
+    exact = kind is not None and (kind in INTEGRAL or is_decimal(kind))
+    return exact and isinstance(inner, exp.Literal) and inner.name.isdigit()
+
+
+def _not_below(tree: exp.Expression) -> exp.Expression | None:
+    """The argument of a function that never gives more than its argument."""
+    if isinstance(tree, exp.Floor):
+        return tree.this  # type: ignore[no-any-return]
+    if isinstance(tree, exp.Anonymous) and str(tree.this).lower() == "date_trunc" and len(tree.expressions) == 2:  # noqa: PLR2004
+        return tree.expressions[1]  # type: ignore[no-any-return]
+    if isinstance(tree, exp.Anonymous) and str(tree.this).lower() == "floor" and len(tree.expressions) == 1:
+        return tree.expressions[0]  # type: ignore[no-any-return]
+    return None

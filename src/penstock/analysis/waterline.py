@@ -1,0 +1,253 @@
+"""Below which value no accepted input can change a relation any more, column by column (SEMANTICS B8).
+
+A waterline of a column promises: no later accepted input inserts or deletes a row with a smaller value in it (NULL is
+not smaller). It is found from the columns with LATENESS, through expressions that do not go down (`direction`) and
+operators that keep the promise. Rows that come and go as the clock moves are no input; `passing_time` asks for the
+stronger promise that they keep it, too, which is what collecting state needs.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import assert_never, cast
+
+from sqlglot import exp
+
+from penstock.analysis.derived import Derived, Source, applied, greatest, least, of_source
+from penstock.analysis.direction import Direction, direction
+from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds
+from penstock.analysis.looking_back import keeps_order_column
+from penstock.analysis.views import column_read, of_view
+from penstock.catalog.model import Catalog, Table, View
+from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
+from penstock.plan.nodes import (
+    ANTI,
+    SEMI,
+    Aggregate,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+from penstock.plan.scalar import Scalar
+
+Waterlines = Mapping[str, Derived]
+
+NONE: Waterlines = {}
+
+
+def waterlines(plan: Plan, catalog: Catalog, *, passing_time: bool = False) -> Waterlines:
+    """The waterline of each column that has one, by the name of the column."""
+    return Reader(catalog, passing_time=passing_time).of(plan)
+
+
+class Reader:
+    """Finds waterlines; holds what does not change on the way down."""
+
+    def __init__(self, catalog: Catalog, *, passing_time: bool = False) -> None:
+        self._catalog = catalog
+        self._passing_time = passing_time
+        zone = next((catalog.settings[name] for name in _ZONE_SETTINGS if name in catalog.settings), "UTC")
+        self._zone_shifts = zone.strip("'\"").upper() not in ("UTC", "Z", "GMT", "ETC/UTC", "+00:00")
+
+    def of(self, plan: Plan) -> Waterlines:
+        """The waterlines of one relation."""
+        node = cast("Node", plan)
+        if plan_reads_clock(plan) and not isinstance(node, Filter):
+            return NONE
+        match node:
+            case Scan():
+                return self._scan(node)
+            case Project():
+                return self._computed(node.items, self.of(node.input))
+            case Filter():
+                return self._filter(node)
+            # Constant rows are there from the first step on: they never change.
+            case Values():
+                return NONE
+            case UnionAll():
+                return self._pointwise(tuple(item for item in node.branches if _reads_tables(item)), node.names)
+            case SetOperation():
+                return self._pointwise(tuple(item for item in node.inputs if _reads_tables(item)), node.names)
+            case Distinct() | Generate():
+                return self.of(node.input)
+            case Join():
+                return self._join(node)
+            # A group changes when a row of it does, and then has that row's values.
+            case Aggregate():
+                return self._computed(node.groups, self.of(node.input))
+            case TopK() | Window():
+                return self._ordered(node)
+            # Nothing is known about which rows a change of the input changes.
+            case Recompute() | Fixpoint():
+                return NONE
+            case _:
+                assert_never(node)
+
+    def bound(self, tree: exp.Expression, known: Waterlines) -> Derived | None:
+        """Below which value an expression over columns with these waterlines cannot change; constants have none."""
+        node = bare(tree)
+        if isinstance(node, exp.Column):
+            return known.get(node.name)
+        if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("greatest", "least", "coalesce"):
+            # Each gives one of its arguments, whichever are NULL.
+            return least(self.bound(item, known) for item in node.expressions)
+        rising = dict.fromkeys(known, Direction.INCREASING)
+        if not direction(node, rising, zone_shifts=self._zone_shifts).up:
+            return None
+        read = {item.name for item in node.find_all(exp.Column)}
+        return applied(node, {name: known[name] for name in read})
+
+    def joined_bounds(self, join: Join, side: Plan, known: Waterlines) -> dict[str, Derived]:
+        """Columns of one side of a join, and what a later row of the other side, with its waterlines, can match."""
+        names = set(side.names)
+        found: dict[str, Derived] = {}
+        for item in _bounds_of(join):
+            if item.column not in names or any(node.name in names for node in item.bound.find_all(exp.Column)):
+                continue
+            bound = self.bound(item.bound, known)
+            together = greatest((found.get(item.column), bound))
+            if bound is not None and together is not None:
+                found[item.column] = together
+        return found
+
+    def _scan(self, scan: Scan) -> Waterlines:
+        relation = self._catalog.relation(scan.relation)
+        if relation is None:
+            return NONE
+        found = _of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
+        columns = tuple(item.name for item in relation.columns) or tuple(found)
+        read = {name: column_read(scan, name, columns) for name in scan.names}
+        by_column = {name.lower(): derived for name, derived in found.items()}
+        named = {name: by_column.get(column.lower()) for name, column in read.items() if column is not None}
+        return {name: derived for name, derived in named.items() if derived is not None}
+
+    def _of_view(self, view: View) -> dict[str, Derived]:
+        question = f"waterlines {self._passing_time}"
+        found = dict(of_view(self._catalog, view, question, self.of, NONE))
+        for name in view.lateness:
+            column = next((item for item in found if item.lower() == name.lower()), name)
+            together = greatest((found.get(column), of_source(Source(view.name, name))))
+            if together is not None:
+                found[column] = together
+        return found
+
+    def _computed(self, items: tuple[tuple[str, Scalar], ...], known: Waterlines) -> Waterlines:
+        found = {name: self.bound(scalar.tree, known) for name, scalar in items}
+        return {name: derived for name, derived in found.items() if derived is not None}
+
+    def _filter(self, node: Filter) -> Waterlines:
+        known = self.of(node.input)
+        for part in conjuncts(node.condition):
+            known = self._with_clock(part, known) if reads_clock(part) else self._with_bounds(part, known, node)
+        return known
+
+    def _with_bounds(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
+        """`c >= e`: no row with a smaller c passes."""
+        found = dict(known)
+        for item in lower_bounds(part, _types(node.input)):
+            together = greatest((found.get(item.column), self.bound(item.bound, known)))
+            if together is not None:
+                found[item.column] = together
+        return found
+
+    def _with_clock(self, part: Scalar, known: Waterlines) -> Waterlines:
+        """A row leaves when the clock passes it, or comes when the clock reaches it."""
+        leaving = [item for item in lower_bounds(part, {}) if _rises_with_clock(item.bound)]
+        if leaving and isinstance(bare(part.tree), exp.GT | exp.GTE | exp.LT | exp.LTE):
+            found = {item.column: self.bound(item.bound, known) for item in leaving}
+            bounds = {name: derived for name, derived in found.items() if derived is not None}
+            if self._passing_time:
+                return bounds
+            return {**known, **{name: greatest((known.get(name), item)) or item for name, item in bounds.items()}}
+        upper = _compared_with_clock(part)
+        if upper is None or upper[0] not in known or not _rises_with_clock(upper[1]):
+            return NONE
+        together = least((known[upper[0]], self.bound(upper[1], NONE)))
+        return NONE if together is None else {upper[0]: together}
+
+    def _pointwise(self, inputs: tuple[Plan, ...], names: tuple[str, ...]) -> Waterlines:
+        found = [(self.of(item), item.names) for item in inputs]
+        every = {name: least(known.get(own[place]) for known, own in found) for place, name in enumerate(names)}
+        return {name: derived for name, derived in every.items() if derived is not None}
+
+    def _join(self, join: Join) -> Waterlines:
+        """A later row of one side changes results with old rows of the other, as old as the condition allows."""
+        if join.null_aware:
+            return NONE
+        left, right = self.of(join.left), self.of(join.right)
+        found = self._side(join, join.left, left, join.right, right)
+        if join.kind not in (SEMI, ANTI):
+            found |= self._side(join, join.right, right, join.left, left)
+        return found
+
+    def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
+        if not _reads_tables(other):
+            return dict(own)
+        matched = self.joined_bounds(join, side, known)
+        found = {name: least((own.get(name), bound)) for name, bound in matched.items()}
+        return {name: derived for name, derived in found.items() if derived is not None}
+
+    def _ordered(self, node: TopK | Window) -> Waterlines:
+        """A change touches its own partition, and in it only what comes after it if nothing looks ahead."""
+        known = self.of(node.input)
+        kept = {scalar.column for scalar in node.partition} | {keeps_order_column(node)}
+        return {name: derived for name, derived in known.items() if name in kept}
+
+
+_ZONE_SETTINGS = ("time zone", "timezone", "spark.sql.session.timezone")
+
+
+def _of_table(table: Table) -> dict[str, Derived]:
+    """The columns with LATENESS; where WATERMARK holds rows back, only the one column that holds them keeps its place."""
+    held = [column for column in table.columns if column.watermark is not None]
+    found = {}
+    for item in table.columns:
+        if item.lateness is not None and (not held or held == [item]):
+            found[item.name] = of_source(Source(table.name, item.name))
+    return found
+
+
+def _reads_tables(plan: Plan) -> bool:
+    return any(isinstance(node, Scan | Recompute | Fixpoint) for node in plan.walk())
+
+
+def _types(plan: Plan) -> dict[str, str | None]:
+    return {item.name: item.type for item in plan.fields}
+
+
+def _bounds_of(join: Join) -> Iterator[LowerBound]:
+    types = _types(join.left) | _types(join.right)
+    for key in join.keys:
+        yield from equality_bounds(key.left, key.right, types)
+    if join.residual is not None:
+        yield from lower_bounds(join.residual, types)
+
+
+def _rises_with_clock(tree: exp.Expression) -> bool:
+    fixed = dict.fromkeys((node.name for node in tree.find_all(exp.Column)), Direction.CONSTANT)
+    return tree_reads_clock(tree) and direction(tree, fixed).up
+
+
+def _compared_with_clock(part: Scalar) -> tuple[str, exp.Expression] | None:
+    """`c <= e` with e of the clock and constants alone: the column and e."""
+    tree = bare(part.tree)
+    if isinstance(tree, exp.LT | exp.LTE):
+        column, limit = bare(tree.this), tree.expression
+    elif isinstance(tree, exp.GT | exp.GTE):
+        column, limit = bare(tree.expression), tree.this
+    else:
+        return None
+    timeless = not any(limit.find_all(exp.Column))
+    return (column.name, limit) if isinstance(column, exp.Column) and timeless else None
