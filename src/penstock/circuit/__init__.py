@@ -1,0 +1,1 @@
+"""Circuits: plans as incremental operators, still without Spark."""

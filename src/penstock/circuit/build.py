@@ -26,6 +26,7 @@ from penstock.circuit.operators import (
     Keyed,
     Linear,
     Operator,
+    Ranked,
     Recomputed,
     Source,
     leaf,
@@ -85,11 +86,8 @@ class _Builder:
         """Count how often each sub-plan is read, to know which are shared."""
         plan = self._resolved(plan)
         self.readers[plan] += 1
-        if self.readers[plan] == 1 and not isinstance(plan, Fixpoint):
-            for item in plan.inputs:
-                self.count(item)
-        elif self.readers[plan] == 1:
-            for item in self._outer_inputs(plan):
+        if self.readers[plan] == 1:
+            for item in self._outer_inputs(plan) if isinstance(plan, Fixpoint) else plan.inputs:
                 self.count(item)
 
     def operator(self, plan: Plan) -> int:
@@ -137,6 +135,9 @@ class _Builder:
             case Distinct() | SetOperation():
                 node, inputs = self._over_inputs(plan)
                 return Counted(self._next(), node, inputs)
+            case TopK(partition=(), ties=None, number=None, limit=int()) if not plan_reads_clock(plan):
+                node, inputs = self._over_inputs(plan)
+                return Ranked(self._next(), node, inputs, append_only=append_only(plan.input, self.catalog))
             case TopK() | Window():
                 return self._keyed(plan, (plan.partition,))
             case Recompute():

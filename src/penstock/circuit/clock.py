@@ -27,10 +27,15 @@ from penstock.plan.scalar import Scalar
 CLOCK_FUNCTIONS = frozenset({
     "now", "current_timestamp", "localtimestamp", "current_date", "curdate", "current_time", "unix_timestamp",
 })  # fmt: skip
-_NAMED_NODES: tuple[type[exp.Expression], ...] = (exp.CurrentTimestamp, exp.CurrentDate, exp.CurrentTime, exp.Localtimestamp)
+_NAMED_NODES: tuple[type[exp.Expr], ...] = (
+    exp.CurrentTimestamp,
+    exp.CurrentDate,
+    exp.CurrentTime,
+    exp.Localtimestamp,
+)
 
 
-def is_clock(node: exp.Expression) -> bool:
+def is_clock(node: exp.Expr) -> bool:
     """Whether a parsed node is a call that reads the clock."""
     if isinstance(node, _NAMED_NODES):
         return True

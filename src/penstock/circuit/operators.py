@@ -11,6 +11,7 @@ operator maintains, in which every input operator is read by a `Scan` of `#<numb
     Additive        | partial results, by group       | the change, and the groups that it touches
     Counted         | multiplicities, by row          | the change, and the rows that it touches
     Keyed           | the inputs, by key              | all rows of the keys that the change touches
+    Ranked          | the input, and its best rows      | the change; all rows when the best run out
     Clocked         | the input                       | the change; all rows where the clock moved
     Recomputed      | the inputs and the last answer  | everything
     Iterated        | the inputs and the last answer  | everything, once a round
@@ -21,7 +22,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from penstock.catalog.types import Type
 from penstock.circuit.partials import Partials
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar
@@ -90,6 +90,16 @@ class Keyed(Operator):
 
 
 @dataclass(frozen=True)
+class Ranked(Operator):
+    """ORDER BY … LIMIT without a key: keeps more of the best rows than it shows.
+
+    From an append-only input nothing but the shown rows is kept.
+    """
+
+    append_only: bool = False
+
+
+@dataclass(frozen=True)
 class Clocked(Operator):
     """A filter or projection that reads the step's clock."""
 
@@ -108,7 +118,7 @@ class Iterated(Operator):
 
 @dataclass(frozen=True)
 class Circuit:
-    """Operators in an order in which each comes after its inputs; `outputs` maps a view's lower-case name to its operator."""
+    """Operators, each after its inputs; `outputs` maps a view's lower-case name to its operator."""
 
     operators: tuple[Operator, ...]
     outputs: Mapping[str, int]
@@ -129,6 +139,3 @@ def leaf(number: int, fields: tuple[Field, ...]) -> Plan:
     from penstock.plan.nodes import Scan
 
     return Scan(f"#{number}", fields)
-
-
-KeyTypes = tuple[Type, ...]

@@ -1,11 +1,11 @@
 """Aggregates as partial results that can be added up.
 
 `SUM(x)` over a change of weighted rows is the sum of `x * weight`, and the state of a group is the sum of all that
-its changes contributed; an aggregate with this property needs no row of its input. A partial is a value for each
-row of a change, over the input's columns and `__weight`, and the function that merges such values: `sum`, or `min`, `max`, … where
-nothing is ever retracted. An answer is computed from the merged partials. Sums of BIGINT are kept in two halves, so that only an
-answer can overflow, never a sum on the way to one. DOUBLE sums are partial sums only while nothing is retracted
-(SEMANTICS A6).
+its changes contributed; an aggregate with this property needs no row of its input. A partial is a value for each row
+of a change, over the input's columns and `__weight`, and the function that merges such values: `sum`, or `min`,
+`max`, … where nothing is ever retracted. An answer is computed from the merged partials. Sums of BIGINT are kept in
+two halves, so that only an answer can overflow, never a sum on the way to one. DOUBLE sums are partial sums only
+while nothing is retracted (SEMANTICS A6).
 """
 
 from __future__ import annotations

@@ -1,0 +1,1 @@
+"""Circuits at work on Spark DataFrames."""

@@ -49,16 +49,20 @@ def schema_ddl(columns: tuple[Column, ...]) -> str:
 
 def table_schema(table: Table) -> StructType:
     """The Spark schema of a table."""
-    from pyspark.sql.types import StructType
+    return struct_of(table.columns)
 
-    return StructType.fromDDL(schema_ddl(table.columns))
+
+def struct_of(columns: tuple[Column, ...]) -> StructType:
+    """The Spark schema of declared columns."""
+    from pyspark.sql.types import DataType, StructType
+
+    found = DataType.fromDDL(schema_ddl(columns))
+    return found if isinstance(found, StructType) else StructType([])
 
 
 def empty_relation(workspace: Workspace, columns: tuple[Column, ...]) -> DataFrame:
     """A relation of those columns without rows."""
-    from pyspark.sql.types import StructType
-
-    return workspace.empty(StructType.fromDDL(schema_ddl(columns)))
+    return workspace.empty(struct_of(columns))
 
 
 def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:

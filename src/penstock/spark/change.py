@@ -1,13 +1,12 @@
 """A change: weighted rows, on the driver as Arrow while small, on the executors otherwise.
 
-The last column is `__weight` BIGINT. A change made by linear operators is lazy: it becomes a part of the plan of whatever
-reads it. `settled()` evaluates it once, for a reader that needs it twice or must know its size.
+The last column is `__weight` BIGINT. A change made by linear operators is lazy: it becomes a part of the plan of
+whatever reads it. `settled()` evaluates it once, for a reader that needs it twice or must know its size.
 """
 
 from __future__ import annotations
 
 import threading
-from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.plan.scalar import quoted
@@ -39,6 +38,7 @@ class Delta:
         self._arrow = arrow
         self._frame = frame
         self._query = query
+        self._named: tuple[int, str] | None = None
         self.rows = arrow.num_rows if arrow is not None else rows
         self.estimate = self.rows if self.rows is not None else estimate
         self._lock = threading.Lock()
@@ -92,14 +92,14 @@ class Delta:
     @property
     def view(self) -> str:
         """What stands for the change in a FROM, valid in this step."""
-        return self._view if self._query is None else f"({self._query})"
-
-    @cached_property
-    def _view(self) -> str:
-        return self.workspace.name(self.frame())
+        if self._query is not None:
+            return f"({self._query})"
+        if self._named is None or self._named[0] != self.workspace.epoch:
+            self._named = self.workspace.epoch, self.workspace.name(self.frame())
+        return self._named[1]
 
     def settled(self) -> Delta:
-        """This change, evaluated: rows known, nothing lazy left."""
+        """The change, evaluated: rows known, nothing lazy left."""
         if self.rows is not None:
             return self
         with self._lock:
@@ -112,7 +112,7 @@ class Delta:
             else:
                 self._frame, self.rows = checkpointed(self._framed())
             self._query = None
-            self.__dict__.pop("_view", None)
+            self._named = None
         return self
 
     def arrow(self) -> pa.Table:

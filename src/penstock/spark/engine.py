@@ -59,9 +59,7 @@ class SparkTyping(Typing):
                 frame = empty_relation(self.workspace, table.columns)
                 return self.workspace.empty(frame.selectExpr(*names.split(", ")).schema)
             return self.relation(self.catalog.views[plan.relation.lower()].plan)
-        leaves = {
-            scan.relation.lower(): self._relation_by_name(scan) for scan in plan.walk() if isinstance(scan, Scan)
-        }
+        leaves = {scan.relation.lower(): self._relation_by_name(scan) for scan in plan.walk() if isinstance(scan, Scan)}
         return self.workspace.empty(batch_frame(self.workspace, plan, leaves).schema)
 
     def _relation_by_name(self, scan: Scan) -> DataFrame:
@@ -299,5 +297,3 @@ def _needed(circuit: Circuit, roots: Collection[int]) -> set[int]:
             needed.add(number)
             waiting.extend(by_number[number].inputs)
     return needed
-
-

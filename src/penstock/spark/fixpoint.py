@@ -1,8 +1,8 @@
 """Least fixed points of recursive views, round by round.
 
-With set semantics (DISTINCT) each round evaluates every body over the last round's rows and the evaluation ends when no view has
-grown. Without, as in Spark's WITH RECURSIVE … UNION ALL, each round sees the rows that the round before has
-added, and ends when there are none.
+With set semantics (DISTINCT) each round evaluates every body over the last round's rows and the evaluation ends when
+no view has grown. Without, as in Spark's WITH RECURSIVE … UNION ALL, each round sees the rows that the round before
+has added, and ends when there are none.
 """
 
 from __future__ import annotations
@@ -31,21 +31,18 @@ def _empty(workspace: Workspace, node: Fixpoint, position: int) -> DataFrame:
     return workspace.sql(f"SELECT {declared} WHERE false")
 
 
-def _evaluate(workspace: Workspace, node: Fixpoint, known: list[DataFrame], frames: dict[str, DataFrame]) -> list[DataFrame]:
+def _evaluate(
+    workspace: Workspace, node: Fixpoint, known: list[DataFrame], frames: dict[str, DataFrame]
+) -> list[DataFrame]:
     leaves = {**frames, **{name.lower(): frame for name, frame in zip(node.views, known, strict=True)}}
     found = []
     for body in node.bodies:
-        names = {
-            leaf: workspace.name(frame)
-            for leaf, frame in leaves.items()
-        }
+        names = {leaf: workspace.name(frame) for leaf, frame in leaves.items()}
         found.append(workspace.sql(workspace.renderer(names).sql(body)))
     return found
 
 
-def _by_sets(
-    workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]
-) -> DataFrame:
+def _by_sets(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
     known, sizes = empty, [0] * len(empty)
     for _ in range(node.bound):
         rounds = [checkpointed(frame.distinct()) for frame in _evaluate(workspace, node, known, frames)]
@@ -57,9 +54,7 @@ def _by_sets(
     raise _endless(node)
 
 
-def _by_rounds(
-    workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]
-) -> DataFrame:
+def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
     anchors = [checkpointed(frame)[0] for frame in _evaluate(workspace, node, empty, frames)]
     total, last = list(anchors), list(anchors)
     for _ in range(node.bound):

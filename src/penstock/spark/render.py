@@ -70,7 +70,8 @@ class Renderer:
                 items = [f"{self.scalar(scalar)} AS {quoted(name)}" for name, scalar in plan.items]
                 return f"SELECT {self._listed(items)} FROM ({self.sql(plan.input)})"
             case Filter():
-                return f"SELECT {self._names(plan.fields)} FROM ({self.sql(plan.input)}) WHERE {self.scalar(plan.condition)}"
+                rows = f"SELECT {self._names(plan.fields)} FROM ({self.sql(plan.input)})"
+                return f"{rows} WHERE {self.scalar(plan.condition)}"
             case UnionAll():
                 return self._union(plan)
             case Generate():
@@ -119,8 +120,7 @@ class Renderer:
         branches = []
         for branch in plan.branches:
             items = [
-                f"{quoted(have)} AS {quoted(field.name)}"
-                for have, field in zip(branch.names, plan.fields, strict=True)
+                f"{quoted(have)} AS {quoted(field.name)}" for have, field in zip(branch.names, plan.fields, strict=True)
             ]
             branches.append(f"(SELECT {self._listed(items)} FROM ({self.sql(branch)}))")
         return " UNION ALL ".join(branches)
@@ -143,7 +143,9 @@ class Renderer:
         conditions += [f"__left.{quoted(name)} = __right.{quoted(name)}" for name in self.carry]
         items = [quoted(field.name) for field in plan.fields]
         if plan.kind in (FULL, "right"):
-            items += [f"coalesce(__left.{quoted(name)}, __right.{quoted(name)}) AS {quoted(name)}" for name in self.carry]
+            items += [
+                f"coalesce(__left.{quoted(name)}, __right.{quoted(name)}) AS {quoted(name)}" for name in self.carry
+            ]
         else:
             items += [f"__left.{quoted(name)}" for name in self.carry]
         on = f" ON {' AND '.join(conditions)}" if conditions else " ON true"
@@ -163,7 +165,9 @@ class Renderer:
             conditions.append(f"({self.scalar(plan.residual)})")
         conditions += [f"__left.{quoted(name)} = __right.{quoted(name)}" for name in self.carry]
         left, right = self.sql(plan.left), self.sql(plan.right)
-        names = ", ".join([quoted(field.name) for field in plan.fields] + [f"__left.{quoted(name)}" for name in self.carry])
+        names = ", ".join(
+            [quoted(field.name) for field in plan.fields] + [f"__left.{quoted(name)}" for name in self.carry]
+        )
         return f"SELECT {names} FROM ({left}) __left LEFT ANTI JOIN ({right}) __right ON {' AND '.join(conditions)}"
 
     def _aggregate(self, plan: Aggregate) -> str:
@@ -173,13 +177,16 @@ class Renderer:
         if not plan.groups and self.carry:
             (version,) = self.carry
             parts = (
-                f"SELECT {', '.join([*calls, f'{value} AS {quoted(version)}'])} FROM ({source}) WHERE {quoted(version)} = {value}"
+                f"SELECT {', '.join([*calls, f'{value} AS {quoted(version)}'])} "
+                f"FROM ({source}) WHERE {quoted(version)} = {value}"
                 for value in (0, 1)
             )
             return " UNION ALL ".join(parts)
         # Grouping happens on a projection, so that a group's name may be that of another field.
         keys = [f"__g{position}" for position in range(len(plan.groups))]
-        inner = ", ".join(["*", *(f"{self.scalar(scalar)} AS {key}" for key, (_, scalar) in zip(keys, plan.groups, strict=True))])
+        inner = ", ".join(
+            ["*", *(f"{self.scalar(scalar)} AS {key}" for key, (_, scalar) in zip(keys, plan.groups, strict=True))]
+        )
         groups = [f"{key} AS {quoted(name)}" for key, (name, _) in zip(keys, plan.groups, strict=True)]
         by = ", ".join([*keys, *(quoted(name) for name in self.carry)])
         grouped = f" GROUP BY {by}" if by else ""
@@ -208,7 +215,8 @@ class Renderer:
         fields = [quoted(field.name) for field in plan.input.fields]
         if plan.number is not None:
             fields.append(f"{number} AS {quoted(plan.number)}")
-        numbered = f"SELECT *, {function}() OVER ({by}ORDER BY {', '.join(order) or '1'}) AS {number} FROM ({self.sql(plan.input)})"
+        over = f"{by}ORDER BY {', '.join(order) or '1'}"
+        numbered = f"SELECT *, {function}() OVER ({over}) AS {number} FROM ({self.sql(plan.input)})"
         conditions = [f"{number} > {plan.offset}"] if plan.offset else []
         if plan.limit is not None:
             conditions.append(f"{number} <= {plan.offset + plan.limit}")

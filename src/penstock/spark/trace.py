@@ -72,13 +72,17 @@ class Trace:
             found = found.union(part)
         return found
 
+    def relation(self) -> DataFrame:
+        """All entries, of which there may be none."""
+        return self.workspace.empty(self.schema) if self.frame is None else self.frame
+
     @property
     def is_local(self) -> bool:
         """Whether everything is on the driver, so that a query over it needs no exchange."""
         return not self.layers
 
     def appended(self, delta: Delta) -> Trace:
-        """This trace and a settled change, whose columns are the trace's."""
+        """The trace with a settled change, whose columns are the trace's."""
         if delta.is_empty():
             return self
         if delta.on_driver:
@@ -129,6 +133,7 @@ class Trace:
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated and partitioned by `__key`."""
         return replace(self, memory=None, layers=(Layer(frame, rows),))
+
 
 def with_key(schema: StructType) -> StructType:
     """The schema of a trace's rows: the change's columns, then `__key`."""

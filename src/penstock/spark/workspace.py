@@ -11,7 +11,9 @@ import threading
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, cast
+
+from sqlglot import exp
 
 from penstock.circuit.clock import is_clock
 from penstock.plan.nodes import Plan
@@ -43,6 +45,7 @@ class Workspace:
     _names: list[str] = field(default_factory=list)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     clock: datetime | None = None
+    epoch: int = 0
 
     def name(self, frame: DataFrame) -> str:
         """Register a relation under a new name, valid until the step ends."""
@@ -60,11 +63,12 @@ class Workspace:
         """Drop the names of the step."""
         with self._lock:
             names, self._names = self._names, []
+            self.epoch += 1
         for name in names:
             self.spark.catalog.dropTempView(name)
 
     def local(self, table: pa.Table, schema: StructType) -> DataFrame:
-        """A relation that holds the rows of an Arrow table; in one piece, since Spark stops reading at an empty batch."""
+        """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""
         return self.spark.createDataFrame(table.combine_chunks(), schema=schema)
 
     def empty(self, schema: StructType) -> DataFrame:
@@ -99,7 +103,7 @@ def clocked(at: datetime | None) -> Callable[[Scalar], str]:
         tree = scalar.tree.copy().transform(lambda node: clock_literal(node, literal) if is_clock(node) else node)
         from penstock.sql.text import spark_sql
 
-        return spark_sql(tree)
+        return spark_sql(cast("exp.Expression", tree))
 
     return rendered
 
@@ -113,16 +117,16 @@ def clocked_text(at: datetime | None) -> Callable[[str], str]:
         import re
 
         literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
-        text = re.sub(r"(?i)\b(now\s*\(\s*\)|current_timestamp(\s*\(\s*\))?|localtimestamp(\s*\(\s*\))?)", literal, text)
+        text = re.sub(
+            r"(?i)\b(now\s*\(\s*\)|current_timestamp(\s*\(\s*\))?|localtimestamp(\s*\(\s*\))?)", literal, text
+        )
         return re.sub(r"(?i)\b(current_date(\s*\(\s*\))?|curdate\s*\(\s*\))", f"CAST({literal} AS DATE)", text)
 
     return replaced
 
 
-def clock_literal(node: object, literal: str) -> object:
+def clock_literal(node: exp.Expr, literal: str) -> exp.Expr:
     """The clock's value as the function that stood there would give it."""
-    from sqlglot import exp
-
     from penstock.sql.parse import parse_expression
 
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__.lower()

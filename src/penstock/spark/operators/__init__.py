@@ -1,0 +1,1 @@
+"""One running operator a file; `make` chooses."""

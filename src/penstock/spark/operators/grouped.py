@@ -1,7 +1,7 @@
 """State by group whose changes can be added up: GROUP BY with partial results, DISTINCT, INTERSECT, EXCEPT.
 
-The trace has one entry for each group and change, with the partials that the change contributed. A step joins the touched
-groups' entries with the change's own in one GROUP BY; its result holds, for each touched group, the partials
+The trace has one entry for each group and change, with the partials that the change contributed. A step joins the
+touched groups' entries with the change's own in one GROUP BY; its result holds, for each touched group, the partials
 before (`__o_…`), of the change (`__n_…`) and after (`__t_…`).
 """
 
@@ -56,7 +56,9 @@ class GroupedRunner(Runner):
         return ", ".join(quoted(name) for name in (KEY, *self.groups))
 
     def _merges(self, prefix: str = "", condition: str = "") -> str:
-        merged = (f"{item.merge}({quoted(item.name)}){condition} AS {quoted(prefix + item.name)}" for item in self.partials)
+        merged = (
+            f"{item.merge}({quoted(item.name)}){condition} AS {quoted(prefix + item.name)}" for item in self.partials
+        )
         return ", ".join(merged)
 
     def combined(self, frame: DataFrame) -> DataFrame:
@@ -64,7 +66,9 @@ class GroupedRunner(Runner):
         name = self.workspace.name(frame)
         gone = self._vanished()
         having = f" HAVING NOT ({gone})" if gone else ""
-        return self.workspace.sql(f"SELECT {self._group_list}, {self._merges()} FROM {name} GROUP BY {self._group_list}{having}")
+        return self.workspace.sql(
+            f"SELECT {self._group_list}, {self._merges()} FROM {name} GROUP BY {self._group_list}{having}"
+        )
 
     def _vanished(self) -> str:
         sums = [item for item in self.partials if item.merge == "sum"]
@@ -123,7 +127,8 @@ class GroupedRunner(Runner):
         # In one partition nothing has to be exchanged to be grouped.
         hint = "/*+ COALESCE(1) */ " if local and len(sides) > 1 else ""
         both = f"SELECT {hint}* FROM ({' UNION ALL '.join(sides)})"
-        return f"SELECT {self._group_list}, {states}, max({_SIDE}) = 1 AS __touched FROM ({both}) GROUP BY {self._group_list}{having}"
+        columns = f"{self._group_list}, {states}, max({_SIDE}) = 1 AS __touched"
+        return f"SELECT {columns} FROM ({both}) GROUP BY {self._group_list}{having}"
 
     def _outcomes(self, states: str) -> str:
         kept = ", ".join(quoted(prefix + item.name) for prefix in ("__n_", "__t_") for item in self.partials)
@@ -131,8 +136,6 @@ class GroupedRunner(Runner):
 
     def _emitted(self, touched: Delta) -> Delta:
         """The output rows of the touched groups; taken out on the driver where the groups are there."""
-        from pyspark.sql.types import StructType
-
         schema: StructType = touched.schema["__out"].dataType.elementType  # type: ignore[attr-defined]
         if touched.on_driver:
             return Delta.of_arrow(self.workspace, _rows_of(touched.arrow()["__out"]), schema)

@@ -16,7 +16,7 @@ from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
+    from pyspark.sql.types import DataType, StructType
 
 _FANOUT = 4  # matches that a row is expected to find, until the join has shown how many it finds
 
@@ -39,7 +39,7 @@ def join_terms(node: Join, left: StructType, right: StructType, workspace: Works
     return sides
 
 
-def expression_type(workspace: Workspace, text: str, schema: StructType):  # noqa: ANN201 (a Spark DataType)
+def expression_type(workspace: Workspace, text: str, schema: StructType) -> DataType:
     """The type that Spark gives an expression over a relation of that schema."""
     for field in schema.fields:
         if text == quoted(field.name):
@@ -79,8 +79,12 @@ class BilinearRunner(Runner):
         self.last = (changed, found)
         return found
 
-    def _estimate(self, changed: int, left: Delta | None, right: Delta | None, old_left: Trace, new_right: Trace) -> int:
-        most = (0 if left is None else left.count()) * new_right.rows + (0 if right is None else right.count()) * old_left.rows
+    def _estimate(
+        self, changed: int, left: Delta | None, right: Delta | None, old_left: Trace, new_right: Trace
+    ) -> int:
+        most = (0 if left is None else left.count()) * new_right.rows + (
+            0 if right is None else right.count()
+        ) * old_left.rows
         return int(min(most, changed * self.fanout))
 
     def _learn(self) -> None:
@@ -90,16 +94,14 @@ class BilinearRunner(Runner):
         self.last = None
 
     def _probe(self, change: Delta, trace: Trace, *, left_is_change: bool) -> str:
-        kept = self.workspace.name(trace.frame)
+        kept = self.workspace.name(trace.relation())
         left, right = (change.view, kept) if left_is_change else (kept, change.view)
         probing = "__left" if left_is_change else "__right"
         conditions = []
         terms = self.terms[0]
         if terms:
             conditions.append(f"__left.{KEY} = __right.{KEY}")
-        exact = [
-            f"({key.left.text}) {'<=>' if key.null_safe else '='} ({key.right.text})" for key in self.node.keys
-        ]
+        exact = [f"({key.left.text}) {'<=>' if key.null_safe else '='} ({key.right.text})" for key in self.node.keys]
         if self.node.residual is not None:
             exact.append(f"({self.node.residual.text})")
         if exact:

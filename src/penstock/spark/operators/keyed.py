@@ -149,7 +149,7 @@ class KeyedRunner(Runner):
 
     def _touched(self, trace: Trace, changes: Sequence[Delta | None]) -> str:
         """The entries of a trace whose key is among those that the step touches."""
-        kept = self.workspace.name(trace.frame)
+        kept = self.workspace.name(trace.relation())
         touching = [delta for delta in changes if delta is not None]
         if not touching or not self.terms[0]:
             return kept

@@ -14,6 +14,7 @@ from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 GENERATED = 4  # rows that a generator is expected to give for one, where nothing is known
@@ -36,7 +37,9 @@ class ConstantRunner(Runner):
         rows = self.workspace.renderer({}).sql(self.operator.node)
         names = columns_text(self.operator.node.names)
         weighted = f"SELECT {names + ', ' if names else ''}1L AS {WEIGHT} FROM ({rows})"
-        return Delta.of_frame(self.workspace, self.workspace.sql(weighted), estimate=len(getattr(self.operator.node, "rows", ())))
+        return Delta.of_frame(
+            self.workspace, self.workspace.sql(weighted), estimate=len(getattr(self.operator.node, "rows", ()))
+        )
 
 
 class LinearRunner(Runner):
@@ -96,7 +99,7 @@ class ClockedRunner(LinearRunner):
         estimate = sum(trace.rows for trace in self.traces) + sum(d.estimate for d in settled if d is not None)
         return Delta.of_frame(self.workspace, consolidated(frame), estimate=estimate).settled()
 
-    def _moved(self) -> list[object]:
+    def _moved(self) -> list[DataFrame]:
         """What the remembered rows give now, and taken back, what they gave before."""
         if not self.wants_step():
             return []
@@ -116,15 +119,15 @@ class ClockedRunner(LinearRunner):
     def _propose(self, settled: Sequence[Delta | None]) -> None:
         if not self.traces and not any(settled):
             return
-        traces = list(self.traces) or [None] * len(settled)
+        traces = list(self.traces) or [self._nothing()] * len(settled)
         grown = []
         for trace, delta in zip(traces, settled, strict=True):
             keyed = None if delta is None else self.keyed(delta, column_terms(delta.schema, delta.names))
-            if keyed is None:
-                grown.append(trace)
-            else:
-                grown.append((trace or Trace(self.workspace, keyed.schema)).appended(keyed))
-        self.proposed = [trace if trace is not None else self._nothing() for trace in grown]
+            if keyed is not None:
+                known = trace if trace.schema.fields else Trace(self.workspace, keyed.schema)
+                trace = known.appended(keyed)  # noqa: PLW2901
+            grown.append(trace)
+        self.proposed = grown
 
     def _nothing(self) -> Trace:
         from pyspark.sql.types import StructType

@@ -15,6 +15,7 @@ from penstock.circuit.operators import (
     Keyed,
     Linear,
     Operator,
+    Ranked,
     Recomputed,
 )
 from penstock.errors import Diagnostic, InternalError
@@ -22,6 +23,7 @@ from penstock.spark.operators.grouped import AdditiveRunner, CountedRunner
 from penstock.spark.operators.join import BilinearRunner
 from penstock.spark.operators.keyed import KeyedRunner
 from penstock.spark.operators.linear import ClockedRunner, ConstantRunner, LinearRunner
+from penstock.spark.operators.ranked import RankedRunner
 from penstock.spark.operators.recomputed import IteratedRunner, RecomputedRunner
 from penstock.spark.operators.runner import Runner
 from penstock.spark.workspace import Workspace
@@ -49,6 +51,8 @@ def make_runner(
             return CountedRunner(workspace, operator, schemas)
         case Keyed():
             return KeyedRunner(workspace, operator, schemas)
+        case Ranked():
+            return RankedRunner(workspace, operator, schemas[0])
         case Recomputed():
             return RecomputedRunner(workspace, operator, schemas)
         case Iterated():
