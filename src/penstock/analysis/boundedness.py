@@ -35,7 +35,7 @@ from penstock.plan.scalar import Scalar
 
 @dataclass(frozen=True)
 class Collected:
-    """State that is dropped: rows of input `side` whose `column` (of the node, for an aggregate) is below `waterline`."""
+    """State that is dropped: the rows of input `side` whose `column` is below `waterline`; of an aggregate, its groups."""
 
     side: int
     column: str
@@ -75,7 +75,7 @@ def keeps_partial_results(node: Aggregate, catalog: Catalog) -> bool:
 def state_of(
     plan: Plan, catalog: Catalog, partial: Callable[[Aggregate, Catalog], bool] = keeps_partial_results
 ) -> tuple[StateFact, ...]:
-    """One fact for each operator of the plan that keeps state, from the result down; views that it reads keep their own.
+    """One fact for each operator of the plan that keeps state, from the result down; views keep their own.
 
     `partial` says which aggregates are kept as partial results alone.
     """

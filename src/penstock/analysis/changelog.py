@@ -49,9 +49,7 @@ def append_only(plan: Plan, catalog: Catalog) -> bool:
     return retracting(plan, catalog) is None
 
 
-def retracting(
-    plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset()
-) -> Retraction | None:
+def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset()) -> Retraction | None:
     """What takes rows of the relation back, or None; views named in `assumed` (lower case) are taken to append only."""
     if plan_reads_clock(plan):
         return Retraction(type(plan).__name__, "rows come and go as the clock moves", place_of(plan))

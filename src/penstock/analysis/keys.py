@@ -159,9 +159,9 @@ def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
     # At most one match on the other side: this side's keys tell the joined rows apart.
     exact = [key for key in join.keys if _same_equality(key)]
     if join.kind != FULL:
-        if join.kind != RIGHT and _matches_one(right, (key.right for key in exact)):
+        if join.kind != RIGHT and _matches_one(right, join.right, (key.right for key in exact)):
             found += left
-        if join.kind != LEFT and _matches_one(left, (key.left for key in exact)):
+        if join.kind != LEFT and _matches_one(left, join.left, (key.left for key in exact)):
             found += right
     return found
 
@@ -172,9 +172,19 @@ def _same_equality(key: JoinKey) -> bool:
     return left is not None and (left == right or (left in INTEGRAL and right in INTEGRAL))
 
 
-def _matches_one(keys: Keys, compared: Iterable[Scalar]) -> bool:
-    columns = {scalar.column for scalar in compared if scalar.column is not None}
+def _matches_one(keys: Keys, side: Plan, compared: Iterable[Scalar]) -> bool:
+    columns = {name for name in (_compared_column(scalar, side) for scalar in compared) if name is not None}
     return any(key <= columns for key in keys)
+
+
+def _compared_column(scalar: Scalar, side: Plan) -> str | None:
+    """The column that a key compares: itself, or cast from one whole number to another, which tells all apart."""
+    tree = bare(scalar.tree)
+    inner = bare(tree.this) if isinstance(tree, exp.Cast) else tree
+    if not isinstance(inner, exp.Column):
+        return None
+    widened = scalar.type in INTEGRAL and side.field(inner.name).type in INTEGRAL
+    return inner.name if inner is tree or widened else None
 
 
 def _aggregate_keys(aggregate: Aggregate, inner: Keys) -> Iterable[Key]:

@@ -210,7 +210,7 @@ _ZONE_SETTINGS = ("time zone", "timezone", "spark.sql.session.timezone")
 
 
 def _of_table(table: Table) -> dict[str, Derived]:
-    """The columns with LATENESS; where WATERMARK holds rows back, only the one column that holds them keeps its place."""
+    """The columns with LATENESS; where WATERMARK holds rows back, only the one column that holds them."""
     held = [column for column in table.columns if column.watermark is not None]
     found = {}
     for item in table.columns:

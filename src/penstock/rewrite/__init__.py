@@ -8,7 +8,7 @@ what can raise an error to rows that would have been removed before (`raising`).
 """
 
 from penstock.rewrite.rule import Fired, Rule, Stage
-from penstock.rewrite.runner import rewrite
+from penstock.rewrite.runner import rewrite, rewrite_views
 from penstock.rewrite.stages import STAGES
 
-__all__ = ["STAGES", "Fired", "Rule", "Stage", "rewrite"]
+__all__ = ["STAGES", "Fired", "Rule", "Stage", "rewrite", "rewrite_views"]

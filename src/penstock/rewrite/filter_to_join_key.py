@@ -5,7 +5,8 @@
         l                            r
         r
 
-The two sides must be of one type: what Spark would cast to compare could not be hashed to one place.
+Whole numbers are cast to the wider type; other sides of different types stay a filter, since what Spark casts to compare
+could not be hashed to one place.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.catalog.types import INTEGRAL, Type
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import INNER, Filter, Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar, render_scalar
@@ -51,19 +53,32 @@ def _key(part: Scalar, join: Join, types: Types) -> JoinKey | None:
     if not isinstance(tree, exp.EQ | exp.NullSafeEQ):
         return None
     one, other = _side(tree.this, part, types), _side(tree.expression, part, types)
-    if one is None or other is None or one.type != other.type:
+    if one is None or other is None:
         return None
-    left, right = set(join.left.names), set(join.right.names)
-    null_safe = isinstance(tree, exp.NullSafeEQ)
-    if one.columns <= left and other.columns <= right:
-        return JoinKey(one, other, null_safe)
-    if one.columns <= right and other.columns <= left:
-        return JoinKey(other, one, null_safe)
-    return None
+    if one.columns <= set(join.right.names) and other.columns <= set(join.left.names):
+        one, other = other, one
+    if not (one.columns <= set(join.left.names) and other.columns <= set(join.right.names)):
+        return None
+    return _of_one_type(one, other, null_safe=isinstance(tree, exp.NullSafeEQ))
 
 
 def _side(tree: exp.Expression, part: Scalar, types: Types) -> Scalar | None:
-    """One side of an equality, if it reads columns, cannot raise, and its type is certain."""
+    """One side of an equality, if it reads columns and cannot raise."""
     inner = bare(tree).copy()
     scalar = Scalar(render_scalar(inner), inner, kind_of(inner, types), span=part.span)
-    return scalar if scalar.columns and scalar.type is not None and cannot_raise(scalar, types) else None
+    return scalar if scalar.columns and cannot_raise(scalar, types) else None
+
+
+def _of_one_type(left: Scalar, right: Scalar, *, null_safe: bool) -> JoinKey | None:
+    if left.type in INTEGRAL and right.type in INTEGRAL:
+        wider = max(left.type, right.type, key=INTEGRAL.index)
+        return JoinKey(_cast(left, wider), _cast(right, wider), null_safe)
+    unknown = None in (left.type, right.type) and left.column is not None and right.column is not None
+    return JoinKey(left, right, null_safe) if unknown or (left.type is not None and left.type == right.type) else None
+
+
+def _cast(scalar: Scalar, kind: Type) -> Scalar:
+    if scalar.type == kind:
+        return scalar
+    tree = exp.Cast(this=scalar.tree.copy(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind))
+    return Scalar(render_scalar(tree), tree, kind, scalar.nullable, scalar.span)

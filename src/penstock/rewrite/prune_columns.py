@@ -197,12 +197,14 @@ def _read(scalars: Iterable[Scalar]) -> Names:
 
 def _places(names: tuple[str, ...], needed: Names) -> list[int]:
     """A relation has at least one column, so that its rows can be counted."""
-    return [place for place, name in enumerate(names) if name in needed] or [0]
+    return [place for place, name in enumerate(names) if name in needed] or [0][: len(names)]
 
 
 def _narrowed(plan: Plan, needed: Names) -> Plan:
     """The plan with just the columns needed; one at least, the cheapest, where the rows are only counted."""
-    names = [name for name in plan.names if name in needed] or [min(plan.fields, key=_cost).name]
+    names = [name for name in plan.names if name in needed]
+    if not names and plan.fields:
+        names = [min(plan.fields, key=_cost).name]
     return _exact(plan, names)
 
 

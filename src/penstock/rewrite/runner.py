@@ -7,7 +7,10 @@ ours, and is named.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 
+from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import Plan
 from penstock.rewrite.rule import Fired, Rule, Stage
@@ -26,6 +29,15 @@ def rewrite(plan: Plan, trace: list[Fired] | None = None, stages: Sequence[Stage
         run = _Run(stage, record)
         plan = run.whole(plan) if stage.whole else run.everywhere(plan)
     return plan
+
+
+def rewrite_views(catalog: Catalog) -> Catalog:
+    """The catalog with the plan of each view rewritten."""
+    views = {
+        name: view if view.plan is None else replace(view, plan=rewrite(view.plan))
+        for name, view in catalog.views.items()
+    }
+    return replace(catalog, views=MappingProxyType(views))
 
 
 class _Run:
