@@ -10,6 +10,7 @@ import pytest
 from tables import declared
 
 from penstock.connectors.files import open_source
+from penstock.connectors.formats import Position
 from penstock.errors import DataError, SqlError
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.rows import RowReader
@@ -125,3 +126,25 @@ def test_what_cannot_be_a_source_is_refused_at_once(tmp_path):
         source(tmp_path / "nowhere", "json")
     with pytest.raises(SqlError, match="no format 'xml'"):
         source(tmp_path, "xml")
+
+
+def test_times_and_envelopes_are_read_at_once(tmp_path):
+    lines = [
+        {"insert": {"a": 1, "ts": "2024-01-01 10:00:00"}},
+        {"delete": {"a": 2, "ts": "2024-01-01T10:00:00.5"}},
+        {"a": 3, "d": "2024-01-31"},
+    ]
+    written(tmp_path / "1.json", "".join(json.dumps(line) + "\n" for line in lines))
+    found = source(tmp_path, "json", "a INT, ts TIMESTAMP, d DATE")
+    assert found.format._parsed(found.format.piece(tmp_path / "1.json", Position(), 10, settled=True)) is not None
+    rows, _ = all_of(found)
+    assert [(operation, row[0]) for operation, row in rows] == [("+", 1), ("-", 2), ("+", 3)]
+    assert rows[1][1][1].isoformat() == "2024-01-01T10:00:00.500000+00:00"
+    assert rows[2][1][2].isoformat() == "2024-01-31"
+
+
+def test_times_with_an_offset_are_read_too(tmp_path):
+    written(tmp_path / "1.json", '{"ts": "2024-01-01T10:00:00+02:00"}\n{"ts": "2024-01-01 10:00:00"}\n')
+    rows, rejected = all_of(source(tmp_path, "json", "ts TIMESTAMP"))
+    assert [row[0].hour for _, row in rows] == [8, 10]
+    assert rejected == []

@@ -18,12 +18,13 @@ from pathlib import Path
 from typing import Any, Protocol
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 import pyarrow.parquet as pq
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
-from penstock.runtime.columns import OPERATION, arrow_schema
+from penstock.runtime.columns import OPERATION, arrow_type
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.rows import DELETE, INSERT, UPDATE, Batch, RowReader, reject_row
 
@@ -147,7 +148,23 @@ class JsonLines(_Lines):
             table = arrow_json.read_json(io.BytesIO(piece.data), read, options)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-        return table if table.num_rows == piece.rows else None
+        return self._unwrapped(table) if table.num_rows == piece.rows else None
+
+    def _unwrapped(self, table: pa.Table) -> pa.Table | None:
+        """Envelopes opened: the rows' columns and `__op`; None if a row is both plain and in an envelope."""
+        plain = table.select([column.name for column in self._table.columns])
+        masks = {name: pc.is_valid(table.column(name)) for name in _OPERATIONS}
+        wrapped = pc.or_(pc.or_(masks["insert"], masks["delete"]), masks["update"])
+        if not pc.any(wrapped).as_py():
+            return plain
+        columns = []
+        for at, column in enumerate(plain.columns):
+            if pc.any(pc.and_(wrapped, pc.is_valid(column))).as_py():
+                return None
+            inner = [pc.struct_field(table.column(name), [at]) for name in _OPERATIONS]
+            columns.append(pc.coalesce(column, *inner))
+        marks = pc.if_else(masks["delete"], DELETE, pc.if_else(masks["update"], UPDATE, INSERT))
+        return pa.table([*columns, marks], names=[*plain.column_names, OPERATION])
 
     def _line_by_line(self, piece: Piece, rejections: Rejections) -> Batch:
         items: list[Any] = []
@@ -189,11 +206,16 @@ def _number(text: str) -> Any:
 
 
 def _fast_schema(table: Table) -> pa.Schema | None:
-    """The schema by which Arrow reads a whole piece, for types that it reads as we do."""
-    plain = {"tinyint", "smallint", "int", "bigint", "double", "string", "boolean"}
-    if any(column.default is not None or column.type not in plain for column in table.columns):
+    """The schema by which Arrow reads a whole piece, for types that it reads as we do; times come as text."""
+    kinds = {
+        **{name: arrow_type(name) for name in ("tinyint", "smallint", "int", "bigint", "double", "string", "boolean")},
+        **dict.fromkeys(("timestamp", "timestamp_ntz", "date"), pa.string()),
+    }
+    known = all(column.default is None and column.type in kinds for column in table.columns)
+    if not known or any(column.name.lower() in _OPERATIONS for column in table.columns):
         return None
-    return arrow_schema(table.columns)
+    fields = [pa.field(column.name, kinds[column.type]) for column in table.columns]
+    return pa.schema([*fields, *(pa.field(name, pa.struct(fields)) for name in _OPERATIONS)])
 
 
 def _broken(table: Table, place: str, what: str) -> DataError:

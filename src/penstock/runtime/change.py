@@ -146,7 +146,7 @@ def python_values(table: pa.Table) -> list[tuple[Any, ...]]:
 def _column_values(column: pa.ChunkedArray) -> list[Any]:
     kind = column.type
     if pa.types.is_timestamp(kind):
-        return column.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64()).cast(pa.timestamp("us")).to_pylist()
+        column = column.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64()).cast(pa.timestamp("us"))
     values: list[Any] = column.to_pylist()
     return [_plain(value, kind) for value in values] if pa.types.is_nested(kind) else values
 

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
@@ -13,11 +13,13 @@ from penstock.plan.nodes import Scan
 from penstock.runtime.change import Change, fetched_rows, merged
 from penstock.runtime.contents import Contents
 from penstock.runtime.dml import delete_batch, insert_batch, update_batch
+from penstock.runtime.exchange import plain_type
 from penstock.runtime.failures import translated
-from penstock.runtime.inputs import Readers
+from penstock.runtime.inputs import Readers, zone_of
 from penstock.runtime.intake import Intake
 from penstock.runtime.lateness import comparable_value
 from penstock.runtime.rejected import Rejections
+from penstock.runtime.sources import Source, open_source
 from penstock.runtime.stepper import Incoming, Stepper
 from penstock.sql import statements as sql
 
@@ -25,6 +27,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 Changes = dict[str, Change]
+Found = TypeVar("Found")
 _DECLARATIONS = (
     sql.CreateTable,
     sql.CreateView,
@@ -56,6 +59,16 @@ class Execution:
     readers: Readers
     clock: Callable[[], datetime]
     transaction: Transaction | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
+
+    def opened_sources(self) -> list[Source]:
+        """The sources of all tables that have a connector; each goes on where it was."""
+        zone = zone_of(self.catalog)
+        for name, table in self.catalog.tables.items():
+            known = self.sources.get(name)
+            if "connector" in table.properties and (known is None or known.table is not table):
+                self.sources[name] = open_source(table, self.readers, zone)
+        return [source for name, source in self.sources.items() if name in self.catalog.tables]
 
     # Statements
 
@@ -236,7 +249,7 @@ class Execution:
 
         check_supported(catalog)
         workspace, engine = self.stepper.engine.workspace, self.stepper.engine
-        whole = catalog.with_table(ERROR_VIEW)
+        whole = _as_spark_sees(catalog.with_table(ERROR_VIEW))
         if added:
             whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
             self._check_history(whole, added)
@@ -252,7 +265,7 @@ class Execution:
             if memory is not None:
                 self.stepper.log.forget(memory.table)
         self.stepper.fresh |= {name.lower() for name in installed}
-        self.catalog = self.stepper.catalog = whole.without(ERROR_VIEW.name)
+        self.catalog = self.stepper.catalog = replace(catalog, views=whole.views)
 
     def _check_history(self, catalog: Catalog, added: Sequence[str]) -> None:
         """Refuse a view that would need rows which have come in but were not kept."""
@@ -303,7 +316,7 @@ class Execution:
         found = Contents(self.stepper, self.clock()).maintained(view)
         return self.stepper.engine.workspace.empty(like.schema) if found is None else found
 
-    def _spark(self, work: Callable[[], Any], catalog: Catalog | None = None) -> Any:
+    def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:
         """Run something that may fail inside Spark, with its failure translated."""
         try:
             return work()
@@ -312,6 +325,15 @@ class Execution:
             if found is error:
                 raise
             raise found from error
+
+
+def _as_spark_sees(catalog: Catalog) -> Catalog:
+    """The catalog with the types in which rows are carried: Spark refuses VARCHAR in a DataFrame."""
+    for table in catalog.tables.values():
+        columns = tuple(replace(column, type=plain_type(column.type)) for column in table.columns)
+        if columns != table.columns:
+            catalog = catalog.with_table(replace(table, columns=columns))
+    return catalog
 
 
 def _read_by(view: View) -> set[str]:

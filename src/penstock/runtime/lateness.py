@@ -124,16 +124,14 @@ def declared_lateness(table: Table) -> TableLateness:
 def comparable(values: pa.ChunkedArray) -> list[Any]:
     """A column as values that compare with a waterline: naive datetimes, numbers, None for NULL and NaN."""
     kind = values.type
-    if pa.types.is_timestamp(kind) or pa.types.is_date(kind):
-        naive = (
-            values.cast(pa.timestamp("us"))
-            if pa.types.is_date(kind)
-            else values.cast(pa.int64()).cast(pa.timestamp("us"))
-        )
-        return naive.to_pylist()
+    if pa.types.is_timestamp(kind):
+        values = values.cast(pa.int64()).cast(pa.timestamp("us"))
+    elif pa.types.is_date(kind):
+        values = values.cast(pa.timestamp("us"))
+    found: list[Any] = values.to_pylist()
     if pa.types.is_floating(kind):
-        return [None if value is None or math.isnan(value) else value for value in values.to_pylist()]
-    return values.to_pylist()
+        return [None if value is None or math.isnan(value) else value for value in found]
+    return found
 
 
 def comparable_value(value: Any) -> Any:

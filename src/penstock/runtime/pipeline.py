@@ -6,7 +6,7 @@ import threading
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Self
+from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.catalog.model import Catalog, View
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 Rows = Any
+Found = TypeVar("Found")
 
 
 class Pipeline:
@@ -292,7 +293,7 @@ class Pipeline:
         if subscription in self._subscriptions:
             self._subscriptions.remove(subscription)
 
-    def _sourced(self, source: str | None, work: Callable[[], Any]) -> Any:
+    def _sourced(self, source: str | None, work: Callable[[], Found]) -> Found:
         try:
             return work()
         except PenstockError as error:

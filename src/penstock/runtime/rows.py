@@ -98,6 +98,7 @@ class RowReader:
         self._converters: list[Convert] = [converter(column.type, zone, text=text) for column in table.columns]
         self._key = {self._names[name.lower()] for name in table.key}
         self._defaults = defaults
+        self._zone = zone
 
     def read(self, items: Iterable[Any], rejections: Rejections, place: Place = row_number) -> Batch:
         """The checked rows; a bad one raises DataError, or goes to the rejections if those are tolerant."""
@@ -221,7 +222,11 @@ class RowReader:
             return pa.chunked_array([pa.nulls(length, target)])
         if "char(" in column.type.lower() or column.type.lower() == "variant":
             return None
-        return given if given.type == target else _lossless(given, target)
+        if given.type == target:
+            return given
+        if pa.types.is_string(given.type):
+            return _from_text(given, target) if self._zone is UTC else None
+        return _lossless(given, target)
 
     def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
         required = [at for at, column in enumerate(self._columns) if not column.nullable or at in self._key]
@@ -258,6 +263,16 @@ def _in_sequence(data: pa.Table) -> pa.Table:
     if SEQUENCE not in data.column_names:
         return data
     return data.take(pc.sort_indices(data, sort_keys=[(SEQUENCE, "ascending")]))
+
+
+def _from_text(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
+    """Text as points in time, if all of it is plain ISO without an offset."""
+    if not (pa.types.is_timestamp(target) or pa.types.is_date(target)):
+        return None
+    try:
+        return given.cast(pa.timestamp("us") if pa.types.is_timestamp(target) else target).cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
 
 
 def _lossless(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:

@@ -18,15 +18,16 @@ from penstock.errors import DataError, Diagnostic
 from penstock.runtime.change import Change
 from penstock.runtime.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
 from penstock.runtime.failures import EvaluationError
-from penstock.runtime.inputs import zone_of
 from penstock.runtime.rejected import EVALUATION, Rejections, row_json
 from penstock.runtime.rows import Batch
-from penstock.runtime.sources import Output, Source, open_source
+from penstock.runtime.sources import Output, Source
 
 if TYPE_CHECKING:
     from penstock.runtime.execution import Execution
 
 _PROGRESS_SECONDS = 1.0
+# The first steps compile everything; how long they take says nothing about their size.
+_WARM_UP = 3
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,8 @@ class RunOptions:
     first_rows: int = 5_000
     least_rows: int = 500
     most_rows: int = 500_000
-    quick_seconds: float = 0.5
-    slow_seconds: float = 2.0
+    quick_seconds: float = 1.0
+    slow_seconds: float = 4.0
     poll_seconds: float = 0.2
     clock_resolution: float = 1.0
     on_error: str = "skip"  # or 'fail': stop before the step that has a broken row
@@ -75,9 +76,7 @@ class Runner:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
-        zone = zone_of(execution.catalog)
-        tables = [table for table in execution.catalog.tables.values() if "connector" in table.properties]
-        self._sources: list[Source] = [open_source(table, execution.readers, zone) for table in tables]
+        self._sources: list[Source] = execution.opened_sources()
         self._ticks = any(
             plan_reads_clock(node)
             for view in execution.catalog.views.values()
@@ -212,7 +211,7 @@ class Runner:
     def _adapt(self, rows: int, seconds: float) -> None:
         """Take more next time if the step was full and quick, less if it was slow."""
         options = self._options
-        if seconds > options.slow_seconds:
+        if seconds > options.slow_seconds and self._totals.steps > _WARM_UP:
             self._size = max(options.least_rows, self._size // 2)
         elif rows >= self._size and seconds < options.quick_seconds:
             self._size = min(options.most_rows, self._size * 2)
