@@ -35,7 +35,7 @@ from penstock.plan.scalar import Scalar
 
 @dataclass(frozen=True)
 class Collected:
-    """State that is dropped: the rows of input `side` whose `column` is below `waterline`; of an aggregate, its groups."""
+    """State that is dropped: the rows of input `side` whose `column` is below `waterline` (an aggregate: groups)."""
 
     side: int
     column: str

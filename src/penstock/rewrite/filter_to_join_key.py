@@ -5,8 +5,8 @@
         l                            r
         r
 
-Whole numbers are cast to the wider type; other sides of different types stay a filter, since what Spark casts to compare
-could not be hashed to one place.
+Whole numbers are cast to the wider type; other sides of different types stay a filter, since what Spark casts to
+compare could not be hashed to one place.
 """
 
 from __future__ import annotations

@@ -1,0 +1,65 @@
+"""EXPLAIN: what becomes of a view at every stage, and what it costs to keep.
+
+    explain(catalog, "totals")                      verdict, kind of changes, key, state, waterlines, rewritten plan
+    explain(catalog, "totals", ("trace",))          each rule that fired
+    explain_json(catalog)                           everything, as values
+
+`verdict` reads the circuit, `report` collects, `text` and `json` render; `constructs` writes the table
+of docs/reference/incremental.md.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from penstock.errors import Span
+from penstock.explain.json import report_json
+from penstock.explain.report import query_report, reports
+from penstock.explain.text import SECTIONS, report_text
+
+if TYPE_CHECKING:
+    from penstock.bind.program import Program
+    from penstock.catalog.model import Catalog
+    from penstock.plan.nodes import Plan
+
+OPTIONS = (*SECTIONS, "json")
+
+
+def explain(
+    program: Program | Catalog, view: str | None = None, options: tuple[str, ...] = (), source: str | None = None
+) -> str:
+    """The text about one view, or about all; options are `OPTIONS`, 'json' gives JSON text.
+
+    `source` is the program's text, for line and column; a Program brings its own. Raises SqlError for an unknown view.
+    """
+    catalog, source = _opened(program, source)
+    if "json" in options:
+        return json.dumps(explain_json(catalog, view, source), indent=2)
+    return "\n\n".join(report_text(item, options, source) for item in reports(catalog, view))
+
+
+def explain_json(program: Program | Catalog, view: str | None = None, source: str | None = None) -> dict[str, Any]:
+    """The same as values: `{"views": […]}`."""
+    catalog, source = _opened(program, source)
+    return {"views": [report_json(item, source) for item in reports(catalog, view)]}
+
+
+def explain_query(
+    plan: Plan,
+    catalog: Catalog,
+    options: tuple[str, ...] = (),
+    source: str | None = None,
+    span: Span | None = None,
+) -> str:
+    """The text about a query as if it were a view."""
+    report = query_report(plan, catalog, span)
+    if "json" in options:
+        return json.dumps(report_json(report, source), indent=2)
+    return report_text(report, options, source)
+
+
+def _opened(program: Any, source: str | None) -> tuple[Catalog, str | None]:
+    if hasattr(program, "catalog"):
+        return program.catalog, source if source is not None else program.source
+    return program, source

@@ -1,0 +1,80 @@
+"""A report as values that JSON can hold; line and column count from 1."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from penstock.errors import Span, line_and_column
+from penstock.explain.plans import node_text, plan_text
+from penstock.explain.report import Report
+from penstock.explain.text import operator_text
+from penstock.plan.nodes import Plan
+
+
+def report_json(report: Report, source: str | None) -> dict[str, Any]:
+    """Everything in the report."""
+    return {
+        "name": report.name,
+        "kind": report.kind,
+        **_place(report.span, source),
+        "verdict": "incremental" if report.verdict.incremental else "recomputed",
+        "recomputed": [
+            {"operator": item.operator, "reason": item.reason, "rewriting": item.rewriting, **_place(item.span, source)}
+            for item in report.verdict.recomputed
+        ],
+        "changes": _changes(report, source),
+        "keys": sorted(sorted(key, key=report.rewritten.names.index) for key in report.keys),
+        "waterlines": {name: derived.text for name, derived in report.waterlines.items()},
+        "state": _state(report, source),
+        "plan": plan_json(report.plan),
+        "rewritten": plan_json(report.rewritten),
+        "trace": [
+            {
+                "stage": fired.stage,
+                "rule": fired.rule,
+                "before": plan_text(fired.before),
+                "after": plan_text(fired.after),
+            }
+            for fired in report.fired
+        ],
+        "circuit": [operator_text(item) for item in report.verdict.operators],
+    }
+
+
+def plan_json(plan: Plan) -> dict[str, Any]:
+    """A plan as nested values."""
+    return {
+        "node": type(plan).__name__,
+        "text": node_text(plan),
+        "columns": [{"name": item.name, "type": item.type} for item in plan.fields],
+        "inputs": [plan_json(item) for item in plan.inputs],
+    }
+
+
+def _changes(report: Report, source: str | None) -> dict[str, Any]:
+    found: dict[str, Any] = {"kind": report.changes}
+    if report.retraction is not None:
+        found |= {"operator": report.retraction.operator, "reason": report.retraction.reason}
+        found |= _place(report.retraction.span, source)
+    return found
+
+
+def _state(report: Report, source: str | None) -> list[dict[str, Any]]:
+    return [
+        {
+            "operator": fact.operator,
+            "keeps": fact.keeps,
+            "growth": fact.growth.name.lower(),
+            "because": fact.because,
+            "fix": fact.fix,
+            **_place(fact.span, source),
+        }
+        for fact in report.state
+    ]
+
+
+def _place(span: Span | None, source: str | None) -> dict[str, int]:
+    if span is None or source is None:
+        return {}
+    line, column = line_and_column(source, span.start)
+    return {"line": line, "column": column}

@@ -1,0 +1,96 @@
+"""Everything that EXPLAIN knows about one view, as a value that both renderers read."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.analysis.boundedness import StateFact, state_of
+from penstock.analysis.changelog import Retraction, retracting
+from penstock.analysis.keys import Keys, unique_keys
+from penstock.analysis.waterline import Waterlines, waterlines
+from penstock.catalog.model import Catalog, View
+from penstock.circuit.operators import Additive, Circuit
+from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+from penstock.explain.verdict import Verdict, circuit_of, verdict
+from penstock.plan.nodes import Aggregate, Plan
+from penstock.rewrite import Fired, rewrite, rewrite_views
+
+
+@dataclass(frozen=True)
+class Report:
+    """One view, or one query (`kind` 'query'), at every stage."""
+
+    name: str
+    kind: str
+    span: Span | None
+    plan: Plan
+    rewritten: Plan
+    fired: tuple[Fired, ...]
+    verdict: Verdict
+    retraction: Retraction | None
+    keys: Keys
+    state: tuple[StateFact, ...]
+    waterlines: Waterlines
+
+    @property
+    def changes(self) -> str:
+        """'append-only' or 'retract'."""
+        return "append-only" if self.retraction is None else "retract"
+
+
+def reports(catalog: Catalog, view: str | None = None) -> Iterator[Report]:
+    """A report on the view of that name, or on all views; SqlError if there is no such view."""
+    chosen = list(catalog.views.values()) if view is None else [_view(catalog, view)]
+    rewritten = rewrite_views(catalog)
+    circuit = circuit_of(rewritten)
+    for item in chosen:
+        if item.plan is not None:
+            yield _report(item.name, item.kind, item.span, item.plan, rewritten, circuit)
+
+
+def query_report(plan: Plan, catalog: Catalog, span: Span | None = None) -> Report:
+    """A report on a query as if it were a view."""
+    rewritten = rewrite_views(catalog)
+    return _report(_QUERY, "query", span, plan, rewritten, circuit_of(rewritten, {_QUERY: rewrite(plan)}))
+
+
+_QUERY = "(query)"
+
+
+def _view(catalog: Catalog, name: str) -> View:
+    found = catalog.views.get(name.lower())
+    if found is not None:
+        return found
+    names = tuple(item.name for item in catalog.views.values())
+    if catalog.relation(name) is not None:
+        raise SqlError(
+            Diagnostic("NOT_A_VIEW", f"{name} is a table; there is nothing to explain", candidates=names[:3])
+        )
+    raise SqlError(Diagnostic("UNKNOWN_VIEW", f"there is no view {name}", candidates=did_you_mean(name, names)))
+
+
+def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what both are looked up in
+    name: str, kind: str, span: Span | None, plan: Plan, catalog: Catalog, circuit: Circuit
+) -> Report:
+    fired: list[Fired] = []
+    rewritten = rewrite(plan, fired)
+    found = verdict(name.lower(), rewritten, circuit)
+    partial = {_aggregation(item.node) for item in found.operators if isinstance(item, Additive)}
+    return Report(
+        name=name,
+        kind=kind,
+        span=span,
+        plan=plan,
+        rewritten=rewritten,
+        fired=tuple(fired),
+        verdict=found,
+        retraction=retracting(rewritten, catalog),
+        keys=unique_keys(rewritten, catalog),
+        state=state_of(rewritten, catalog, lambda node, _: _aggregation(node) in partial),
+        waterlines=waterlines(rewritten, catalog),
+    )
+
+
+def _aggregation(node: Plan) -> object:
+    return (node.groups, node.aggregates) if isinstance(node, Aggregate) else None

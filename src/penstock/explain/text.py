@@ -1,0 +1,115 @@
+"""A report as text for people."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.analysis.boundedness import StateFact
+from penstock.analysis.growth import Growth
+from penstock.circuit.operators import Operator
+from penstock.errors import Span, line_and_column
+from penstock.explain.plans import node_text, plan_text, readable
+from penstock.explain.report import Report
+
+_GROWTH = {Growth.BOUNDED: "bounded", Growth.CONTENT: "as large as its tables", Growth.UNBOUNDED: "unbounded"}
+
+
+def report_text(report: Report, options: tuple[str, ...], source: str | None) -> str:
+    """The report with the stages that the options ask for; without options the verdict and the rewritten plan."""
+    lines = [_title(report, source)]
+    chosen = set(options) & set(SECTIONS) or {"verdict", "rewritten"}
+    for name, section in SECTIONS.items():
+        if name in chosen:
+            lines += [f"  {line}" if line else "" for line in section(report, source)]
+    return "\n".join(lines)
+
+
+def place(span: Span | None, source: str | None) -> str:
+    """` at line:column`, or nothing where that is not known."""
+    if span is None or source is None:
+        return ""
+    line, column = line_and_column(source, span.start)
+    return f" at {line}:{column}"
+
+
+def _title(report: Report, source: str | None) -> str:
+    kind = {"view": "view", "query": "query"}.get(report.kind, f"{report.kind} view")
+    name = "" if report.kind == "query" else f" {report.name}"
+    return f"{kind}{name}{place(report.span, source)}: {'incremental' if report.verdict.incremental else 'recomputed'}"
+
+
+def _verdict(report: Report, source: str | None) -> Iterator[str]:
+    for item in report.verdict.recomputed:
+        yield f"recomputed: {item.operator}{place(item.span, source)}: {item.reason}"
+        if item.rewriting:
+            yield f"  incremental would be: {item.rewriting}"
+    retraction = report.retraction
+    if retraction is None:
+        yield "changes:    append-only"
+    else:
+        yield f"changes:    retract: {retraction.operator}{place(retraction.span, source)}: {retraction.reason}"
+    yield f"key:        {_keys(report)}"
+    found = [f"{name} from {readable(derived.shown)}" for name, derived in report.waterlines.items()]
+    yield f"waterlines: {'; '.join(found) or 'none'}"
+    if not report.state:
+        yield "state:      none"
+    for fact in report.state:
+        yield from _state(fact, source)
+
+
+def _keys(report: Report) -> str:
+    if not report.keys:
+        return "none: a row may be there several times"
+    shown = sorted(
+        (sorted(key, key=report.rewritten.names.index) for key in report.keys), key=lambda key: (len(key), key)
+    )
+    return "; ".join(", ".join(key) if key else "at most one row" for key in shown)
+
+
+def _state(fact: StateFact, source: str | None) -> Iterator[str]:
+    yield f"state:      {fact.operator}{place(fact.span, source)} keeps {fact.keeps}"
+    yield f"            {_GROWTH[fact.growth]}: {readable(fact.because)}"
+    if fact.fix:
+        yield f"            to bound it: {readable(fact.fix)}"
+
+
+def _plan(report: Report, source: str | None) -> Iterator[str]:
+    del source
+    yield "plan:"
+    yield from plan_text(report.plan, "  ").split("\n")
+
+
+def _rewritten(report: Report, source: str | None) -> Iterator[str]:
+    del source
+    yield "rewritten:"
+    yield from plan_text(report.rewritten, "  ").split("\n")
+
+
+def _trace(report: Report, source: str | None) -> Iterator[str]:
+    del source
+    yield "trace:" if report.fired else "trace: no rule fired"
+    for fired in report.fired:
+        yield f"  {fired.rule} ({fired.stage})"
+        yield from plan_text(fired.before, "    - ").split("\n")
+        yield from plan_text(fired.after, "    + ").split("\n")
+
+
+def _circuit(report: Report, source: str | None) -> Iterator[str]:
+    del source
+    yield "circuit:"
+    yield from (f"  {operator_text(item)}" for item in report.verdict.operators)
+
+
+def operator_text(operator: Operator) -> str:
+    """One operator on one line: number, class, node, inputs."""
+    read = "".join(f" #{number}" for number in operator.inputs)
+    return f"#{operator.number} {type(operator).__name__}: {node_text(operator.node)}{' <-' if read else ''}{read}"
+
+
+SECTIONS = {
+    "verdict": _verdict,
+    "plan": _plan,
+    "trace": _trace,
+    "rewritten": _rewritten,
+    "circuit": _circuit,
+}

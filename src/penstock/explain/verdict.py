@@ -1,0 +1,143 @@
+"""Is a view maintained by change, or recomputed and compared: what the circuit says.
+
+The circuit is built once for all views. A view answers for the operators that it does not have from the views it reads.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+
+from penstock.catalog.model import Catalog
+from penstock.circuit.build import build_circuit
+from penstock.circuit.operators import (
+    Additive,
+    Bilinear,
+    Circuit,
+    Clocked,
+    Constant,
+    Counted,
+    Iterated,
+    Keyed,
+    Linear,
+    Operator,
+    Ranked,
+    Recomputed,
+    Source,
+)
+from penstock.errors import Span
+from penstock.plan.expressions import place_of, plan_reads_clock
+from penstock.plan.nodes import Fixpoint, Join, Plan, Recompute, Scan
+
+
+@dataclass(frozen=True)
+class Cost:
+    """What an operator of a class keeps, and what one step costs it."""
+
+    state: str
+    step: str
+
+
+COSTS: Mapping[type[Operator], Cost] = {
+    Source: Cost("none", "nothing"),
+    Constant: Cost("none", "nothing after the first step"),
+    Linear: Cost("none", "the change"),
+    Bilinear: Cost("both inputs, by join key", "the change, and the rows that it meets on the other side"),
+    Additive: Cost("partial results, one row for each group", "the change, and the groups that it touches"),
+    Counted: Cost("how often each row is there", "the change, and the rows that it touches"),
+    Keyed: Cost("the inputs, by key", "all rows of the keys that the change touches"),
+    Ranked: Cost("the input, and its best rows", "the change; all rows when the best run out"),
+    Clocked: Cost("the input", "the change; all rows when the clock moves"),
+    Recomputed: Cost("the inputs and the last answer", "everything"),
+    Iterated: Cost("the inputs and the last answer", "everything, in every round"),
+}
+
+
+@dataclass(frozen=True)
+class Recomputation:
+    """One operator that is recomputed: why, where in the SQL, and what would be incremental."""
+
+    operator: str
+    reason: str
+    span: Span | None = field(default=None, compare=False)
+    rewriting: str | None = None
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The operators of one view; none in `recomputed` means that it is incremental throughout."""
+
+    operators: tuple[Operator, ...]
+    recomputed: tuple[Recomputation, ...]
+
+    @property
+    def incremental(self) -> bool:
+        """Whether a step costs as much as the change, not as the tables."""
+        return not self.recomputed
+
+
+def circuit_of(catalog: Catalog, more: Mapping[str, Plan] | None = None) -> Circuit:
+    """The circuit of all views, and of other plans beside them."""
+    plans = {name: view.plan for name, view in catalog.views.items() if view.plan is not None}
+    return build_circuit({**plans, **(more or {})}, catalog)
+
+
+def verdict(name: str, plan: Plan, circuit: Circuit) -> Verdict:
+    """What the circuit says about one of its outputs; `plan` tells which views it reads."""
+    read = {node.relation.lower() for node in plan.walk() if isinstance(node, Scan)}
+    others = _reached(circuit, [circuit.outputs[item] for item in read if item in circuit.outputs and item != name])
+    own = sorted(_reached(circuit, [circuit.outputs[name]]) - others)
+    operators = tuple(circuit.operators[number] for number in own)
+    found = (_recomputation(item) for item in operators)
+    return Verdict(operators, tuple(item for item in found if item is not None))
+
+
+def _reached(circuit: Circuit, numbers: Iterable[int]) -> set[int]:
+    waiting, found = list(numbers), set[int]()
+    while waiting:
+        number = waiting.pop()
+        if number not in found:
+            found.add(number)
+            waiting += circuit.operators[number].inputs
+    return found
+
+
+def _recomputation(operator: Operator) -> Recomputation | None:
+    node = operator.node
+    match operator:
+        case Recomputed():
+            if isinstance(node, Recompute):
+                return Recomputation("query", node.reason, node.span, node.rewriting)
+            return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
+        case Iterated():
+            reason = "a recursion is evaluated to its fixed point again"
+            span = node.span if isinstance(node, Fixpoint) else None
+            return Recomputation("recursion", reason, span)
+        case Keyed() if any(not keys for keys in operator.keys):
+            return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
+        case _:
+            return None
+
+
+def _named(node: Plan) -> str:
+    return f"{node.kind} join" if isinstance(node, Join) else type(node).__name__.lower()
+
+
+def _no_key(node: Plan) -> str:
+    if plan_reads_clock(node):
+        return "it reads the clock, so all its rows change with time"
+    if isinstance(node, Join) and node.null_aware:
+        return "NOT IN gives no row at all once there is a NULL, so every row depends on every other"
+    if isinstance(node, Join):
+        return "without an equality between the two sides there is no key to go by"
+    return "without a key all rows belong together"
+
+
+def _rewriting(node: Plan) -> str | None:
+    if plan_reads_clock(node):
+        return "compare with the clock in WHERE"
+    if isinstance(node, Join) and node.null_aware:
+        return "NOT EXISTS, if the compared values are never NULL"
+    if isinstance(node, Join):
+        return "an equality in ON, beside the other conditions"
+    return {"Window": "PARTITION BY", "Aggregate": "GROUP BY"}.get(type(node).__name__)
