@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parent.parent
 
 def cli_page() -> str:
     """The reference of all commands, from their own help texts."""
-    from penstock.cli.main import cli
+    from penstock.cli.main import main as cli
 
     context = click.Context(cli, info_name="penstock")
     lines = [
@@ -39,7 +39,7 @@ def _command(group: click.Group, name: str, parent: click.Context) -> Iterator[s
 
 
 def _about(command: click.Command) -> Iterator[str]:
-    """A help text; what `\\b` protects from wrapping becomes a code block."""
+    r"""A help text; what `\b` protects from wrapping becomes a code block."""
     for paragraph in (command.help or "").replace("\f", "").strip().split("\n\n"):
         kept = paragraph.lstrip("\n")
         if kept.startswith("\b\n"):
