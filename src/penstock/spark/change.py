@@ -7,7 +7,7 @@ whatever reads it. `settled()` evaluates it once, for a reader that needs it twi
 from __future__ import annotations
 
 import threading
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from penstock.plan.scalar import quoted
 from penstock.spark.render import WEIGHT
@@ -133,7 +133,7 @@ class Delta:
         return Delta.of_frame(self.workspace, consolidated(settled.frame()), estimate=settled.estimate).settled()
 
 
-def checkpointed(frame: Any) -> tuple[Any, int]:
+def checkpointed(frame: DataFrame) -> tuple[DataFrame, int]:
     """The frame evaluated on the executors, and its number of rows, in one action."""
     from pyspark.sql import Observation
     from pyspark.sql import functions as F  # noqa: N812

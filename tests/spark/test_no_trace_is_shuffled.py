@@ -1,0 +1,79 @@
+"""The physical plan of a small step over a large state: nothing exchanges a whole trace."""
+
+from __future__ import annotations
+
+import re
+
+import pyarrow as pa
+import pytest
+
+from penstock.spark.change import Delta
+from penstock.spark.engine import Engine
+from penstock.spark.workspace import Workspace
+from plans import PLANS, catalog
+
+MAINTAINED = ["additive", "keyed", "join", "left_join", "anti_join", "distinct", "top_by_key", "window"]
+
+
+class Watched(Workspace):
+    """A workspace that remembers the queries that it was asked."""
+
+    def sql(self, text):
+        frame = super().sql(text)
+        self.__dict__.setdefault("asked", []).append(frame)
+        return frame
+
+
+def rows(workspace, count, offset=0):
+    table = pa.table({
+        "k": pa.array([(offset + number) % 50 for number in range(count)], pa.int32()),
+        "x": pa.array(range(count), pa.int64()),
+        "d": pa.array([1.0] * count),
+        "s": pa.array(["a"] * count),
+        "__weight": pa.array([1] * count, pa.int64()),
+    })
+    return Delta.of_arrow(workspace, table)
+
+
+def exchanged_layers(plan: str) -> list[str]:
+    """The state layers that an Exchange takes in whole: above them is no join or filter that picks rows."""
+    found, above = [], []
+    for line in plan.splitlines():
+        name = line.lstrip(" :+-*|").split(")", 1)[-1].strip() if re.match(r"^[ :+\-|]*\*?\(", line) else line.lstrip(" :+-*|")
+        depth = len(line) - len(line.lstrip(" :+-*|"))
+        above = [(level, node) for level, node in above if level < depth]
+        if "ExistingRDD" in name and "__key" in name:
+            for _, node in reversed(above):
+                if "Join" in node or "Aggregate" in node:
+                    break
+                if node.startswith("Exchange"):
+                    found.append(line)
+        above.append((depth, name))
+    return found
+
+
+@pytest.mark.parametrize("name", MAINTAINED)
+def test_no_exchange_above_a_layer(spark, name):
+    workspace = Watched(spark, memory_rows=0)
+    engine = Engine(workspace)
+    engine.install(catalog(name), [name])
+    right = pa.table({"k": [1, 2], "y": pa.array([1, 2], pa.int32()), "__weight": [1, 1]})
+    engine.step({"t": rows(workspace, 400), "u": Delta.of_arrow(workspace, right)}).commit()
+    workspace.asked = []
+    result = engine.step({"t": rows(workspace, 3, offset=1)})
+    for delta in result.changes.values():
+        delta.settled()
+    plans = [frame._jdf.queryExecution().executedPlan().toString() for frame in workspace.asked]
+    result.commit()
+    assert any("ExistingRDD" in plan for plan in plans), "the state is not read at all"
+    assert [layer for plan in plans for layer in exchanged_layers(plan)] == []
+
+
+def test_the_check_sees_an_exchange(spark):
+    frame = spark.range(10).selectExpr("id AS `__key`").repartition(2, "__key").localCheckpoint()
+    plan = frame.repartition(3, "__key")._jdf.queryExecution().executedPlan().toString()
+    assert exchanged_layers(plan)
+
+
+def test_every_plan_is_known():
+    assert set(MAINTAINED) <= set(PLANS)
