@@ -293,6 +293,25 @@ def test_the_log_has_a_manifest_for_each_step(spark, tmp_path):
         penstock.Pipeline(PROGRAM, spark=spark, directory=tmp_path).step()
 
 
+@pytest.mark.parametrize("place", ["stage", "weighted"])
+def test_ctrl_c_in_the_middle_of_a_step_leaves_no_trace(pipeline, monkeypatch, place):
+    pipeline.step({"orders": [(1, "ann", 10)], "clicks": [("a", None)]})
+    log = pipeline._execution.stepper.log
+
+    def interrupted(*_):
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patched:
+        patched.setattr(log, place, interrupted)
+        with pytest.raises(KeyboardInterrupt):
+            pipeline.step({"orders": [(1, "ann", 11)], "clicks": [("-", ("a", None))]})
+    assert pipeline.steps == 1
+    changes = pipeline.step({"orders": [(1, "ann", 12)], "clicks": [("-", ("a", None))]})
+    assert rows(changes, "totals") == [(-1, ("ann", 10)), (1, ("ann", 12))]
+    assert rows(changes, "pages") == [(-1, ("a", 1))]
+    assert pipeline.verify("totals")
+
+
 def test_importing_penstock_imports_no_pyspark():
     import subprocess
     import sys

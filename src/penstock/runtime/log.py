@@ -13,6 +13,7 @@ import json
 import os
 import shutil
 import tempfile
+import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -254,8 +255,10 @@ def write_atomically(path: Path, text: str) -> None:
 
 
 def _folder_name(table: str) -> str:
-    safe = "".join(character if character.isalnum() or character in "_-" else "_" for character in table.lower())
-    return safe[:100] if safe == table.lower() and len(safe) <= 100 else f"{safe[:80]}-{abs(hash(table.lower())):x}"  # noqa: PLR2004
+    """A table's name as that of a folder, whatever it contains."""
+    lower = table.lower()
+    safe = "".join(character if character.isalnum() or character in "_-" else "_" for character in lower)[:80]
+    return safe if safe == lower else f"{safe}-{zlib.crc32(lower.encode()):08x}"
 
 
 def _remove(segments: Mapping[Any, Segment]) -> None:
