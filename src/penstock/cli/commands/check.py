@@ -1,0 +1,46 @@
+"""`penstock check`: is the program right? Starts no JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+
+import click
+
+from penstock.cli.options import format_option, program_options
+from penstock.cli.programs import program_text
+from penstock.cli.reporting import WRONG, note
+from penstock.errors import PenstockError
+
+
+@click.command("check")
+@click.argument("program", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@program_options
+@format_option("text", "json")
+def command(
+    program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str
+) -> int:
+    """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark."""
+    from penstock.bind.program import compile_program
+
+    source = program_text(program, files, execute)
+    try:
+        catalog = compile_program(source, dialect).catalog
+    except PenstockError as error:
+        if style != "json":
+            raise
+        found = [diagnostic.to_json(error.source or source) for diagnostic in error.diagnostics]
+        click.echo(json.dumps({"ok": False, "diagnostics": found}, ensure_ascii=False))
+        return WRONG
+    unchecked = [view.name for view in catalog.views.values() if view.query is None]
+    for name in unchecked:
+        note(f"view {name}: not checked without Spark")
+    counts = {"tables": len(catalog.tables), "views": len(catalog.views), "functions": len(catalog.functions)}
+    if style == "json":
+        click.echo(json.dumps({"ok": True, "diagnostics": [], "unchecked": unchecked, **counts}))
+    else:
+        click.echo(
+            "no mistakes: "
+            + ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
+        )
+    return 0

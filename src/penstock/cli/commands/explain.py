@@ -1,0 +1,49 @@
+"""`penstock explain`: how each view is maintained. Starts no JVM."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from penstock.cli.options import format_option, option, program_options
+from penstock.cli.programs import program_text
+from penstock.errors import Diagnostic, PenstockError, SqlError, did_you_mean
+
+STAGES = ("verdict", "plan", "circuit", "trace")
+
+
+@click.command("explain")
+@click.argument("program", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@program_options
+@option("--view", default=None, help="Explain this view only.")
+@option("--stage", "stages", multiple=True, type=click.Choice(STAGES), help="Show this stage only; may be repeated.")
+@format_option("text", "json")
+def command(
+    program: Sequence[str],
+    files: Sequence[str],
+    execute: Sequence[str],
+    view: str | None,
+    **values: Any,
+) -> None:
+    """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, state."""
+    from penstock.bind.program import compile_program
+    from penstock.explain import explain, explain_json
+
+    source = program_text(program, files, execute)
+    stages, style = tuple(values["stages"]), values["style"]
+    catalog = compile_program(source, values["dialect"]).catalog
+    if view is not None and view.lower() not in catalog.views:
+        known = [item.name for item in catalog.views.values()]
+        raise SqlError(
+            Diagnostic("UNKNOWN_VIEW", f"there is no view {view[:100]}", candidates=did_you_mean(view, known))
+        )
+    try:
+        if style == "json":
+            click.echo(json.dumps(explain_json(catalog, view, stages), ensure_ascii=False))
+        else:
+            click.echo(explain(catalog, view, stages))
+    except PenstockError as error:
+        raise error.with_source(source) from error.__cause__

@@ -1,0 +1,46 @@
+"""`penstock query`: one question to a program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from penstock.cli.options import engine_of, engine_options, format_option, program_options
+from penstock.cli.programs import program_text
+from penstock.cli.reporting import note
+
+
+@click.command("query")
+@click.argument("arguments", nargs=-1, required=True, metavar="[PROGRAM]... SQL")
+@program_options
+@engine_options
+@format_option()
+def command(arguments: Sequence[str], **values: Any) -> None:
+    """Run the PROGRAM, take in what its sources hold now, and answer the query SQL."""
+    from penstock.cli.results import write_frame
+    from penstock.cli.session import Results, check_finished, open_session
+    from penstock.errors import PenstockError
+
+    *programs, question = arguments
+    source = program_text(_existing(programs), values["files"], values["execute"], needed=False)
+    session, statements = open_session(source, values["dialect"], engine_of(values), Results(values["style"]))
+    with session.pipeline as pipeline:
+        for statement in statements:
+            if type(statement).__name__ in ("Query", "Explain", "Show", "Describe"):
+                note(f"skipped: {statement.text.split(chr(10), 1)[0][:60]}")
+                continue
+            session.run(statement, source)
+        check_finished(pipeline)
+        if any("connector" in table.properties for table in pipeline.catalog.tables.values()):
+            pipeline.run(once=True)
+        try:
+            write_frame(pipeline.query(question), values["style"])
+        except PenstockError as error:
+            raise error.with_source(question) from error.__cause__
+
+
+def _existing(programs: Sequence[str]) -> Sequence[str]:
+    kind = click.Path(exists=True, dir_okay=False, allow_dash=True)
+    return [str(kind.convert(name, None, click.get_current_context())) for name in programs]

@@ -1,0 +1,86 @@
+"""`penstock run`: run a program, follow its sources, write what its views change."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.cli.options import engine_of, engine_options, format_option, option, program_options
+from penstock.cli.programs import program_text
+from penstock.cli.views import chosen_views, refuse_several
+
+if TYPE_CHECKING:
+    from penstock.cli.session import Changes, Session
+    from penstock.runtime.sources import Output
+
+
+@click.command("run")
+@click.argument("program", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@program_options
+@engine_options
+@option("--view", "views", multiple=True, help="Write this view only; may be repeated. [default: all]")
+@option("--output", type=click.Path(file_okay=False), default=None, help="Write files of changes into this folder.")
+@option("--final", is_flag=True, help="Write the content of the views at the end, not their changes.")
+@option("--once", is_flag=True, help="End when the input is used up.")
+@option("--quiet", is_flag=True, help="No progress on stderr.")
+@format_option()
+def command(**values: Any) -> None:
+    """Run a PROGRAM and keep its views up to date until Ctrl-C, or with --once until the input is used up.
+
+    Writes the changes of the views, with the step and the weight of each row: +1 for a row that came, -1 for one that
+    went.
+    """
+    from penstock.cli.changes import change_output
+    from penstock.cli.progress import Progress
+    from penstock.cli.session import Results, check_finished, open_session
+
+    source = program_text(values["program"], values["files"], values["execute"])
+    progress = Progress(quiet=values["quiet"])
+    outputs: list[Output] = []
+
+    def written(changes: Changes) -> None:
+        for output in outputs:
+            output.write(changes)
+
+    session, statements = open_session(
+        source, values["dialect"], engine_of(values), Results(values["style"], written, progress)
+    )
+    with session.pipeline:
+        views = chosen_views(session.pipeline.catalog, values["views"])
+        if values["output"] is None:
+            refuse_several(views, values["style"])
+        if not values["final"]:
+            outputs.append(change_output(values["style"], views, values["output"]))
+        for statement in statements:
+            session.run(statement, source)
+        check_finished(session.pipeline)
+        _follow(session, outputs, once=values["once"])
+        if values["final"]:
+            _write_contents(session, views, values["style"], values["output"])
+
+
+def _follow(session: Session, outputs: Sequence[Output], *, once: bool) -> None:
+    """Follow the sources; a program without any ends here. Ctrl-C is the way to end it, and no error."""
+    sources = any("connector" in table.properties for table in session.pipeline.catalog.tables.values())
+    if not sources and (once or session.pipeline.steps):
+        for output in outputs:
+            output.close()
+        return
+    try:
+        session.pipeline.run(once=once, outputs=outputs)
+    except KeyboardInterrupt:
+        session.pipeline.stop()
+
+
+def _write_contents(session: Session, views: Sequence[str], style: str, folder: str | None) -> None:
+    from penstock.cli.results import write_frame
+
+    for view in views:
+        frame = session.pipeline.content(view)
+        if folder is None:
+            write_frame(frame, style, view)
+        else:
+            target = f"{folder}/{view}"
+            (frame.write.mode("overwrite").json if style == "json" else frame.write.mode("overwrite").parquet)(target)

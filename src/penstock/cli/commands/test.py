@@ -1,0 +1,93 @@
+"""`penstock test`: run case files."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.cli.options import DIALECTS, Setting, format_option, option
+from penstock.cli.reporting import FINE, WRONG, note
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.testing.cases import Case
+    from penstock.testing.runner import Result
+
+
+@click.command("test")
+@click.argument("files", nargs=-1, required=True, type=click.Path(exists=True, dir_okay=False, path_type=Path))
+@option("--dialect", type=click.Choice(DIALECTS), default=None, help="Dialect of files that name none.")
+@option("--case", "names", multiple=True, help="Run this case only; may be repeated.")
+@option("--tag", "tags", multiple=True, help="Run cases with this tag only; may be repeated.")
+@option("--compact", is_flag=True, help="Merge all state and collect garbage after each step.")
+@option(
+    "--shuffle-steps", type=click.IntRange(0), default=0, help="Also run each case in so many other cuts into steps."
+)
+@option("--seed", type=int, default=0, show_default=True, help="Seed of the first cut.")
+@option("--master", default="local[2]", show_default=True, help="Where Spark runs.")
+@option("--conf", multiple=True, type=Setting(), help="A setting of Spark, as spark-submit has them.")
+@format_option("text", "json")
+def command(files: Sequence[Path], **values: Any) -> int:
+    """Run the cases of FILES and check every view against batch after each step.
+
+    Exits with 1 if a case failed or needs a feature that is not there (`unsupported`).
+    """
+    from penstock.testing.cases import read_cases
+    from penstock.testing.runner import PASSED, Options, run_case
+
+    chosen = [(path, case) for path in files for case in read_cases(path, values["dialect"]) if _wanted(case, values)]
+    options = Options(values["compact"], values["shuffle_steps"], values["seed"])
+    statuses: Counter[str] = Counter()
+    with _spark(values["master"], dict(values["conf"])) as session:
+        for path, case in chosen:
+            result = run_case(case, str(path), session, options)
+            statuses[result.status] += 1
+            _show(result, values["style"])
+    if values["style"] == "text":
+        click.echo(", ".join(f"{count} {status}" for status, count in sorted(statuses.items())) or "no cases")
+    if not chosen:
+        note("no case has that name or tag")
+    return FINE if set(statuses) <= {PASSED} else WRONG
+
+
+def _wanted(case: Case, values: dict[str, Any]) -> bool:
+    names, tags = values["names"], values["tags"]
+    return (not names or case.name in names) and (not tags or bool(set(tags) & set(case.tags)))
+
+
+@contextmanager
+def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
+    """A function that gives the session of all cases, started by the first that needs it."""
+
+    @cache
+    def session() -> SparkSession:
+        from penstock.spark.session import open_session
+
+        return open_session(master=master, conf=_SETTINGS | conf, app_name="penstock-test")
+
+    try:
+        yield session
+    finally:
+        if session.cache_info().currsize:
+            session().stop()
+
+
+# Cases are small: few partitions, and no time spent on compiling well what runs once.
+_SETTINGS = {"spark.sql.shuffle.partitions": "2", "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
+
+
+def _show(result: Result, style: str) -> None:
+    if style == "json":
+        click.echo(json.dumps(result.to_json(), ensure_ascii=False))
+        return
+    click.echo(f"{result.status:<11} {result.case} ({result.seconds:.1f} s)")
+    if result.detail:
+        click.echo("\n".join(f"            {line}" for line in result.detail.split("\n")))

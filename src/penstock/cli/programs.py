@@ -1,0 +1,57 @@
+"""Program text from files, stdin and -e; and one statement of it alone, at its place."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+
+import click
+
+from penstock.errors import DataError, Diagnostic, Span
+
+
+def read_text(name: str) -> str:
+    """The text of a file, or of stdin for '-'; DataError if it is not UTF-8."""
+    data = sys.stdin.buffer.read() if name == "-" else Path(name).read_bytes()
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        shown = "stdin" if name == "-" else name
+        line = data[: error.start].count(b"\n") + 1
+        message = f"{shown} is not UTF-8: line {line} holds the byte 0x{data[error.start]:02x}"
+        raise DataError(Diagnostic("NOT_UTF8", message, hint="Save the file as UTF-8.")) from None
+
+
+def program_text(arguments: Sequence[str], files: Sequence[str], texts: Sequence[str], *, needed: bool = True) -> str:
+    """All sources in the order: arguments, -f, -e. Without any it is wrong usage, unless no program is needed."""
+    parts = [read_text(name) for name in (*arguments, *files)] + list(texts)
+    if not parts and needed:
+        message = "There is no program: name a file, or '-' for stdin, or give SQL with -e."
+        raise click.UsageError(message)
+    return "\n".join(_ended(part) if at < len(parts) - 1 else part for at, part in enumerate(parts))
+
+
+def _ended(text: str) -> str:
+    """The text with a semicolon behind it, so that the next source begins a new statement."""
+    return text if text.rstrip().endswith(";") or not text.strip() else f"{text.rstrip()}\n;"
+
+
+def only(source: str, span: Span) -> str:
+    """The source with all but one statement blanked out, so that lines and columns stay what they are."""
+    return _blank(source[: span.start]) + source[span.start : span.end]
+
+
+def without(source: str, spans: Iterable[Span]) -> str:
+    """The source with these statements (and their semicolons) blanked out."""
+    for span in spans:
+        end = span.end
+        rest = source[end:]
+        if rest.lstrip().startswith(";"):
+            end += len(rest) - len(rest.lstrip()) + 1
+        source = source[: span.start] + _blank(source[span.start : end]) + source[end:]
+    return source
+
+
+def _blank(text: str) -> str:
+    return "".join(character if character in "\r\n" else " " for character in text)

@@ -1,0 +1,1 @@
+"""`penstock sql`: the interactive shell."""

@@ -1,0 +1,102 @@
+"""Dot commands of the shell: about the shell itself, or short for a statement."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import click
+
+from penstock.cli.programs import read_text
+from penstock.errors import Diagnostic, SqlError, did_you_mean
+
+if TYPE_CHECKING:
+    from penstock.cli.repl.shell import Shell
+
+
+@dataclass(frozen=True)
+class DotCommand:
+    """One command: its argument, what it does, and the doing."""
+
+    argument: str
+    about: str
+    run: Callable[[Shell, str], None]
+
+
+def _help(_: Shell, __: str) -> None:
+    width = max(len(f"{name} {command.argument}") for name, command in COMMANDS.items())
+    for name, command in COMMANDS.items():
+        click.echo(f"{f'{name} {command.argument}':<{width}}  {command.about}")
+    click.echo(f"{'statement;':<{width}}  SQL runs at the semicolon; Ctrl-C stops a statement, Ctrl-D leaves")
+
+
+def _schema(shell: Shell, name: str) -> None:
+    for relation in [name] if name else shell.catalog.relation_names():
+        shell.run_sql(f"DESCRIBE `{relation}`;")
+
+
+def _explain(shell: Shell, name: str) -> None:
+    click.echo(shell.session.pipeline.explain(name or None))
+
+
+def _verify(shell: Shell, name: str) -> None:
+    for view in [name] if name else [view.name for view in shell.catalog.views.values()]:
+        found = shell.session.pipeline.verify(view)
+        verdict = "equal the batch result" if found.ok else f"DIFFER: {found.missing} missing, {found.unexpected} more"
+        click.echo(f"{found.view}: {found.rows} rows {verdict}")
+
+
+def _format(shell: Shell, style: str) -> None:
+    if style not in ("text", "json", "csv"):
+        raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{style[:40]!r} is no format", hint="text, json or csv"))
+    shell.session.results.style = style
+
+
+def _changes(shell: Shell, word: str) -> None:
+    shell.show_changes = _switch(word)
+
+
+def _timing(shell: Shell, word: str) -> None:
+    shell.timing = _switch(word)
+
+
+def _switch(word: str) -> bool:
+    if word not in ("on", "off"):
+        raise SqlError(Diagnostic("UNKNOWN_COMMAND", f"{word[:40]!r} is neither on nor off", hint="on or off"))
+    return word == "on"
+
+
+def _read(shell: Shell, path: str) -> None:
+    shell.run_sql(read_text(path))
+
+
+def _quit(_: Shell, __: str) -> None:
+    raise EOFError
+
+
+COMMANDS: Mapping[str, DotCommand] = {
+    ".help": DotCommand("", "what there is", _help),
+    ".tables": DotCommand("", "the tables", lambda shell, _: shell.run_sql("SHOW TABLES;")),
+    ".views": DotCommand("", "the views", lambda shell, _: shell.run_sql("SHOW VIEWS;")),
+    ".schema": DotCommand("[NAME]", "the columns of a table or view, or of all", _schema),
+    ".explain": DotCommand("[VIEW]", "how a view is maintained, or all", _explain),
+    ".verify": DotCommand("[VIEW]", "compare a view with batch, or all", _verify),
+    ".state": DotCommand("", "what the operators remember", lambda shell, _: shell.run_sql("SHOW STATE;")),
+    ".read": DotCommand("FILE", "run the statements of a file", _read),
+    ".format": DotCommand("text|json|csv", "how answers are written", _format),
+    ".changes": DotCommand("on|off", "show what a statement changes in the views", _changes),
+    ".timing": DotCommand("on|off", "show how long a statement takes", _timing),
+    ".quit": DotCommand("", "leave", _quit),
+}
+
+
+def run_command(shell: Shell, line: str) -> None:
+    """Run a line that begins with a dot; SqlError for what is no command."""
+    name, _, argument = line.strip().rstrip(";").partition(" ")
+    command = COMMANDS.get(name.lower())
+    if command is None:
+        near = did_you_mean(name, list(COMMANDS))
+        message = f"there is no command {name[:40]}"
+        raise SqlError(Diagnostic("UNKNOWN_COMMAND", message, candidates=near, hint=".help shows all commands"))
+    command.run(shell, argument.strip())

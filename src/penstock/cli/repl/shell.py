@@ -1,0 +1,162 @@
+"""The loop of `penstock sql`: read a statement, run it, show its result; nothing that goes wrong ends the loop."""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING, TextIO
+
+from penstock.catalog.model import Catalog
+from penstock.cli.repl.commands import run_command
+from penstock.cli.repl.statement import is_complete
+from penstock.cli.reporting import note, report, report_bug
+from penstock.errors import PenstockError
+from penstock.sql.parse import parse
+
+if TYPE_CHECKING:
+    from prompt_toolkit import PromptSession
+
+    from penstock.cli.session import Session
+    from penstock.runtime.change import Change
+
+PROMPT, CONTINUATION, IN_TRANSACTION = "penstock> ", "     ...> ", "penstock*> "
+
+
+class Shell:
+    """One interactive session. `read` gives the next input for a prompt; KeyboardInterrupt drops it, EOFError ends."""
+
+    def __init__(self, session: Session, read: Callable[[str], str]) -> None:
+        self.session = session
+        self.timing = False
+        self.show_changes = True
+        self._read = read
+        self._write = session.results.on_changes
+        session.results.on_changes = self._changed
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is declared now."""
+        return self.session.pipeline.catalog
+
+    def _changed(self, changes: Mapping[str, Change]) -> None:
+        if self.show_changes:
+            self._write(changes)
+
+    def loop(self, *, until_failure: bool = False) -> bool:
+        """Until Ctrl-D or .quit, or with `until_failure` the first refusal; gives whether the last input went well."""
+        while True:
+            try:
+                text = self._read(IN_TRANSACTION if self.session.pipeline.in_transaction else PROMPT)
+            except KeyboardInterrupt:
+                continue
+            except EOFError:
+                return True
+            try:
+                fine = self.guarded(text)
+            except EOFError:
+                return True
+            if until_failure and not fine:
+                return False
+
+    def guarded(self, text: str) -> bool:
+        """Run what was typed; whatever goes wrong becomes a message. Gives whether all went well."""
+        began = time.perf_counter()
+        try:
+            if text.lstrip().startswith("."):
+                run_command(self, text)
+            else:
+                self.run_sql(text)
+        except KeyboardInterrupt:
+            note("stopped; the statement has changed nothing")
+            return False
+        except PenstockError as error:
+            report(error)
+            return False
+        except EOFError:
+            raise
+        except OSError as error:
+            note(f"error[CANNOT_ACCESS]: {error.strerror or error}: {error.filename or ''}".rstrip(": "))
+            return False
+        except Exception as error:  # noqa: BLE001 - the shell outlives our bugs
+            report_bug(error)
+            return False
+        if self.timing:
+            note(f"{time.perf_counter() - began:.3f} s")
+        return True
+
+    def run_sql(self, text: str) -> None:
+        """Run each statement of a text; the first that is refused ends it."""
+        for statement in parse(text, self.session.pipeline.dialect):
+            self.session.run(statement, text)
+
+
+def stream_reader(stream: TextIO) -> Callable[[str], str]:
+    """A reader of a file or pipe: lines until a statement is complete; what the end of the file leaves is one too."""
+
+    def read(_: str) -> str:
+        text = ""
+        for line in stream:
+            text += line
+            if text.strip() and is_complete(text):
+                return text
+        if not text.strip():
+            raise EOFError
+        return text
+
+    return read
+
+
+def terminal_reader(catalog: Callable[[], Catalog]) -> Callable[[str], str]:
+    """A reader on the terminal: history, completion, highlighting, several lines until the semicolon."""
+    prompt = terminal_prompt(catalog)
+    return lambda text: str(prompt.prompt(text))
+
+
+def terminal_prompt(catalog: Callable[[], Catalog]) -> PromptSession[str]:
+    """The prompt of the shell."""
+    from prompt_toolkit import PromptSession
+    from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+    from prompt_toolkit.completion import ThreadedCompleter
+    from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+    from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+    from prompt_toolkit.lexers import PygmentsLexer
+    from pygments.lexers.sql import SqlLexer
+
+    from penstock.cli.repl.complete import CatalogCompleter
+
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if is_complete(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n")
+
+    path = history_path()
+    history: History = InMemoryHistory() if path is None else FileHistory(str(path))
+    return PromptSession(
+        history=history,
+        auto_suggest=AutoSuggestFromHistory(),
+        completer=ThreadedCompleter(CatalogCompleter(catalog)),
+        complete_while_typing=True,
+        lexer=PygmentsLexer(SqlLexer),
+        multiline=True,
+        key_bindings=keys,
+        prompt_continuation=CONTINUATION,
+    )
+
+
+def history_path() -> Path | None:
+    """The file of the history (PENSTOCK_HISTORY, or under the user's state folder), None where it cannot be written."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    path = Path(os.environ.get("PENSTOCK_HISTORY") or f"{state}/penstock/history").expanduser()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+    except OSError:
+        return None
+    return path

@@ -1,0 +1,74 @@
+"""What is not a result goes to stderr: diagnostics, notes; and which exit code an error means.
+
+0 fine · 1 the user's program or data is wrong · 2 wrong usage (click's own) · 3 our bug
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+import click
+
+from penstock.errors import InternalError, PenstockError
+
+FINE, WRONG, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+_REPORT = "This is a mistake of Penstock, not yours; please report it. PENSTOCK_DEBUG=1 shows where it happened."
+
+
+def note(text: str) -> None:
+    """One line for the person, on stderr."""
+    click.echo(text, err=True)
+
+
+def report(error: PenstockError) -> int:
+    """Show an error; gives its exit code."""
+    note(error.render())
+    if isinstance(error, InternalError):
+        _where()
+        return BUG
+    return WRONG
+
+
+def report_bug(error: BaseException) -> int:
+    """Show an error that nobody foresaw, on one line; gives its exit code."""
+    first = str(error).strip().split("\n", 1)[0][:500]
+    note(f"error[INTERNAL]: {type(error).__name__}: {first}" if first else f"error[INTERNAL]: {type(error).__name__}")
+    _where()
+    return BUG
+
+
+def _where() -> None:
+    if os.environ.get("PENSTOCK_DEBUG"):
+        note(traceback.format_exc())
+    note(_REPORT)
+
+
+@contextmanager
+def exit_codes() -> Iterator[None]:
+    """Turn every error into a message and an exit code; no traceback reaches the user."""
+    try:
+        yield
+    except PenstockError as error:
+        sys.exit(report(error))
+    except (click.exceptions.Exit, click.ClickException, click.Abort):
+        raise
+    except KeyboardInterrupt:
+        note("interrupted")
+        sys.exit(INTERRUPTED)
+    except BrokenPipeError:
+        # The reader of our output has gone, which is its right; Python must not complain when it flushes at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(FINE)
+    except OSError as error:
+        note(f"error[{_os_code(error)}]: {error.strerror or error}: {error.filename or ''}".rstrip(": "))
+        sys.exit(WRONG)
+    except Exception as error:  # noqa: BLE001 - the last line of defence; it is reported as our bug
+        sys.exit(report_bug(error))
+
+
+def _os_code(error: OSError) -> str:
+    return "FILE_NOT_FOUND" if isinstance(error, FileNotFoundError) else "CANNOT_ACCESS"

@@ -1,0 +1,128 @@
+"""A program at the command line: its declarations make a pipeline, its other statements run one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from penstock.cli.options import EngineOptions
+from penstock.cli.programs import only, without
+from penstock.cli.results import Table, write_frame, write_table
+from penstock.cli.show import described, shown
+from penstock.errors import Diagnostic, PenstockError, SqlError
+from penstock.sql import statements as sql
+
+if TYPE_CHECKING:
+    from penstock.runtime.change import Change
+    from penstock.runtime.events import Event
+    from penstock.runtime.pipeline import Pipeline
+
+    Changes = Mapping[str, Change]
+
+_RUN_LATER = (
+    sql.Insert, sql.Update, sql.Delete, sql.Advance, sql.Begin, sql.Commit, sql.Rollback,
+    sql.Query, sql.Explain, sql.Show, sql.Describe,
+)  # fmt: skip
+
+
+def _ignored(_: Any) -> None:
+    """What is nowhere shown."""
+
+
+@dataclass
+class Results:
+    """What becomes of a program's results: the format of answers, and who is told of changes and events."""
+
+    style: str = "text"
+    on_changes: Callable[[Changes], None] = _ignored
+    on_event: Callable[[Event], None] = _ignored
+
+
+class Session:
+    """A pipeline, and what is done with the results of its statements."""
+
+    def __init__(self, pipeline: Pipeline, results: Results) -> None:
+        self.pipeline = pipeline
+        self.results = results
+
+    def run(self, statement: sql.Statement, source: str) -> None:
+        """Run one statement of the source and show what it gives."""
+        try:
+            self._run(statement, only(source, statement.span))
+        except PenstockError as error:
+            raise error.with_source(source) from error.__cause__
+
+    def _run(self, statement: sql.Statement, text: str) -> None:
+        match statement:
+            case sql.Query():
+                write_frame(self.pipeline.query(text), self.results.style)
+            case sql.Explain():
+                click.echo(self._explained(statement))
+            case sql.Show():
+                self._table(shown(statement, self.pipeline))
+            case sql.Describe():
+                self._table(described(statement, self.pipeline.catalog))
+            case sql.Set(value=None):
+                self._table(shown(sql.Show(text=text, span=statement.span, what="settings"), self.pipeline))
+            case _:
+                self.results.on_changes(self.pipeline.execute(text))
+
+    def _table(self, table: Table) -> None:
+        write_table(table, self.results.style if self.results.style in ("text", "json", "csv") else "text")
+
+    def _explained(self, statement: sql.Explain) -> str:
+        if statement.query is None:
+            return self.pipeline.explain(statement.target, statement.options)
+        return explain_query(self.pipeline, statement)
+
+
+def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
+    """The explanation of a query, as if it were a view of that name."""
+    from penstock.bind.program import compile_program
+    from penstock.explain import explain
+    from penstock.sql.text import spark_sql
+
+    assert statement.query is not None  # noqa: S101 - the caller asked
+    name = "query"
+    program = compile_program(f"CREATE VIEW {name} AS {spark_sql(statement.query)}", None, pipeline.catalog)
+    return str(explain(program.catalog, name, statement.options))
+
+
+def open_session(
+    source: str,
+    dialect: str | None,
+    engine: EngineOptions,
+    results: Results,
+    *,
+    retain: str = "materialized",
+) -> tuple[Session, tuple[sql.Statement, ...]]:
+    """The session of a program, and the statements that wait to be run. Compiling it starts no JVM."""
+    from penstock.bind.program import compile_program
+    from penstock.runtime.pipeline import Pipeline
+
+    program = compile_program(source, dialect)
+    later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))
+    try:
+        pipeline = Pipeline(
+            without(source, [statement.span for statement in later]),
+            directory=engine.directory,
+            dialect=dialect or program.catalog.settings.get("dialect"),
+            master=engine.master,
+            conf=engine.conf,
+            retain=retain,
+            on_event=results.on_event,
+        )
+    except PenstockError as error:
+        raise error.with_source(source) from error.__cause__
+    return Session(pipeline, results), later
+
+
+def check_finished(pipeline: Pipeline) -> None:
+    """A program that ends inside a transaction has left work undone."""
+    if pipeline.in_transaction:
+        pipeline.rollback()
+        message = "the program ends before the COMMIT of its transaction, which was rolled back"
+        raise SqlError(Diagnostic("MISSING_COMMIT", message, hint="End the transaction with COMMIT;"))

@@ -1,0 +1,67 @@
+"""SHOW and DESCRIBE: tables of what the catalog and the pipeline know."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Catalog, Column, View
+from penstock.catalog.model import Table as Declared
+from penstock.cli.results import Table
+from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.sql import statements as sql
+
+if TYPE_CHECKING:
+    from penstock.runtime.pipeline import Pipeline
+
+
+def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
+    """The answer of SHOW."""
+    catalog = pipeline.catalog
+    match statement.what:
+        case "tables":
+            return Table(("table", "key", "kind"), [_table_row(table) for table in catalog.tables.values()])
+        case "views":
+            return Table(("view", "kind"), [(view.name, view.kind) for view in catalog.views.values()])
+        case "functions":
+            return Table(("function", "definition"), [(item.name, item.text) for item in catalog.functions.values()])
+        case "settings":
+            return Table(("setting", "value"), sorted(catalog.settings.items()))
+        case "waterlines":
+            return Table(("column", "waterline"), list(pipeline.waterlines().items()))
+        case "state":
+            return Table(("operator", "rows", "bytes"), pipeline.state())
+        case _:
+            return Table(("definition",), [(_relation(catalog, statement.name or "", statement).text,)])
+
+
+def _table_row(table: Declared) -> tuple[str, str, str]:
+    kind = "append only" if table.append_only else "keyed" if table.key else "multiset"
+    return table.name, ", ".join(table.key), kind
+
+
+def described(statement: sql.Describe, catalog: Catalog) -> Table:
+    """The columns of a table or view."""
+    relation = _relation(catalog, statement.name, statement)
+    key = {name.lower() for name in relation.key} if isinstance(relation, Declared) else set()
+    rows = [
+        (column.name, column.type or "not known before Spark is up", _facts(column, key)) for column in relation.columns
+    ]
+    return Table(("column", "type", "facts"), rows)
+
+
+def _facts(column: Column, key: set[str]) -> str:
+    facts = ["PRIMARY KEY"] if column.name.lower() in key else []
+    facts += [] if column.nullable else ["NOT NULL"]
+    facts += [f"DEFAULT {column.default}"] if column.default else []
+    facts += [f"LATENESS {column.lateness.bound}"] if column.lateness else []
+    return ", ".join(facts)
+
+
+def _relation(catalog: Catalog, name: str, statement: sql.Statement) -> Declared | View:
+    found = catalog.relation(name)
+    if found is None:
+        message = f"there is no table or view {name[:100]}"
+        span = statement.name_span if isinstance(statement, sql.Describe) else statement.span
+        near = did_you_mean(name, catalog.relation_names())
+        raise SqlError(Diagnostic("UNKNOWN_RELATION", message, span, near))
+    return found
