@@ -81,4 +81,5 @@ def _cast(scalar: Scalar, kind: Type) -> Scalar:
     if scalar.type == kind:
         return scalar
     tree = exp.Cast(this=scalar.tree.copy(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind))
-    return Scalar(render_scalar(tree), tree, kind, scalar.nullable, scalar.span)
+    # The text that the binder writes for the same key in ON, so that both are one plan.
+    return Scalar(f"CAST({scalar.text} AS {kind.upper()})", tree, kind, scalar.nullable, scalar.span)

@@ -55,18 +55,23 @@ class _Run:
 
     def everywhere(self, plan: Plan) -> Plan:
         """Inputs first, then the node, until no rule fires any more."""
-        if id(plan) in self._settled:
-            return plan
-        inputs = plan.inputs
-        settled = tuple(self.everywhere(item) for item in inputs)
-        if any(new is not old for new, old in zip(settled, inputs, strict=True)):
-            plan = plan.with_inputs(*settled)
-        for rule in self._stage.rules:
-            found = self._try(rule, plan)
-            if found is not None:
-                return self.everywhere(found)
+        found: Plan | None = plan
+        while found is not None and id(found) not in self._settled:
+            plan = self._over_settled(found)
+            found = self._first(plan)
+        plan = plan if found is None else found
         self._settled[id(plan)] = plan
         return plan
+
+    def _over_settled(self, plan: Plan) -> Plan:
+        inputs = plan.inputs
+        settled = tuple(self.everywhere(item) for item in inputs)
+        same = all(new is old for new, old in zip(settled, inputs, strict=True))
+        return plan if same else plan.with_inputs(*settled)
+
+    def _first(self, plan: Plan) -> Plan | None:
+        """What the first rule that fires makes of the node."""
+        return next((found for rule in self._stage.rules if (found := self._try(rule, plan)) is not None), None)
 
     def _try(self, rule: Rule, plan: Plan) -> Plan | None:
         found = rule(plan)

@@ -1,0 +1,252 @@
+"""Each rule on a plan of its own: where it fires, and where it must not."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.errors import InternalError
+from penstock.explain.plans import plan_text
+from penstock.plan.nodes import Distinct, Field, Filter, Generate, Project, SortKey, TopK, UnionAll, Window
+from penstock.rewrite import STAGES, Stage, rewrite
+from penstock.rewrite.filter_to_join_key import filter_to_join_key
+from penstock.rewrite.merge_filters import merge_filters
+from penstock.rewrite.merge_projects import merge_projects
+from penstock.rewrite.merge_unions import merge_unions
+from penstock.rewrite.prune_columns import prune_columns
+from penstock.rewrite.push_filter_below import push_filter_below
+from penstock.rewrite.push_filter_into_join import push_filter_into_join
+from penstock.rewrite.push_filter_into_union import push_filter_into_union
+from penstock.rewrite.push_filter_through_project import push_filter_through_project
+from penstock.rewrite.push_residual_into_join import push_residual_into_join
+from penstock.rewrite.remove_distinct import remove_distinct
+from penstock.rewrite.remove_distinct_under_semi_join import remove_distinct_under_semi_join
+from penstock.rewrite.remove_trivial_project import remove_trivial_project
+from penstock.rewrite.remove_true_filter import remove_true_filter
+from penstock.rewrite.simplify_outer_join import simplify_outer_join
+from penstock.rewrite.split_clock_filter import split_clock_filter
+from planning import aggregate, alias, join, project, scalar, scan, where
+
+T = scan("t", a="int", b="int", f="double", s="string", at="timestamp")
+L = alias(scan("l", k="int", a="int", at="timestamp"), "l")
+R = alias(scan("r", k="int", b="int", s="string"), "r")
+
+
+def shown(plan):
+    return None if plan is None else plan_text(plan)
+
+
+def test_merge_projects_substitutes():
+    plan = project(project(T, c="a + 1"), d="c * 2")
+    assert shown(merge_projects(plan)) == "Project d = (a + 1) * 2\n  Scan t"
+
+
+def test_merge_projects_does_not_compute_twice():
+    plan = project(project(T, c="a + 1"), d="c * c")
+    assert merge_projects(plan) is None
+    assert shown(merge_projects(project(project(T, c="a"), d="c * c"))) == "Project d = a * a\n  Scan t"
+
+
+def test_merge_filters_keeps_the_order_and_each_part_once():
+    plan = where(where(T, "a > 1 OR b > 1"), "b > 2 AND (a > 1 OR b > 1)")
+    assert shown(merge_filters(plan)) == "Filter (a > 1 OR b > 1) AND b > 2\n  Scan t"
+
+
+def test_merge_filters_leaves_what_can_raise_behind_the_row_that_is_gone():
+    assert merge_filters(where(where(T, "a <> 0"), "10 / a > 2")) is None
+
+
+def test_the_clock_stays_above():
+    plan = where(T, "a > 1 AND at > now() - INTERVAL 1 DAY")
+    expected = "Filter at > now() - INTERVAL '1' DAY\n  Filter a > 1\n    Scan t"
+    assert shown(split_clock_filter(plan)) == expected
+    assert merge_filters(split_clock_filter(plan)) is None
+    swapped = split_clock_filter(where(where(T, "at > now()"), "a > 1"))
+    assert shown(swapped) == "Filter at > now()\n  Filter a > 1\n    Scan t"
+
+
+def test_remove_trivial_project():
+    assert remove_trivial_project(project(T, a="a", b="b", f="f", s="s", at="at")) is T
+    assert remove_trivial_project(project(T, b="b", a="a")) is None
+
+
+def test_remove_true_filter():
+    assert remove_true_filter(where(T, "TRUE")) is T
+    assert shown(remove_true_filter(where(T, "a > 1 AND TRUE"))) == "Filter a > 1\n  Scan t"
+
+
+def test_merge_unions():
+    two = UnionAll((T, T), T.fields)
+    assert merge_unions(UnionAll((two, T), T.fields)) == UnionAll((T, T, T), T.fields)
+
+
+def test_remove_distinct_over_rows_that_are_there_once():
+    grouped = aggregate(T, "a")
+    assert remove_distinct(Distinct(where(grouped, "a > 1"))) == where(grouped, "a > 1")
+    assert remove_distinct(Distinct(T)) is None
+
+
+def test_remove_distinct_under_semi_join():
+    plan = join(L, Distinct(R), "semi", "`l.k` = `r.k`")
+    assert remove_distinct_under_semi_join(plan) == replace(plan, right=R)
+    assert remove_distinct_under_semi_join(replace(plan, kind="inner")) is None
+
+
+def test_push_filter_through_project_even_if_it_can_raise():
+    plan = where(project(T, c="a + 1"), "10 / c > 2")
+    assert shown(push_filter_through_project(plan)) == "Project c = a + 1\n  Filter 10 / (a + 1) > 2\n    Scan t"
+
+
+def test_push_filter_into_union_under_the_branch_s_names():
+    other = scan("u", x="int", y="int", g="double", z="string", w="timestamp")
+    found = push_filter_into_union(where(UnionAll((T, other), T.fields), "a > 1"))
+    expected = "UnionAll a, b, f, s, at\n  Filter a > 1\n    Scan t\n  Filter x > 1\n    Scan u"
+    assert shown(found) == expected
+
+
+def test_push_filter_into_inner_join():
+    plan = where(join(L, R, on="`l.k` = `r.k`"), "`l.a` > 1 AND `r.b` > 2 AND `l.a` < `r.b`")
+    lines = shown(push_filter_into_join(plan)).split("\n")
+    assert lines[:3] == ["Filter l.a < r.b", "  Join inner on l.k = r.k", "    Filter l.a > 1"]
+    assert "    Filter r.b > 2" in lines
+
+
+def test_nothing_is_pushed_to_the_side_that_is_filled_with_nulls():
+    left = where(join(L, R, "left", "`l.k` = `r.k`"), "`r.b` IS NULL")
+    assert push_filter_into_join(left) is None
+    assert push_filter_into_join(where(join(L, R, "full", "`l.k` = `r.k`"), "`l.a` > 1")) is None
+
+
+@pytest.mark.parametrize(
+    "condition", ["10 / `l.a` > 2", "`r.s` > 5", "CAST(`r.s` AS INT) = 1", "`l.a` + 1 > 2", "`r.s` = `l.a`"]
+)
+def test_what_can_raise_is_not_pushed_into_a_join(condition):
+    assert push_filter_into_join(where(join(L, R, on="`l.k` = `r.k`"), condition)) is None
+
+
+@pytest.mark.parametrize(
+    "condition",
+    ["`r.s` = 'x'", "`l.at` >= '2013-01-01'", "`l.a` IN (1, 2)", "`r.s` LIKE 'x%'", "NOT `l.a` IS NULL",
+     "coalesce(`l.a`, 0) > 1", "CASE WHEN `l.a` > 1 THEN TRUE ELSE FALSE END", "CAST(`l.k` AS BIGINT) > 1L",
+     "`l.at` > now() - INTERVAL 1 DAY", "TRY_CAST(`r.s` AS INT) = 1"],
+)  # fmt: skip
+def test_what_cannot_raise_is_pushed_into_a_join(condition):
+    found = push_filter_into_join(where(join(L, R, on="`l.k` = `r.k`"), condition))
+    assert found is not None
+    assert not isinstance(found, Filter)
+
+
+def test_residual_of_a_left_join_filters_the_right_side_only():
+    plan = join(L, R, "left", "`l.k` = `r.k`", "`r.b` > 2 AND `l.a` > 1")
+    found = push_residual_into_join(plan)
+    assert found.residual.text == "`l.a` > 1"
+    assert isinstance(found.right, Filter)
+    assert found.left is plan.left
+
+
+def test_residual_of_not_in_is_left_alone():
+    plan = replace(join(L, R, "anti", "`l.k` = `r.k`", "`r.b` > 2"), null_aware=True)
+    assert push_residual_into_join(plan) is None
+
+
+def test_filter_to_join_key():
+    found = filter_to_join_key(where(join(L, R), "`r.k` = `l.k` AND `l.a` > 1"))
+    assert shown(found).startswith("Filter l.a > 1\n  Join inner on l.k = r.k")
+
+
+def test_filter_to_join_key_casts_whole_numbers_and_refuses_other_types():
+    wide = alias(scan("r", k="bigint", s="string"), "r")
+    found = filter_to_join_key(where(join(L, wide), "`l.k` = `r.k`"))
+    assert shown(found).startswith("Join inner on CAST(l.k AS BIGINT) = r.k")
+    assert filter_to_join_key(where(join(L, wide), "`l.k` = `r.s`")) is None
+    assert filter_to_join_key(where(join(L, R, "left", "`l.a` = `r.b`"), "`l.k` = `r.k`")) is None
+
+
+def test_simplify_outer_join():
+    full = join(L, R, "full", "`l.k` = `r.k`")
+    assert simplify_outer_join(where(full, "`r.b` > 2")).input.kind == "right"
+    assert simplify_outer_join(where(full, "`r.b` > `l.a`")).input.kind == "inner"
+    assert simplify_outer_join(where(full, "`r.b` <=> 2")) is None
+    assert simplify_outer_join(where(full, "coalesce(`r.b`, 3) > 2")) is None
+    assert simplify_outer_join(where(replace(full, kind="left"), "NOT `r.b` IS NULL")).input.kind == "inner"
+
+
+def test_push_filter_below_an_aggregate():
+    plan = where(aggregate(T, "g = a + 1; b", n="count(1)"), "b > 1 AND n > 2")
+    assert (
+        shown(push_filter_below(plan))
+        == "Filter n > 2\n  Aggregate by g = a + 1, b: n = count(1)\n    Filter b > 1\n      Scan t"
+    )
+    assert push_filter_below(where(aggregate(T, "", n="count(1)"), "n > 2")) is None
+
+
+def test_push_filter_below_partitions_and_generators():
+    top = TopK(T, (scalar("a"),), (SortKey(scalar("b")),), 3)
+    assert shown(push_filter_below(where(top, "a > 1 AND b > 1"))).startswith("Filter b > 1\n  TopK")
+    window = Window(T, (scalar("a"),), (("n", scalar("row_number() OVER (PARTITION BY a ORDER BY b)")),))
+    assert shown(push_filter_below(where(window, "a > 1"))).startswith("Window")
+    exploded = Generate(T, scalar("explode(s)"), (Field("x", "int"),))
+    assert shown(push_filter_below(where(exploded, "a > 1 AND x > 1"))).startswith("Filter x > 1\n  Generate")
+
+
+def test_prune_columns_keeps_what_is_named():
+    plan = aggregate(join(L, R, on="`l.k` = `r.k`"), "`r.s`", n="count(1)")
+    assert shown(prune_columns(plan)) == (
+        "Aggregate by r.s: n = count(1)\n"
+        "  Project r.s\n"
+        "    Join inner on l.k = r.k\n"
+        "      Project l.k = k\n"
+        "        Scan l\n"
+        "      Project r.k = k, r.s = s\n"
+        "        Scan r"
+    )
+
+
+def test_prune_columns_counts_rows_by_the_cheapest_column():
+    assert shown(prune_columns(aggregate(T, "", n="count(1)"))).startswith("Aggregate: n = count(1)\n  Project a\n")
+
+
+def test_prune_columns_leaves_whole_rows_to_top_k_and_distinct():
+    top = TopK(T, (), (SortKey(scalar("b")),), 3)
+    assert prune_columns(project(top, a="a")) is None
+    assert prune_columns(project(Distinct(T), a="a")) is None
+
+
+def test_prune_columns_keeps_a_shared_plan_one_plan():
+    shared = aggregate(join(L, R, on="`l.k` = `r.k`"), "`l.k`", n="count(1)", m="max(`r.b`)")
+    left, right = alias(project(shared, k="`l.k`", n="n"), "x"), alias(project(shared, k="`l.k`", m="m"), "y")
+    pruned = prune_columns(project(join(left, right, on="`x.k` = `y.k`"), n="`x.n`", m="`y.m`"))
+    aggregates = [node for node in pruned.walk() if type(node).__name__ == "Aggregate"]
+    assert len(aggregates) == 2
+    assert aggregates[0] == aggregates[1]
+    assert aggregates[0].names == ("l.k", "n", "m")
+
+
+def test_the_runner_names_the_rule_that_breaks_a_plan():
+    def drop_everything(plan):
+        return project(plan, only="a") if plan == T else None
+
+    with pytest.raises(InternalError, match="drop_everything broke a plan: it turned the columns a, b"):
+        rewrite(T, stages=(Stage("bad", "", (drop_everything,)),))
+
+
+def test_the_runner_stops_rules_that_undo_each_other():
+    def turn(plan):
+        return (
+            where(T, "b > 1") if plan == where(T, "a > 1") else where(T, "a > 1") if plan == where(T, "b > 1") else None
+        )
+
+    with pytest.raises(InternalError, match="do not come to an end"):
+        rewrite(where(T, "a > 1"), stages=(Stage("bad", "", (turn,)),))
+
+
+def test_rewriting_is_stable_and_deterministic():
+    plan = Project(
+        where(join(L, R), "`l.k` = `r.k` AND `l.a` > 1 AND 10 / `r.b` > 2 AND `l.at` > now()"),
+        (("a", scalar("`l.a`")),),
+    )
+    trace = []
+    once = rewrite(plan, trace)
+    assert rewrite(once) == once == rewrite(plan)
+    assert {fired.stage for fired in trace} <= {stage.name for stage in STAGES}
