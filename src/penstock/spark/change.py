@@ -9,7 +9,7 @@ from __future__ import annotations
 import threading
 from typing import TYPE_CHECKING
 
-from penstock.plan.scalar import quoted
+from penstock.spark.grouping import consolidation
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace
 
@@ -130,7 +130,8 @@ class Delta:
         settled = self.settled()
         if settled.rows is not None and settled.rows <= 1 and settled.on_driver:
             return settled
-        return Delta.of_frame(self.workspace, consolidated(settled.frame()), estimate=settled.estimate).settled()
+        query = consolidation(self.schema, settled.view, WEIGHT)
+        return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
 
 
 def checkpointed(frame: DataFrame) -> tuple[DataFrame, int]:
@@ -143,17 +144,9 @@ def checkpointed(frame: DataFrame) -> tuple[DataFrame, int]:
     return kept, int(observation.get["rows"])
 
 
-def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
+def consolidated(workspace: Workspace, frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
     """The frame with equal rows added up and cancelled ones gone, its columns in their order."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    from penstock.spark.grouping import grouping_columns
-
-    names = [name for name in frame.columns if name != weight]
-    keys, kept = grouping_columns(frame.schema, names)
-    total = F.sum(F.col(quoted(weight))).alias(weight)
-    summed = frame.groupBy(*keys).agg(*kept, total).where(f"{quoted(weight)} <> 0")
-    return summed.select(*(quoted(name) for name in frame.columns))
+    return workspace.sql(consolidation(frame.schema, workspace.name(frame), weight))
 
 
 def driver_safe(schema: StructType) -> bool:

@@ -11,22 +11,24 @@ from typing import TYPE_CHECKING
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
-    from pyspark.sql import Column
     from pyspark.sql.types import DataType, StructType
 
 
-def grouping_columns(schema: StructType, names: list[str]) -> tuple[list[Column], list[Column]]:
-    """What to group by so that equal rows meet, and what to add to get back the columns that are not among it."""
-    from pyspark.sql import functions as F  # noqa: N812
-
-    keys, kept = [], []
-    for name in names:
-        if holds_variant(schema[name].dataType):
-            keys.append(F.expr(f"cast({quoted(name)} as string)").alias(f"__text_{name}"))
-            kept.append(F.first(F.col(quoted(name))).alias(name))
+def consolidation(schema: StructType, source: str, weight: str) -> str:
+    """The query for `source` with equal rows added up and cancelled ones gone, its columns in the schema's order."""
+    keys, columns = [], []
+    for field in schema.fields:
+        name = quoted(field.name)
+        if field.name == weight:
+            columns.append(f"sum({name}) AS {name}")
+        elif holds_variant(field.dataType):
+            keys.append(f"cast({name} as string)")
+            columns.append(f"first({name}) AS {name}")
         else:
-            keys.append(F.col(quoted(name)))
-    return keys, kept
+            keys.append(name)
+            columns.append(name)
+    by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    return f"SELECT {', '.join(columns)} FROM {source}{by} HAVING sum({quoted(weight)}) <> 0"
 
 
 def holds_variant(kind: DataType) -> bool:

@@ -45,7 +45,7 @@ class Trace:
     memory: pa.Table | None = None
     layers: tuple[Layer, ...] = ()
     append_only: bool = False
-    combine: Callable[[DataFrame], DataFrame] = consolidated
+    combine: Callable[[DataFrame], DataFrame] | None = None
 
     @property
     def rows(self) -> int:
@@ -127,7 +127,10 @@ class Trace:
         frame = layers[0].frame
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
-        merged = frame if self.append_only else self.combine(frame)
+        if self.combine is not None:
+            merged = self.combine(frame)
+        else:
+            merged = frame if self.append_only else consolidated(self.workspace, frame)
         return Layer(*checkpointed(merged))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:

@@ -6,12 +6,13 @@ The old and the new rows of the touched keys go through the operator in one pass
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import Join
-from penstock.spark.change import Delta, consolidated
+from penstock.spark.change import Delta
+from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type, join_terms
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, VERSION, WEIGHT
@@ -20,7 +21,6 @@ from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
 _FANOUT = 8  # rows of a touched key, until a step has shown how many there are
@@ -29,8 +29,15 @@ _FANOUT = 8  # rows of a touched key, until a step has shown how many there are
 class KeyedRunner(Runner):
     """Any plan node that never lets rows of two keys meet."""
 
-    def __init__(self, workspace: Workspace, operator: Keyed, schemas: Sequence[StructType]) -> None:
+    def __init__(
+        self,
+        workspace: Workspace,
+        operator: Keyed,
+        schemas: Sequence[StructType],
+        output: Callable[[], StructType],
+    ) -> None:
         super().__init__(workspace)
+        self.output = output
         self.operator = operator
         self.schemas = tuple(schemas)
         self.terms = self._terms(workspace)
@@ -62,15 +69,15 @@ class KeyedRunner(Runner):
             for trace, change in zip(self.traces, changes, strict=True)
         ]
         names = {
-            f"#{number}": self.workspace.name(self._versions(position, changes))
+            f"#{number}": f"({self._versions(position, changes)})"
             for position, number in enumerate(self.operator.inputs)
         }
         answer = self.workspace.renderer(names, (VERSION,)).sql(self.operator.node)
         where = f" WHERE {VERSION} = 1" if first else ""
         fields = columns_text(self.operator.node.names)
         signed = f"SELECT {fields}, if({VERSION} = 1, 1L, -1L) AS {WEIGHT} FROM ({answer}){where}"
-        frame = consolidated(self.workspace.sql(signed))
-        return self._output(frame, changes)
+        query = consolidation(self.output(), f"({signed})", WEIGHT)
+        return self._output(query, changes)
 
     def _answers_nothing(self) -> bool:
         """Whether the operator has an answer over no rows at all: an aggregate without groups."""
@@ -78,33 +85,31 @@ class KeyedRunner(Runner):
 
         return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
 
-    def _output(self, frame: DataFrame, changes: Sequence[Delta | None]) -> Delta:
+    def _output(self, query: str, changes: Sequence[Delta | None]) -> Delta:
         if self.last is not None and self.last[1].rows is not None and self.last[0]:
             self.fanout = max(self.fanout, 2.0 * self.last[1].rows / self.last[0])
         changed = sum(change.count() for change in changes if change is not None)
-        found = Delta.of_frame(self.workspace, frame, estimate=int(changed * self.fanout))
+        found = Delta.of_query(self.workspace, query, self.output(), estimate=int(changed * self.fanout))
         self.last = (changed, found)
         return found
 
-    def _versions(self, position: int, changes: Sequence[Delta | None]) -> DataFrame:
+    def _versions(self, position: int, changes: Sequence[Delta | None]) -> str:
         """The rows of the touched keys of one input, as they were (0) and as they are (1), duplicates spelled out."""
         change, trace = changes[position], self.traces[position]
         names = self.schemas[position].names
         fields = [name for name in names if name != WEIGHT]
         local = self._local_versions(position, changes, fields)
         if local is None:
-            tagged = self._distributed_versions(change, trace, changes, fields)
+            tagged = f"({self._distributed_versions(change, trace, changes, fields)})"
         else:
-            tagged = self.workspace.local(local, self._tagged_schema(position))
-        plain = self.operator.append_only[position]
-        if not plain:
-            tagged = consolidated(tagged)
-        name = self.workspace.name(tagged)
+            tagged = self.workspace.name(self.workspace.local(local, self._tagged_schema(position)))
+        if not self.operator.append_only[position]:
+            tagged = f"({consolidation(self._tagged_schema(position), tagged, WEIGHT)})"
         listed = columns_text((*fields, VERSION))
         if self.operator.single[position]:
-            return self.workspace.sql(f"SELECT {listed} FROM {name}")
+            return f"SELECT {listed} FROM {tagged}"
         spelled = f"LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __copies AS __copy"
-        return self.workspace.sql(f"SELECT {listed} FROM {name} {spelled}")
+        return f"SELECT {listed} FROM {tagged} {spelled}"
 
     def _tagged_schema(self, position: int) -> StructType:
         from pyspark.sql.types import IntegerType, StructField, StructType
@@ -133,7 +138,7 @@ class KeyedRunner(Runner):
 
     def _distributed_versions(
         self, change: Delta | None, trace: Trace, changes: Sequence[Delta | None], fields: list[str]
-    ) -> DataFrame:
+    ) -> str:
         columns = columns_text((*fields,))
         parts = []
         if trace.frame is not None:
@@ -145,7 +150,7 @@ class KeyedRunner(Runner):
         if not parts:
             name = self.workspace.name(self.workspace.empty(trace.schema))
             parts.append(f"SELECT {columns}, 1 AS {VERSION}, {WEIGHT} FROM {name}")
-        return self.workspace.sql(" UNION ALL ".join(parts))
+        return " UNION ALL ".join(parts)
 
     def _touched(self, trace: Trace, changes: Sequence[Delta | None]) -> str:
         """The entries of a trace whose key is among those that the step touches."""

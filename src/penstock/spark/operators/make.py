@@ -50,7 +50,7 @@ def make_runner(
         case Counted():
             return CountedRunner(workspace, operator, schemas)
         case Keyed():
-            return KeyedRunner(workspace, operator, schemas)
+            return KeyedRunner(workspace, operator, schemas, output)
         case Ranked():
             return RankedRunner(workspace, operator, schemas[0])
         case Recomputed():

@@ -15,6 +15,7 @@ from penstock.circuit.operators import Ranked
 from penstock.plan.nodes import SortKey, TopK
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
+from penstock.spark.grouping import consolidation
 from penstock.spark.operators.runner import Runner, column_terms
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace, with_key
@@ -92,7 +93,7 @@ class RankedRunner(Runner):
         trace = self.proposed[0] if self.proposed else self.traces[0]
         if trace.frame is None:
             return Delta.of_frame(self.workspace, self.workspace.empty(self.schema)).settled()
-        name = self.workspace.name(consolidated(trace.frame.drop(KEY)))
+        name = self.workspace.name(consolidated(self.workspace, trace.frame.drop(KEY)))
         return self._best(f"SELECT * FROM {name} WHERE {WEIGHT} > 0")
 
     def _best(self, rows: str) -> Delta:
@@ -115,7 +116,7 @@ class RankedRunner(Runner):
         parts = [self._top(found, 1)]
         if self.candidates is not None and not self.candidates.is_empty():
             parts.append(self._top(self.candidates, -1))
-        frame = consolidated(self.workspace.sql(" UNION ALL ".join(parts)))
+        frame = self.workspace.sql(consolidation(self.schema, f"({' UNION ALL '.join(parts)})", WEIGHT))
         return Delta.of_frame(self.workspace, frame, estimate=2 * self.shown).settled()
 
     def _top(self, candidates: Delta, sign: int) -> str:
