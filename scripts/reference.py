@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -21,7 +22,6 @@ def cli_page() -> str:
         "<!-- written by `make docs`; change the help texts in src/penstock/cli instead -->",
         "",
         *_about(cli),
-        "",
         *_options(cli, context),
         *(line for name in cli.list_commands(context) for line in _command(cli, name, context)),
     ]
@@ -35,12 +35,12 @@ def _command(group: click.Group, name: str, parent: click.Context) -> Iterator[s
     context = click.Context(command, info_name=name, parent=parent)
     usage = " ".join(command.collect_usage_pieces(context))
     yield from (f"## penstock {name}", "", "```", f"penstock {name} {usage}".rstrip(), "```", "")
-    yield from (*_about(command), "", *_options(command, context))
+    yield from (*_about(command), *_options(command, context))
 
 
 def _about(command: click.Command) -> Iterator[str]:
     r"""A help text; what `\b` protects from wrapping becomes a code block."""
-    for paragraph in (command.help or "").replace("\f", "").strip().split("\n\n"):
+    for paragraph in inspect.cleandoc(command.help or "").replace("\f", "").split("\n\n"):
         kept = paragraph.lstrip("\n")
         if kept.startswith("\b\n"):
             yield from ("```", *(line.removeprefix("  ") for line in kept[2:].split("\n")), "```", "")
@@ -49,8 +49,8 @@ def _about(command: click.Command) -> Iterator[str]:
 
 
 def _options(command: click.Command, context: click.Context) -> Iterator[str]:
-    records = [option.get_help_record(context) for option in command.get_params(context) if option.name != "help"]
-    rows = [record for record in records if record is not None]
+    options = [one for one in command.get_params(context) if isinstance(one, click.Option) and "--help" not in one.opts]
+    rows = [record for one in options if (record := one.get_help_record(context)) is not None]
     if not rows:
         return
     yield from ("| option | |", "| --- | --- |")
