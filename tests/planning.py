@@ -18,7 +18,7 @@ def scalar(text: str, kind: str | None = None) -> Scalar:
     return Scalar(render_scalar(tree), tree, kind)
 
 
-def scan(relation: str, **columns: str) -> Scan:
+def scan(relation: str, /, **columns: str) -> Scan:
     """A relation with columns of these types; a `!` behind the type is NOT NULL."""
     fields = (Field(name, kind.rstrip("!"), not kind.endswith("!")) for name, kind in columns.items())
     return Scan(relation, tuple(fields))
@@ -35,7 +35,7 @@ def where(plan: Plan, condition: str) -> Filter:
     return Filter(plan, scalar(condition, "boolean"))
 
 
-def project(plan: Plan, **items: str) -> Project:
+def project(plan: Plan, /, **items: str) -> Project:
     types = {item.name: item for item in plan.fields}
     found = []
     for name, text in items.items():
@@ -56,7 +56,7 @@ def join(left: Plan, right: Plan, kind: str = "inner", on: str | None = None, re
     return Join(left, right, kind, tuple(keys), None if residual is None else scalar(residual, "boolean"))
 
 
-def aggregate(plan: Plan, by: str, **calls: str) -> Aggregate:
+def aggregate(plan: Plan, by: str, /, **calls: str) -> Aggregate:
     """GROUP BY; `by` is `name = expression, …` or just names."""
     groups = []
     types = {item.name: item.type for item in plan.fields}
@@ -77,14 +77,14 @@ def aggregate(plan: Plan, by: str, **calls: str) -> Aggregate:
     return Aggregate(plan, tuple(groups), tuple(found))
 
 
-def table(name: str, *, key: tuple[str, ...] = (), stream: bool = False, **columns: str) -> Table:
+def table(title: str, /, *, key: tuple[str, ...] = (), stream: bool = False, **columns: str) -> Table:
     """A table; `timestamp late 1 HOUR` is a column with LATENESS, a `!` behind the type NOT NULL."""
     found = []
     for column_name, text in columns.items():
         kind, _, late = text.partition(" late ")
         lateness = Lateness(f"INTERVAL {late}") if late else None
         found.append(Column(column_name, kind.rstrip("!"), not kind.endswith("!"), lateness=lateness))
-    return Table(name, tuple(found), key, stream)
+    return Table(title, tuple(found), key, stream)
 
 
 def catalog(*tables: Table) -> Catalog:

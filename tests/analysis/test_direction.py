@@ -1,0 +1,69 @@
+"""Which expressions follow their column up or down."""
+
+
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.analysis.direction import Direction, direction
+from planning import scalar
+
+COLUMNS = {"t": Direction.INCREASING, "n": Direction.STRICTLY_INCREASING}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("t", "increasing"),
+        ("n", "strictly_increasing"),
+        ("x", "none"),
+        ("floor(t TO HOUR)", "increasing"),
+        ("ceil(t TO HOUR)", "increasing"),
+        ("date_trunc('DAY', t)", "increasing"),
+        ("timestampadd(HOUR, 1, t)", "increasing"),
+        ("t + INTERVAL 1 HOUR", "increasing"),
+        ("INTERVAL 1 HOUR + t", "increasing"),
+        ("CAST(t AS DATE)", "increasing"),
+        ("CAST(t AS STRING)", "none"),
+        ("extract(YEAR FROM t)", "increasing"),
+        ("extract(MONTH FROM t)", "none"),
+        ("extract(YEAR FROM t) - 3", "increasing"),
+        ("3 + extract(YEAR FROM t)", "increasing"),
+        ("3000 - extract(YEAR FROM t)", "decreasing"),
+        ("extract(YEAR FROM t) / -5", "decreasing"),
+        ("extract(YEAR FROM t) / 5", "increasing"),
+        ("5 / extract(YEAR FROM t)", "none"),
+        ("extract(YEAR FROM t) / NULL", "constant"),
+        ("NULL / extract(YEAR FROM t)", "constant"),
+        ("extract(YEAR FROM t) / CAST(NULL AS INT)", "constant"),
+        ("1 - 2", "constant"),
+        ("-n", "strictly_decreasing"),
+        ("n * 2", "strictly_increasing"),
+        ("-2 * n", "strictly_decreasing"),
+        ("n * 0", "constant"),
+        ("n * x", "none"),
+        ("n + t", "strictly_increasing"),
+        ("n - t", "none"),
+        ("n - (-t)", "strictly_increasing"),
+        ("mod(n, 5)", "none"),
+        ("n % 5", "none"),
+        ("month(t)", "none"),
+        ("datediff(t, DATE '2020-01-01')", "increasing"),
+        ("datediff(DATE '2020-01-01', t)", "decreasing"),
+        ("datediff(t, t)", "none"),
+        ("timestampdiff(HOUR, TIMESTAMP '2020-01-01 00:00:00', t)", "increasing"),
+        ("greatest(n, 5)", "increasing"),
+        ("CASE WHEN n > 1 THEN n END", "none"),
+        ("now()", "increasing"),
+        ("(t - TIMESTAMP '1970-01-01 00:00:00') + INTERVAL 1 HOUR", "increasing"),
+    ],
+)
+def test_direction(text, expected):
+    assert direction(scalar(text).tree, COLUMNS) == expected
+
+
+def test_local_time_goes_back_where_clocks_are_put_back():
+    tree = scalar("CAST(t AS TIMESTAMP_NTZ)").tree
+    assert direction(tree, COLUMNS).up
+    assert direction(tree, COLUMNS, zone_shifts=True) is Direction.NONE

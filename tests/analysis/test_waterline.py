@@ -1,0 +1,112 @@
+"""Waterlines through operators: kept, lowered, raised, lost."""
+
+# ruff: noqa: E501, FBT003 - one case on one line
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from penstock.analysis.waterline import waterlines
+from penstock.catalog.model import Lateness
+from penstock.plan.nodes import Distinct, Field, Recompute, SetOperation, SortKey, TopK, UnionAll, Values, Window
+from planning import aggregate, alias, catalog, join, project, read, scalar, table, where, with_view
+
+A = table("a", at="timestamp! late 1 HOUR", n="int late 10", x="int")
+B = table("b", at="timestamp late 1 HOUR", y="int", start="timestamp")
+CATALOG = catalog(A, B)
+L, R = alias(read(A), "l"), alias(read(B), "r")
+T = read(A)
+BY_TIME = join(L, R, on="`l.at` = `r.at`")
+NEAR = join(L, R, on="`l.x` = `r.y`", residual="`l.at` BETWEEN `r.at` - INTERVAL 1 HOUR AND `r.at` + INTERVAL 5 MINUTE")
+NEVER = Values(((scalar("1"),),), (Field("one", "int"),))
+
+
+def over(text, partition=()):
+    return Window(T, tuple(scalar(item) for item in partition), (("w", scalar(text)),))
+
+
+CASES = [
+    ("a table", T, {"at": "a.at", "n": "a.n"}),
+    ("expressions that go up", project(T, h="date_trunc('HOUR', at)", m="month(at)", s="at + INTERVAL 1 HOUR", d="100 - n"),
+     {"h": "date_trunc('HOUR', a.at)", "s": "a.at + INTERVAL '1' HOUR"}),
+    ("two columns in one expression", project(T, z="n + year(at)"), {"z": "a.n + year(a.at)"}),
+    ("a chosen one of two", project(T, z="least(n, year(at))"), {"z": "least(a.n, year(a.at))"}),
+    ("one of two without a waterline", project(T, z="greatest(n, x)"), {}),
+    ("a condition lends its waterline", where(R, "`r.start` >= `r.at` - INTERVAL 1 DAY"),
+     {"r.at": "b.at", "r.start": "b.at - INTERVAL '1' DAY"}),
+    ("both promises together", where(T, "n >= year(at)"), {"at": "a.at", "n": "greatest(a.n, year(a.at))"}),
+    ("a constant is no progress", where(T, "x > 5"), {"at": "a.at", "n": "a.n"}),
+    ("UNION ALL", UnionAll((project(T, t="at"), project(R, t="`r.at`")), (Field("t"),)), {"t": "least(a.at, b.at)"}),
+    ("UNION ALL with constants", UnionAll((project(T, t="at"), NEVER), (Field("t"),)), {"t": "a.at"}),
+    ("UNION ALL with a column that has none", UnionAll((project(T, t="n"), project(T, t="x")), (Field("t"),)), {}),
+    ("EXCEPT", SetOperation(project(T, t="at"), project(R, t="`r.at`"), "except", False, (Field("t"),)), {"t": "least(a.at, b.at)"}),
+    ("DISTINCT", Distinct(T), {"at": "a.at", "n": "a.n"}),
+    ("GROUP BY", aggregate(T, "h = date_trunc('HOUR', at); x", m="max(n)"), {"h": "date_trunc('HOUR', a.at)"}),
+    ("join on time", BY_TIME, {"l.at": "least(a.at, b.at)", "r.at": "least(a.at, b.at)"}),
+    ("outer join on time", replace(BY_TIME, kind="full"), {"l.at": "least(a.at, b.at)", "r.at": "least(a.at, b.at)"}),
+    ("join within an hour", NEAR, {"l.at": "least(a.at, b.at - INTERVAL '1' HOUR)", "r.at": "least(a.at - INTERVAL '5' MINUTE, b.at)"}),
+    ("join without a bound on time", join(L, R, on="`l.x` = `r.y`"), {}),
+    ("anti join", replace(BY_TIME, kind="anti"), {"l.at": "least(a.at, b.at)"}),
+    ("NOT IN", replace(BY_TIME, kind="anti", null_aware=True), {}),
+    ("join by the hour", join(L, R, residual="`r.at` <= `l.at` + INTERVAL 1 HOUR AND date_trunc('HOUR', `r.at`) = `l.at`"),
+     {"l.at": "least(a.at, greatest(b.at - INTERVAL '1' HOUR, date_trunc('HOUR', b.at)))", "r.at": "least(a.at, b.at)"}),
+    ("join with constants", join(L, NEVER), {"l.at": "a.at", "l.n": "a.n"}),
+    ("LAG", over("lag(x) OVER (ORDER BY at)"), {"at": "a.at"}),
+    ("LEAD", over("lead(x) OVER (ORDER BY at)"), {}),
+    ("LAG that looks ahead", over("lag(x, -1) OVER (ORDER BY at)"), {}),
+    ("LAG over a column with NULLs", over("lag(x) OVER (ORDER BY n)"), {}),
+    ("... with NULLs behind", over("lag(x) OVER (ORDER BY n NULLS LAST)"), {"n": "a.n"}),
+    ("LAG backwards", over("lag(x) OVER (ORDER BY at DESC)"), {}),
+    ("a frame that ends here", over("sum(x) OVER (ORDER BY at ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)"), {"at": "a.at"}),
+    ("a frame that looks ahead", over("sum(x) OVER (ORDER BY at ROWS BETWEEN 3 PRECEDING AND 1 FOLLOWING)"), {}),
+    ("the whole partition", over("sum(x) OVER (PARTITION BY n)", ("n",)), {"n": "a.n"}),
+    ("the latest of each", TopK(T, (scalar("n"),), (SortKey(scalar("at"), descending=True),), 1), {"n": "a.n"}),
+    ("the earliest of all", TopK(T, (), (SortKey(scalar("at")),), 3), {"at": "a.at"}),
+    ("recomputed", Recompute((T,), "x", T.fields, "PIVOT"), {}),
+    ("a temporal filter keeps it", where(T, "at >= now() - INTERVAL 7 DAYS"),
+     {"at": "greatest(a.at, now() - INTERVAL '7' DAY)", "n": "a.n"}),
+    ("rows that the clock reaches later", where(T, "at <= now()"), {"at": "least(a.at, now())"}),
+    ("a projection of the clock", project(T, at="at", t="now()"), {}),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "plan", "expected"), CASES, ids=[case[0] for case in CASES])
+def test_waterlines(what, plan, expected):
+    found = waterlines(plan, CATALOG)
+    assert {name: derived.shown.replace("`", "") for name, derived in found.items()} == expected
+
+
+def test_time_that_passes_takes_rows_away_below_the_waterline():
+    found = waterlines(where(T, "at >= now() - INTERVAL 7 DAYS"), CATALOG, passing_time=True)
+    assert {name: derived.shown for name, derived in found.items()} == {"at": "now() - INTERVAL '7' DAY"}
+
+
+def test_the_least_is_unknown_until_all_is_known():
+    assert waterlines(BY_TIME, CATALOG)["l.at"].text == (
+        "CASE WHEN (`a.at`) IS NULL OR (`b.at`) IS NULL THEN NULL ELSE least(`a.at`, `b.at`) END"
+    )
+
+
+def test_the_sources_are_named():
+    assert {source.name for source in waterlines(BY_TIME, CATALOG)["l.at"].sources} == {"a.at", "b.at"}
+
+
+def test_lateness_of_a_view_is_the_larger_promise():
+    found = with_view(CATALOG, "v", project(T, h="date_trunc('HOUR', at)", x="x"))
+    view = replace(found.views["v"], lateness={"H": Lateness("INTERVAL 1 HOUR"), "x": Lateness("5")})
+    found = found.with_view(view)
+    shown = {name: derived.shown for name, derived in waterlines(read(view), found).items()}
+    assert shown == {"h": "greatest(date_trunc('HOUR', `a.at`), `v.H`)", "x": "`v.x`"}
+
+
+def test_rows_held_back_are_seen_later_than_they_are_judged():
+    held = [replace(item, watermark="INTERVAL 1 HOUR") if item.name == "at" else item for item in A.columns]
+    assert list(waterlines(T, catalog(replace(A, columns=tuple(held))))) == ["at"]
+
+
+def test_local_time():
+    plan = project(T, t="CAST(at AS TIMESTAMP_NTZ)")
+    assert list(waterlines(plan, CATALOG)) == ["t"]
+    assert list(waterlines(plan, CATALOG.with_setting("time zone", "'Europe/Berlin'"))) == []
