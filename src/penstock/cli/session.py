@@ -80,15 +80,13 @@ class Session:
 
 
 def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
-    """The explanation of a query, as if it were a view of that name."""
-    from penstock.bind.program import compile_program
-    from penstock.explain import explain
-    from penstock.sql.text import spark_sql
+    """The explanation of a query, as if it were a view."""
+    from penstock.bind.query import bind_query
+    from penstock.explain import explain_query as explained
 
     assert statement.query is not None  # noqa: S101 - the caller asked
-    name = "query"
-    program = compile_program(f"CREATE VIEW {name} AS {spark_sql(statement.query)}", None, pipeline.catalog)
-    return str(explain(program.catalog, name, statement.options))
+    plan = bind_query(statement.query, pipeline.catalog, statement.text)
+    return explained(plan, pipeline.catalog, statement.options)
 
 
 def open_session(

@@ -42,8 +42,8 @@ def command(
         )
     try:
         if style == "json":
-            click.echo(json.dumps(explain_json(catalog, view, stages), ensure_ascii=False))
+            click.echo(json.dumps(explain_json(catalog, view, source), ensure_ascii=False))
         else:
-            click.echo(explain(catalog, view, stages))
+            click.echo(explain(catalog, view, stages, source))
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__
