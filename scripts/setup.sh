@@ -14,18 +14,22 @@ python=${PYTHON:-python3}
   exit 1
 }
 
-# Debian keeps the module that puts pip into an environment in a package of its own.
+# Debian keeps the module that puts pip into an environment in a package of its own; its pip can serve from outside.
 if [ ! -x "$folder/bin/python" ] && ! "$python" -m venv "$folder" >/dev/null 2>&1; then
   rm -rf "$folder"
-  if "$python" -m virtualenv --version >/dev/null 2>&1; then
-    "$python" -m virtualenv -q "$folder"
-  else
-    say "This Python cannot make a virtual environment. On Debian: apt-get install python3-venv"
+  if ! "$python" -m pip --version >/dev/null 2>&1 || ! "$python" -m venv --without-pip "$folder"; then
+    say "This Python has neither pip nor the means to make an environment. On Debian: apt-get install python3-venv"
     exit 1
   fi
 fi
 
-pip() { "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"; }
+pip() {
+  if "$folder/bin/python" -m pip --version >/dev/null 2>&1; then
+    "$folder/bin/python" -m pip --disable-pip-version-check --quiet "$@"
+  else
+    "$python" -m pip --python "$folder/bin/python" --disable-pip-version-check --quiet "$@"
+  fi
+}
 
 say "installing the locked packages into $folder (the first time this takes a few minutes: Spark is large)"
 pip install --require-hashes -r requirements/build.txt
