@@ -1,0 +1,175 @@
+"""GROUP BY and aggregate functions: the Aggregate node, and what stands above it rewritten over its fields."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.bind.attach import attached
+from penstock.bind.deterministic import settled
+from penstock.bind.diagnose import wrong
+from penstock.bind.grouping import Grouping
+from penstock.bind.groupingsets import GROUPING_ID, expanded, grouping_bits
+from penstock.bind.level import Level, NeedDomain, fields_of, scalar_of
+from penstock.bind.trees import OUTER, aggregate_calls, at, call_name, core_of, has_mark, replace_nodes
+from penstock.plan.nodes import Aggregate, AggregateCall, Plan
+from penstock.plan.scalar import Scalar, column_tree
+from penstock.sql.text import spark_sql
+
+_ZERO = frozenset("count count_if approx_count_distinct regr_count".split())
+_EMPTY_ARRAY = frozenset("collect_list collect_set array_agg".split())
+
+
+@dataclass(frozen=True)
+class Aggregation:
+    """The node, the rewritten expressions, and whether one row is there even over nothing."""
+
+    plan: Plan
+    trees: list[exp.Expression]
+    single_row: bool
+    functions: dict[str, str]
+
+    def empty_value(self, tree: exp.Expression) -> exp.Expression | None:
+        """What an expression over the aggregates is where there are no rows; None if that is NULL."""
+        if not any(self.functions.get(node.name) in _ZERO | _EMPTY_ARRAY for node in tree.find_all(exp.Column)):
+            return None
+        return replace_nodes(tree, self._empty)
+
+    def _empty(self, node: exp.Expression) -> exp.Expression | None:
+        function = self.functions.get(node.name) if isinstance(node, exp.Column) else None
+        if function is None:
+            return None
+        if function in _ZERO:
+            return exp.Cast(this=exp.Literal.number(0), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
+        return exp.Anonymous(this="array", expressions=[]) if function in _EMPTY_ARRAY else exp.Null()
+
+
+def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression], level: Level) -> Aggregation:
+    """The Aggregate of a SELECT and the expressions above it."""
+    found = grouping or Grouping(())
+    calls = _distinct_calls(trees)
+    if level.residual or any(has_mark(tree, OUTER) for tree in [*found.trees, *calls.values()]):
+        raise NeedDomain
+    parts = [*found.trees, *calls.values()]
+    plan, parts = attached(plan, parts, level)
+    group_trees, call_trees = parts[: len(found.trees)], parts[len(found.trees) :]
+    names = [_group_name(tree, index) for index, tree in enumerate(group_trees)]
+    if found.sets is not None:
+        plan, group_trees = expanded(plan, group_trees, found.sets)
+    fields = fields_of(plan)
+    groups = [(name, scalar_of(tree, fields)) for name, tree in zip(names, group_trees, strict=True)]
+    groups += [(GROUPING_ID, scalar_of(column_tree(GROUPING_ID), fields))] if found.sets is not None else []
+    groups += [(name, scalar_of(tree, fields)) for name, tree in level.carried]
+    aggregates = tuple((f"__a{index}", _call(tree, plan)) for index, tree in enumerate(call_trees))
+    node = Aggregate(plan, tuple(groups), aggregates)
+    level.see(node)
+    level.carried = [(name, column_tree(name)) for name, _ in level.carried]
+    columns = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
+    keys = {spark_sql(tree): column_tree(name) for tree, name in zip(found.trees, names, strict=True)}
+    if found.sets is None:
+        _refuse_grouping(trees)
+    rewritten = [_over(tree, keys, columns) for tree in trees]
+    for tree in rewritten:
+        _refuse_ungrouped(tree, node)
+    functions = {name: call.function for name, call in aggregates}
+    return Aggregation(node, rewritten, not found.trees and found.sets is None, functions)
+
+
+def _distinct_calls(trees: list[exp.Expression]) -> dict[str, exp.Expression]:
+    calls: dict[str, exp.Expression] = {}
+    for tree in trees:
+        for call in aggregate_calls(tree):
+            if call_name(core_of(call)) not in ("grouping", "grouping_id"):
+                _refuse_nested(call)
+                calls.setdefault(spark_sql(call), call)
+    return calls
+
+
+def _refuse_nested(call: exp.Expression) -> None:
+    core = core_of(call)
+    for argument in core.expressions:
+        inner = next(aggregate_calls(argument), None)
+        if inner is not None:
+            message = "an aggregate cannot stand inside another one"
+            hint = "compute the inner one in a subquery"
+            raise wrong("NESTED_AGGREGATE", message, inner, hint=hint, sqlstate="42607")
+
+
+def _group_name(tree: exp.Expression, index: int) -> str:
+    return str(tree.name) if isinstance(tree, exp.Column) else f"__g{index}"
+
+
+def _call(tree: exp.Expression, plan: Plan) -> AggregateCall:
+    """One aggregate call, its answer made independent of the order of rows."""
+    fields = fields_of(plan)
+    core = core_of(tree)
+    function = call_name(core) or ""
+    arguments = list(core.expressions)
+    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    if distinct:
+        arguments = list(arguments[0].expressions)
+    condition = _filter_of(tree)
+    typed = scalar_of(tree, fields)
+    text = settled(tree, plan)
+    call = Scalar(spark_sql(text), text, typed.type, typed.nullable, typed.span)
+    return AggregateCall(
+        function,
+        tuple(scalar_of(item, fields) for item in arguments),
+        call,
+        distinct,
+        None if condition is None else scalar_of(condition, fields),
+    )
+
+
+def _filter_of(tree: exp.Expression) -> exp.Expression | None:
+    found: exp.Expression | None = tree.expression.this if isinstance(tree, exp.Filter) else None
+    return found
+
+
+def _over(tree: exp.Expression, keys: dict[str, exp.Expression], columns: dict[str, exp.Expression]) -> exp.Expression:
+    """An expression over the input rewritten over the Aggregate's fields."""
+    window_functions = {id(node) for window in tree.find_all(exp.Window) for node in _wrapped(window.this)}
+
+    def replacement(node: exp.Expression) -> exp.Expression | None:
+        if id(node) in window_functions:
+            return None
+        if call_name(node) in ("grouping", "grouping_id"):
+            return grouping_bits(node, keys)
+        text = spark_sql(node) if _may_match(node) else None
+        found = None if text is None else (keys.get(text) or columns.get(text))
+        return None if found is None else at(found.copy(), node)
+
+    return replace_nodes(tree, replacement)
+
+
+def _may_match(node: exp.Expression) -> bool:
+    return not isinstance(
+        node, exp.Identifier | exp.DataType | exp.Var | exp.Literal | exp.Ordered | exp.Order | exp.If
+    )
+
+
+def _wrapped(tree: exp.Expression) -> Iterator[exp.Expression]:
+    yield tree
+    while isinstance(tree, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        tree = tree.this
+        yield tree
+
+
+def _refuse_ungrouped(tree: exp.Expression, node: Aggregate) -> None:
+    names = set(node.names)
+    for found in tree.find_all(exp.Column):
+        if found.name not in names:
+            shown = found.name.rpartition(".")[2]
+            message = f"{shown!r} is neither in GROUP BY nor inside an aggregate"
+            hint = f"add it to GROUP BY, or take any_value({shown})"
+            raise wrong("NOT_IN_GROUP_BY", message, found, hint=hint, sqlstate="42803")
+
+
+def _refuse_grouping(trees: list[exp.Expression]) -> None:
+    """GROUPING() has a meaning only beside GROUPING SETS, CUBE or ROLLUP."""
+    for node in (node for tree in trees for node in tree.find_all(exp.Anonymous)):
+        if call_name(node) in ("grouping", "grouping_id"):
+            message = "GROUPING needs GROUPING SETS, CUBE or ROLLUP"
+            raise wrong("GROUPING_WITHOUT_SETS", message, node, sqlstate="42K0E")

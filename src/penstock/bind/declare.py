@@ -1,0 +1,209 @@
+"""DDL and SET: each statement checked against the catalogue and added to it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
+from penstock.bind.expressions import bind
+from penstock.bind.level import Context, Level
+from penstock.bind.purity import refuse_impure
+from penstock.bind.recursion import close_components
+from penstock.bind.scope import Scope, Visible
+from penstock.bind.unparsed import unparsed_view
+from penstock.bind.views import dependants, replaced_view, view_of
+from penstock.catalog.model import Catalog, Function, Table, View
+from penstock.errors import Span, did_you_mean
+from penstock.plan.scalar import column_tree
+from penstock.sql.parse import parse_expression
+from penstock.sql.statements import (
+    CreateFunction,
+    CreateTable,
+    CreateView,
+    DeclareRecursiveView,
+    Drop,
+    Reset,
+    Set,
+    SetLateness,
+    Statement,
+    Unparsed,
+)
+
+DDL = (CreateTable, CreateView, Unparsed, DeclareRecursiveView, CreateFunction, Drop, SetLateness, Set, Reset)
+
+
+def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
+    """The catalogue after one DDL statement; raises SqlError or UnsupportedError and has changed nothing then."""
+    match statement:
+        case CreateTable():
+            return _table(catalog, statement)
+        case CreateView():
+            return _view(catalog, statement)
+        case Unparsed():
+            return _unparsed(catalog, statement)
+        case DeclareRecursiveView():
+            return _recursive(catalog, statement)
+        case CreateFunction():
+            return _function(catalog, statement)
+        case Drop():
+            return _drop(catalog, statement)
+        case SetLateness():
+            return _lateness(catalog, statement)
+        case Set():
+            name = statement.name
+            return catalog if name is None or statement.value is None else catalog.with_setting(name, statement.value)
+        case Reset():
+            return (
+                replace(catalog, settings=MappingProxyType({}))
+                if statement.name is None
+                else catalog.with_setting(statement.name, None)
+            )
+        case _:
+            message = f"{type(statement).__name__} declares nothing"
+            raise wrong("NOT_A_DECLARATION", message, statement.span)
+
+
+def _refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_replace: bool) -> None:
+    found = catalog.relation(name)
+    if found is not None and not or_replace:
+        what = "table" if isinstance(found, Table) else "view"
+        hint = f"CREATE OR REPLACE replaces it, DROP {what.upper()} {found.name} removes it"
+        raise wrong("ALREADY_EXISTS", f"there is a {what} {found.name!r} already", span, hint=hint, sqlstate="42P07")
+
+
+def _table(catalog: Catalog, statement: CreateTable) -> Catalog:
+    table = statement.table
+    if statement.if_not_exists and catalog.relation(table.name) is not None:
+        return catalog
+    _refuse_existing(catalog, table.name, table.span or statement.span, or_replace=statement.or_replace)
+    if catalog.relation(table.name) is not None:
+        _refuse_dependants(catalog, table.name, table.span or statement.span, "replace")
+    for item in table.columns:
+        if item.default is not None:
+            _check_default(catalog, item.default, item.span)
+    _check_foreign_keys(catalog, table)
+    return catalog.with_table(table)
+
+
+def _check_default(catalog: Catalog, text: str, span: Span | None) -> None:
+    tree = parse_expression(text)
+    if any(True for _ in tree.find_all(exp.Column, exp.Select)):
+        hint = "a default is a value, such as 0 or current_timestamp()"
+        raise wrong("DEFAULT_NOT_CONSTANT", "DEFAULT cannot read columns or tables", span, hint=hint)
+    bind(tree, Level(Context(catalog)))
+
+
+def _check_foreign_keys(catalog: Catalog, table: Table) -> None:
+    for key in table.foreign_keys:
+        other = table if key.table.lower() == table.name.lower() else catalog.tables.get(key.table.lower())
+        for name in key.columns:
+            if table.column(name) is None:
+                raise unknown_column(name, tuple(item.name for item in table.columns), table.span)
+        if other is None:
+            continue  # knowledge for the planner only; the table may come later in the program
+        for name in key.referenced:
+            if other.column(name) is None:
+                raise unknown_column(name, tuple(item.name for item in other.columns), table.span)
+
+
+def _view(catalog: Catalog, statement: CreateView) -> Catalog:
+    old = catalog.views.get(statement.name.lower())
+    if statement.if_not_exists and catalog.relation(statement.name) is not None:
+        return catalog
+    waiting = old is not None and old.recursive and old.plan is None
+    _refuse_existing(catalog, statement.name, statement.name_span, or_replace=statement.or_replace or waiting)
+    if statement.name.lower() in catalog.tables:
+        message = f"{statement.name!r} is a table; a view cannot replace it"
+        raise wrong("ALREADY_EXISTS", message, statement.name_span, sqlstate="42P07")
+    refuse_impure(statement.query, catalog, "a view")
+    view = view_of(catalog, statement)
+    found = catalog.with_view(view) if old is None else replaced_view(catalog, old, view, statement.name_span)
+    return close_components(found, view)
+
+
+def _unparsed(catalog: Catalog, statement: Unparsed) -> Catalog:
+    _refuse_existing(catalog, statement.name, statement.name_span, or_replace=statement.or_replace)
+    return catalog.with_view(unparsed_view(catalog, statement))
+
+
+def _recursive(catalog: Catalog, statement: DeclareRecursiveView) -> Catalog:
+    _refuse_existing(catalog, statement.name, statement.span, or_replace=False)
+    empty = exp.Select()
+    view = View(statement.name, "", empty, statement.columns, None, recursive=True, span=statement.span)
+    return catalog.with_view(view)
+
+
+def _function(catalog: Catalog, statement: CreateFunction) -> Catalog:
+    lower = statement.name.lower()
+    if lower in catalog.functions and not statement.or_replace:
+        hint = "CREATE OR REPLACE FUNCTION replaces it"
+        raise wrong("ALREADY_EXISTS", f"there is a function {statement.name!r} already", statement.span, hint=hint)
+    function = Function(statement.name, statement.parameters, statement.returns, statement.body, statement.text)
+    level = Level(
+        Context(catalog),
+        Scope(merged=tuple(Visible(item.name, column_tree(item.name)) for item in statement.parameters)),
+    )
+    bind(statement.body, level)
+    return catalog.with_function(function)
+
+
+def _drop(catalog: Catalog, statement: Drop) -> Catalog:
+    if statement.what == "function":
+        return _drop_function(catalog, statement)
+    found = (
+        catalog.tables.get(statement.name.lower())
+        if statement.what == "table"
+        else catalog.views.get(statement.name.lower())
+    )
+    if found is None:
+        other = catalog.relation(statement.name)
+        if other is not None:
+            kind = "view" if statement.what == "table" else "table"
+            message = f"{other.name!r} is a {kind}"
+            raise wrong(
+                "WRONG_KIND",
+                message,
+                statement.name_span,
+                hint=f"use DROP {kind.upper()} {other.name}",
+                sqlstate="42809",
+            )
+        if statement.if_exists:
+            return catalog
+        raise unknown_relation(statement.name, catalog.relation_names(), statement.name_span)
+    _refuse_dependants(catalog, statement.name, statement.name_span, "drop")
+    return catalog.without(statement.name)
+
+
+def _refuse_dependants(catalog: Catalog, name: str, span: Span | None, action: str) -> None:
+    readers = dependants(catalog, name)
+    if readers:
+        views = ", ".join(readers)
+        message = f"cannot {action} {name!r}: {'the view' if len(readers) == 1 else 'the views'} {views} {'reads' if len(readers) == 1 else 'read'} it"
+        raise wrong("HAS_DEPENDANTS", message, span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01")
+
+
+def _drop_function(catalog: Catalog, statement: Drop) -> Catalog:
+    lower = statement.name.lower()
+    if lower not in catalog.functions:
+        if statement.if_exists:
+            return catalog
+        close = did_you_mean(statement.name, tuple(catalog.functions))
+        message = f"there is no function {statement.name[:80]!r}"
+        raise wrong("UNKNOWN_FUNCTION", message, statement.name_span, candidates=close, sqlstate="42883")
+    kept = {name: item for name, item in catalog.functions.items() if name != lower}
+    return replace(catalog, functions=MappingProxyType(kept))
+
+
+def _lateness(catalog: Catalog, statement: SetLateness) -> Catalog:
+    view = catalog.views.get(statement.view.lower())
+    if view is None:
+        raise unknown_relation(statement.view, tuple(item.name for item in catalog.views.values()), statement.span)
+    names = tuple(item.name for item in view.columns)
+    name = next((item for item in names if item.lower() == statement.column.lower()), None)
+    if name is None:
+        raise unknown_column(statement.column, names, statement.span)
+    lateness = MappingProxyType({**view.lateness, name.lower(): statement.lateness})
+    return catalog.with_view(replace(view, lateness=lateness))

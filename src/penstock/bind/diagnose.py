@@ -1,0 +1,73 @@
+"""Errors of the binder: what was found where, and what would work."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
+from penstock.sql.text import span_of
+
+
+class NotIncremental(Exception):  # noqa: N818 - a signal between parts of the binder, no error of the user's
+    """A construct that no plan node expresses; the smallest query around it is recomputed (A5)."""
+
+    def __init__(self, reason: str, tree: exp.Expression | None = None, rewriting: str | None = None) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.span = None if tree is None else span_of(tree)
+        self.rewriting = rewriting
+
+
+def wrong(
+    code: str,
+    message: str,
+    place: exp.Expression | Span | None = None,
+    *,
+    candidates: Sequence[str] = (),
+    hint: str | None = None,
+    sqlstate: str | None = None,
+) -> SqlError:
+    """The error for SQL that is wrong."""
+    return SqlError(Diagnostic(code, message, _span(place), tuple(candidates), hint, sqlstate))
+
+
+def unsupported(
+    code: str, message: str, place: exp.Expression | Span | None = None, *, hint: str | None = None
+) -> UnsupportedError:
+    """The error for SQL that is right and that Penstock cannot run."""
+    return UnsupportedError(Diagnostic(code, message, _span(place), hint=hint))
+
+
+def _span(place: exp.Expression | Span | None) -> Span | None:
+    return span_of(place) if isinstance(place, exp.Expression) else place
+
+
+def unknown_relation(name: str, known: Sequence[str], place: exp.Expression | Span | None) -> SqlError:
+    """No table or view of that name."""
+    hint = None if known else "nothing has been declared yet; CREATE TABLE comes first"
+    message = f"there is no table or view {name[:80]!r}"
+    close = did_you_mean(name, known)
+    return wrong("UNKNOWN_RELATION", message, place, candidates=close, hint=hint, sqlstate="42P01")
+
+
+def unknown_column(name: str, known: Sequence[str], place: exp.Expression | Span | None) -> SqlError:
+    """No column of that name."""
+    close = did_you_mean(name, known) or did_you_mean(name.split(".")[-1], known)
+    listed = ", ".join(dict.fromkeys(known))
+    hint = None if close or not listed else f"the columns here are: {listed[:300]}"
+    message = f"there is no column {name[:80]!r}"
+    return wrong("UNKNOWN_COLUMN", message, place, candidates=close, hint=hint, sqlstate="42703")
+
+
+def ambiguous_column(name: str, candidates: Sequence[str], place: exp.Expression) -> SqlError:
+    """A name that several relations have."""
+    message = f"the name {name!r} is ambiguous: {' and '.join(candidates)} have it"
+    return wrong("AMBIGUOUS_COLUMN", message, place, candidates=candidates, sqlstate="42704")
+
+
+def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> SqlError:
+    """No function of that name."""
+    message = f"there is no function {name[:80]!r}"
+    return wrong("UNKNOWN_FUNCTION", message, place, candidates=did_you_mean(name, known), sqlstate="42883")

@@ -1,0 +1,193 @@
+"""Expressions bound to fields: columns resolved, functions checked, subqueries put aside.
+
+The result is a tree over the input's fields, in which a subquery is a mark (`trees.py`).
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, unknown_function, unsupported, wrong
+from penstock.bind.level import Level
+from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, grouped, replace_nodes
+from penstock.catalog.functions import built_in, built_in_functions, is_aggregate
+from penstock.catalog.model import Function
+
+# Functions whose first of three arguments is a unit of time, not a column.
+_UNIT_FIRST = frozenset("dateadd date_add timestampadd datediff date_diff timestampdiff".split())
+_UNITS = frozenset(
+    f"{unit}{ending}"
+    for unit in "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
+    for ending in ("", "S")
+)
+_THREE = 3
+_INTERNAL = (OUTER, SUBQUERY)
+_OWN_SYNTAX = frozenset("timestampadd timestampdiff trim position overlay date_add dateadd".split())
+
+
+def bind(tree: exp.Expression, level: Level) -> exp.Expression:
+    """A copy of a parsed expression in which every name has its meaning; raises SqlError."""
+    return replace_nodes(tree, lambda node: _bound(node, level))
+
+
+def bind_output(tree: exp.Expression, level: Level) -> exp.Expression:
+    """HAVING, QUALIFY and ORDER BY: an alias of the SELECT list comes before a column of FROM."""
+    level.output_first = True
+    try:
+        return bind(tree, level)
+    finally:
+        level.output_first = False
+
+
+def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
+    match node:
+        case exp.Column():
+            return _column(node, level)
+        case exp.Subquery() | exp.Exists() if _is_query(node):
+            return _subquery(node, level)
+        case exp.In() if node.args.get("query") is not None:
+            return _subquery(node, level)
+        case exp.EQ() | exp.NEQ() if isinstance(node.expression, exp.Any | exp.All):
+            return _quantified(node, level)
+        case exp.Any() | exp.All() if isinstance(node.this, exp.Select | exp.Subquery | exp.SetOperation):
+            raise unsupported(
+                "QUANTIFIED_COMPARISON", "a comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
+            )
+        case exp.Anonymous():
+            return _call(node, level)
+        case exp.Window():
+            return _window(node, level)
+        case exp.Placeholder() | exp.Parameter():
+            raise wrong("PARAMETER", "a parameter has no value here", node, hint="write the value")
+        case _:
+            return None
+
+
+def _is_query(node: exp.Expression) -> bool:
+    return isinstance(node.this, exp.Select | exp.SetOperation | exp.Subquery | exp.Values)
+
+
+def _column(node: exp.Column, level: Level) -> exp.Expression:
+    if isinstance(node.this, exp.Star):
+        raise wrong("STAR_HERE", "`*` cannot stand in this place", node, hint="name the columns")
+    return level.column([part.name for part in node.parts], node)
+
+
+def _quantified(node: exp.Expression, level: Level) -> exp.Expression:
+    """`= ANY (query)` is IN, `<> ALL (query)` is NOT IN."""
+    equal, any_of = isinstance(node, exp.EQ), isinstance(node.expression, exp.Any)
+    if equal != any_of:
+        raise unsupported(
+            "QUANTIFIED_COMPARISON", "this comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
+        )
+    query = node.expression.this
+    inner = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
+    found = _subquery(exp.In(this=node.this, query=inner), level)
+    return found if equal else exp.Not(this=found)
+
+
+def _subquery(node: exp.Expression, level: Level) -> exp.Expression:
+    from penstock.bind.subqueries import put_aside
+
+    return put_aside(node, level)
+
+
+def _window(node: exp.Window, level: Level) -> exp.Expression:
+    from penstock.bind.windows import with_definition
+
+    complete = with_definition(node, level.context.windows)
+    copy = complete.copy()
+    for key in ("this", "order", "spec"):
+        value = complete.args.get(key)
+        if value is not None:
+            copy.set(key, bind(value, level))
+    copy.set("partition_by", [bind(item, level) for item in complete.args.get("partition_by") or []])
+    return copy
+
+
+def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
+    name = call_name(node) or ""
+    if node.this in _INTERNAL:
+        return node.copy()
+    function = level.context.catalog.functions.get(name)
+    if function is not None:
+        return _inlined(function, node, level)
+    check_call(name, node)
+    output_first = level.output_first
+    level.output_first = output_first and not is_aggregate(name)
+    copy = call(str(node.this), *_arguments(name, node, level))
+    level.output_first = output_first
+    copy.meta.update(node.meta)
+    return copy
+
+
+def check_call(name: str, node: exp.Anonymous) -> None:
+    """Refuse an unknown function and a number of arguments that Spark refuses."""
+    found = built_in(name)
+    if found is None:
+        if name in _OWN_SYNTAX:
+            return
+        raise unknown_function(name, tuple(built_in_functions()), node)
+    given = len(node.expressions)
+    star = any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in node.expressions)
+    if star or (name in _UNIT_FIRST and given == _THREE):
+        return
+    if not found.accepts(given):
+        wanted = str(found.least) if found.least == found.most else f"{found.least} to {found.most or 'any number'}"
+        message = f"{name} takes {wanted} arguments, not {given}"
+        raise wrong("WRONG_NUMBER_OF_ARGUMENTS", message, node, sqlstate="42605")
+
+
+def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Expression]:
+    arguments = list(node.expressions)
+    if name in _UNIT_FIRST and len(arguments) == _THREE and arguments[0].name.upper() in _UNITS:
+        return [exp.Var(this=arguments[0].name), *(bind(item, level) for item in arguments[1:])]
+    result: list[exp.Expression] = []
+    for item in arguments:
+        result += _star(item, level) if name != "count" and _starred(item) else [_argument(item, level)]
+    return result
+
+
+def _starred(item: exp.Expression) -> bool:
+    return isinstance(item, exp.Star) or (isinstance(item, exp.Column) and isinstance(item.this, exp.Star))
+
+
+def _star(item: exp.Expression, level: Level) -> list[exp.Expression]:
+    from penstock.bind.stars import expand
+
+    return [tree for _, tree in expand(item, level)]
+
+
+def _argument(item: exp.Expression, level: Level) -> exp.Expression:
+    if isinstance(item, exp.Star):
+        return exp.Literal.number(1)
+    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
+        raise NotIncremental("count of all columns of a relation counts its rows without NULL", item)
+    if isinstance(item, exp.Distinct):
+        return exp.Distinct(expressions=[bind(part, level) for part in item.expressions])
+    return bind(item, level)
+
+
+def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expression:
+    """A SQL function's body with the arguments in place of its parameters."""
+    if len(node.expressions) != len(function.parameters):
+        message = f"{function.name} takes {len(function.parameters)} arguments, not {len(node.expressions)}"
+        raise wrong("WRONG_NUMBER_OF_ARGUMENTS", message, node, sqlstate="42605")
+    values = {
+        parameter.name.lower(): _cast(bind(argument, level), parameter.type)
+        for parameter, argument in zip(function.parameters, node.expressions, strict=True)
+    }
+    inner = Level(level.context)
+    inner.aliases.update(values)
+    body = bind(function.body, inner)
+    level.subqueries.extend(inner.subqueries)
+    return grouped(body) if function.returns is None else _cast(body, function.returns)
+
+
+def _cast(tree: exp.Expression, kind: str) -> exp.Cast:
+    return exp.Cast(this=tree, to=data_type(kind))
+
+
+def data_type(kind: str) -> exp.DataType:
+    """A type's name as a tree."""
+    return exp.DataType(this=exp.DType.USERDEFINED, kind=kind)

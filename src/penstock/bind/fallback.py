@@ -1,0 +1,112 @@
+"""What no plan node expresses is recomputed by Spark: the query as text, over the relations that it reads."""
+
+from __future__ import annotations
+
+import re
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.level import Bound, Context, Level, unique_names
+from penstock.bind.relations import bind_from, scan
+from penstock.bind.stars import expand, is_star, name_of
+from penstock.bind.trees import call_name, grouped, replace_nodes
+from penstock.plan.nodes import Field, Plan, Project, Recompute
+from penstock.plan.scalar import column
+from penstock.sql.nodes import TableFunction
+from penstock.sql.text import spark_sql
+
+_MARK = re.compile(r"`?__relation_(\d+)`?")
+
+
+def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -> Bound:
+    """The query as one Recompute node; raises UnsupportedError for syntax that Spark 4.1 does not have."""
+    _refuse_foreign(tree, reason)
+    names = unique_names(output_names(tree, context))
+    relations: dict[str, Plan] = {}
+    copy = tree.copy()
+    copy.set("with_", None)
+    text = spark_sql(_placed(_inlined(copy, context), context, relations))
+    text = _MARK.sub(r"{\1}", text)
+    outputs = tuple(Field(name) for name in names)
+    node = Recompute(tuple(relations.values()), text, outputs, reason.reason, reason.span, reason.rewriting)
+    return Bound(node, tuple(names))
+
+
+def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
+    for node in tree.walk():
+        asof = isinstance(node, exp.Join) and node.args.get("method") == "ASOF"
+        if asof or isinstance(node, exp.Qualify | TableFunction):
+            name = "ASOF JOIN" if asof else ("QUALIFY" if isinstance(node, exp.Qualify) else node.name)
+            message = f"{name} together with {reason.reason}"
+            raise unsupported("NOT_TOGETHER", message, node, hint="put one of them into a view of its own")
+
+
+def _inlined(tree: exp.Expression, context: Context) -> exp.Expression:
+    """The tree with the program's own functions replaced by their bodies."""
+
+    def replacement(node: exp.Expression) -> exp.Expression | None:
+        function = context.catalog.functions.get(call_name(node) or "")
+        if function is None:
+            return None
+        values = {item.name.lower(): value for item, value in zip(function.parameters, node.expressions, strict=False)}
+        body = replace_nodes(
+            function.body, lambda part: values.get(part.name.lower()) if isinstance(part, exp.Column) else None
+        )
+        return grouped(_inlined(body, context))
+
+    return replace_nodes(tree, replacement)
+
+
+def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) -> exp.Expression:
+    """The tree with a numbered mark where a relation is named."""
+    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    for node in list(tree.find_all(exp.Table)):
+        name = str(node.name).lower()
+        if isinstance(node.this, exp.Anonymous) or name in own:
+            continue
+        found = _relation(name, context)
+        if found is None:
+            continue
+        relations.setdefault(name, found)
+        if node.args.get("alias") is None:
+            node.set("alias", exp.TableAlias(this=exp.Identifier(this=node.name, quoted=True)))
+        node.set("this", exp.Identifier(this=f"__relation_{list(relations).index(name)}", quoted=False))
+    return tree
+
+
+def _relation(name: str, context: Context) -> Plan | None:
+    cte = context.ctes.get(name)
+    if cte is not None:
+        items = zip(unique_names(list(cte.names)), cte.fields, strict=True)
+        return Project(cte.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
+    found = context.catalog.relation(name)
+    return None if found is None else scan(found)
+
+
+def output_names(tree: exp.Expression, context: Context) -> list[str]:
+    """The names of a query's columns."""
+    match tree:
+        case exp.SetOperation() | exp.Subquery():
+            return output_names(tree.this, context)
+        case exp.Values():
+            return [f"col{index + 1}" for index in range(len(tree.expressions[0].expressions))]
+        case exp.Select():
+            return _selected_names(tree, context)
+        case _:
+            raise unsupported("QUERY", f"{type(tree).__name__.upper()} as a query", tree)
+
+
+def _selected_names(select: exp.Select, context: Context) -> list[str]:
+    if not any(is_star(item) for item in select.expressions):
+        return [name_of(item) for item in select.expressions]
+    level = Level(context.alone())
+    try:
+        bind_from(select, level)
+    except NotIncremental as error:
+        message = f"`*` over what is recomputed ({error.reason})"
+        raise unsupported("STAR_OVER_RECOMPUTED", message, select, hint="name the columns") from None
+    names: list[str] = []
+    for item in select.expressions:
+        names += [name for name, _ in expand(item, level)] if is_star(item) else [name_of(item)]
+    return names

@@ -1,0 +1,107 @@
+"""Result types of the common functions; a function that is not here has an unknown type."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+
+Kinds = Sequence[Type | None]
+
+_OF_ARGUMENT = frozenset(
+    "min max first first_value last last_value any_value max_by min_by mode bit_and bit_or bit_xor try_mod".split()
+)
+_AGGREGATES: dict[str, Type] = {
+    **dict.fromkeys("count count_if approx_count_distinct regr_count".split(), "bigint"),
+    **dict.fromkeys("bool_and bool_or every some any".split(), "boolean"),
+    **dict.fromkeys(
+        "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp kurtosis skewness".split(),
+        "double",
+    ),
+    **dict.fromkeys("listagg string_agg".split(), "string"),
+}
+_WINDOWS: dict[str, Type] = {
+    **dict.fromkeys("row_number rank dense_rank ntile".split(), "int"),
+    **dict.fromkeys("percent_rank cume_dist".split(), "double"),
+}
+_SCALARS: dict[str, Type] = {
+    **dict.fromkeys(
+        "upper ucase lower lcase trim ltrim rtrim btrim substr substring replace translate initcap date_format "
+        "concat_ws format_string printf lpad rpad repeat regexp_replace regexp_extract hex md5 sha sha1 sha2 base64 "
+        "split_part substring_index to_json get_json_object string typeof format_number overlay chr char".split(),
+        "string",
+    ),
+    **dict.fromkeys(
+        "length char_length character_length len octet_length bit_length ascii instr locate position levenshtein "
+        "year quarter month day dayofmonth dayofweek dayofyear weekday weekofyear hour minute datediff date_diff "
+        "size cardinality array_size hash int".split(),
+        "int",
+    ),
+    **dict.fromkeys("bigint unix_seconds unix_millis unix_micros unix_timestamp to_unix_timestamp xxhash64 crc32".split(), "bigint"),
+    **dict.fromkeys("double sqrt exp ln log log10 log2 sin cos tan asin acos atan atan2 pow power radians degrees pi e cbrt".split(), "double"),
+    **dict.fromkeys("to_date date date_add date_sub last_day next_day add_months current_date curdate make_date".split(), "date"),
+    **dict.fromkeys("date_trunc to_timestamp timestamp now current_timestamp timestamp_seconds timestamp_millis timestamp_micros".split(), "timestamp"),
+    **dict.fromkeys(
+        "isnull isnotnull isnan startswith endswith contains like rlike regexp regexp_like array_contains "
+        "map_contains_key arrays_overlap exists forall boolean".split(),
+        "boolean",
+    ),
+}  # fmt: skip
+
+
+def aggregate_type(name: str, kinds: Kinds) -> Type | None:
+    """The type of an aggregate over arguments of these types."""
+    first = kinds[0] if kinds else None
+    if name in _OF_ARGUMENT:
+        return first
+    if name in ("sum", "try_sum"):
+        return _sum(first)
+    if name in ("avg", "mean", "try_avg"):
+        return _average(first)
+    if name in ("collect_list", "collect_set", "array_agg"):
+        return None if first is None else f"array<{first}>"
+    return _AGGREGATES.get(name)
+
+
+def _sum(kind: Type | None) -> Type | None:
+    if kind in INTEGRAL:
+        return "bigint"
+    if kind in FRACTIONAL:
+        return "double"
+    if kind is not None and is_decimal(kind) and "(" in kind:
+        digits, scale = _digits(kind)
+        return f"decimal({min(38, digits + 10)},{scale})"
+    return None
+
+
+def _average(kind: Type | None) -> Type | None:
+    if kind in INTEGRAL or kind in FRACTIONAL:
+        return "double"
+    if kind is not None and is_decimal(kind) and "(" in kind:
+        digits, scale = _digits(kind)
+        if digits + 4 <= 38:  # noqa: PLR2004 - beyond it Spark trades scale for digits
+            return f"decimal({digits + 4},{scale + 4})"
+    return None
+
+
+def _digits(kind: Type) -> tuple[int, int]:
+    digits, scale = kind[kind.index("(") + 1 : -1].split(",")
+    return int(digits), int(scale)
+
+
+def windowed_type(name: str, kinds: Kinds) -> Type | None:
+    """The type of a window function."""
+    if name in ("lag", "lead", "nth_value"):
+        return kinds[0] if kinds else None
+    return _WINDOWS.get(name) or aggregate_type(name, kinds)
+
+
+def scalar_type(name: str, kinds: Kinds) -> Type | None:
+    """The type of a scalar function."""
+    if name in ("abs", "nullif") and kinds:
+        return kinds[0]
+    if name == "concat":
+        return "string" if kinds and all(kind == "string" for kind in kinds) else None
+    if name == "array" and kinds and len(set(kinds)) == 1 and kinds[0] is not None:
+        return f"array<{kinds[0]}>"
+    return _SCALARS.get(name)

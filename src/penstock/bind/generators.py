@@ -1,0 +1,235 @@
+"""Generators: LATERAL VIEW, UNNEST, `explode` in FROM and in the SELECT list, and lateral subqueries."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.expressions import bind
+from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.scope import Scope, Source, source_of
+from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
+from penstock.bind.types import element_of, split_types
+from penstock.catalog.functions import GENERATOR, built_in
+from penstock.catalog.types import Type
+from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project
+from penstock.plan.scalar import column, column_tree
+
+Column = tuple[str, Type | None]
+_ONE_BY_ONE = frozenset("explode explode_outer".split())
+_NUMBERED = frozenset("posexplode posexplode_outer".split())
+_ROWS = frozenset("inline inline_outer".split())
+
+
+def is_generator(tree: exp.Expression) -> bool:
+    """Whether the tree is a call that gives several rows."""
+    found = built_in(call_name(tree) or "")
+    return found is not None and found.kind == GENERATOR
+
+
+def is_lateral(tree: exp.Expression) -> bool:
+    """Whether a joined item reads the relations before it."""
+    table = isinstance(tree, exp.Table) and isinstance(tree.this, exp.Anonymous) and is_generator(tree.this)
+    return table or isinstance(tree, exp.Lateral | exp.Unnest)
+
+
+def bind_lateral_view(plan: Plan, lateral: exp.Lateral, level: Level) -> Plan:
+    """LATERAL VIEW [OUTER] f(…) alias AS names: the rows of f beside each row."""
+    level.see(plan)
+    alias = lateral.args.get("alias")
+    names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
+    name = str(lateral.alias) or "__view"
+    plan, source = _generated(plan, lateral.this, (name, names), level, outer=bool(lateral.args.get("outer")))
+    level.scope = level.scope.beside(Scope((source,)))
+    return plan
+
+
+def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
+    """A lateral item of FROM beside the relations before it."""
+    tree = join.this
+    if isinstance(tree, exp.Lateral) and isinstance(tree.this, exp.Subquery):
+        return _lateral_query(left, scope, join, level)
+    condition = join.args.get("on")
+    side = str(join.args.get("side") or "").upper()
+    if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
+        raise unsupported(
+            "LATERAL_CONDITION", "a lateral join on a condition", join, hint="put the condition into WHERE"
+        )
+    plan, source = _lateral_function(left, tree, level, outer=side == "LEFT")
+    return plan, scope.beside(Scope((source,)))
+
+
+def _lateral_function(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) -> tuple[Plan, Source]:
+    alias = tree.args.get("alias")
+    names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
+    name = str(tree.alias)
+    if not isinstance(tree, exp.Unnest):
+        return _generated(left, tree.this, (name or call_name(tree.this) or "", names), level, outer=outer)
+    offset = tree.args.get("offset")
+    value_names = names[: len(tree.expressions)] if offset is not None and len(names) > len(tree.expressions) else names
+    position = None if offset is None else (offset.name if isinstance(offset, exp.Identifier) else "ordinality")
+    if offset is not None and len(names) > len(tree.expressions):
+        position = names[-1]
+    if not value_names and name:
+        value_names = [name]
+    return _unnested(left, tree, (name or "__unnest", value_names, position), level, outer=outer)
+
+
+def _unnested(
+    left: Plan, tree: exp.Unnest, named: tuple[str, list[str], str | None], level: Level, *, outer: bool
+) -> tuple[Plan, Source]:
+    alias, names, position = named
+    arrays = tree.expressions
+    several = len(arrays) > 1 or len(names) > 1
+    value = arrays[0] if len(arrays) == 1 else call("arrays_zip", *arrays)
+    if position is None:
+        return _generated(left, call("inline" if several else "explode", value), (alias, names), level, outer=outer)
+    if several:
+        raise unsupported("UNNEST", "WITH ORDINALITY of several columns", tree, hint="use LATERAL VIEW posexplode")
+    plan, source = _generated(
+        left, call("posexplode", value), (alias, [f"{position}#0", names[0] if names else "col"]), level, outer=outer
+    )
+    zero = source.columns[0].field
+    fields = fields_of(plan)
+    counted = exp.Add(this=column_tree(zero), expression=exp.Literal.number(1))
+    items = [(item.name, column(item.name, item.type, item.nullable)) for item in plan.fields if item.name != zero]
+    items.append((f"{alias}.{position}", scalar_of(counted, fields)))
+    plan = Project(plan, tuple(items))
+    shown = plan.fields[-2:]
+    return plan, source_of(alias, (source.columns[1].name, position), shown)
+
+
+def _generated(
+    plan: Plan, generator: exp.Expression, named: tuple[str, list[str]], level: Level, *, outer: bool
+) -> tuple[Plan, Source]:
+    if not is_generator(generator):
+        message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
+        raise wrong("NOT_A_GENERATOR", message, generator)
+    alias, names = named
+    tree = bind(generator, level)
+    columns = generated_columns(tree, names, level)
+    prefix = _free(alias, plan)
+    fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
+    node = Generate(plan, level.scalar(tree), fields, outer)
+    level.see(node)
+    return node, source_of(alias, tuple(name for name, _ in columns), fields)
+
+
+def _free(alias: str, plan: Plan) -> str:
+    taken = {name.rpartition(".")[0].lower() for name in plan.names}
+    candidate, number = alias, 1
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{alias}#{number}"
+    return candidate
+
+
+def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> list[Column]:
+    """Names and types of a bound generator's columns; `names` replaces Spark's own."""
+    if has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
+        raise NotIncremental("a subquery inside a generator function", tree)
+    found = _own_columns(tree, len(names), level)
+    if not names:
+        return found
+    if len(names) != len(found):
+        message = f"{call_name(tree)} gives {len(found)} columns, but {len(names)} names are given"
+        raise wrong("WRONG_NUMBER_OF_NAMES", message, tree)
+    return [(name, kind) for name, (_, kind) in zip(names, found, strict=True)]
+
+
+def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]:
+    name = call_name(tree) or ""
+    kind = level.scalar(tree.expressions[0]).type if tree.expressions else None
+    if name in _ONE_BY_ONE or name in _NUMBERED:
+        position: list[Column] = [("pos", "int")] if name in _NUMBERED else []
+        return position + _elements(kind, named - len(position))
+    if name in _ROWS:
+        return _struct_columns(element_of(kind), named, tree)
+    if name == "stack":
+        rows = int(tree.expressions[0].name)
+        width = -(-(len(tree.expressions) - 1) // rows)
+        cells = [level.scalar(item).type for item in tree.expressions[1 : 1 + width]]
+        return [(f"col{index}", cell) for index, cell in enumerate(cells)]
+    if name == "json_tuple":
+        return [(f"c{index}", "string") for index in range(len(tree.expressions) - 1)]
+    raise NotIncremental(f"the generator function {name}", tree)
+
+
+def _elements(kind: Type | None, named: int) -> list[Column]:
+    if kind is not None and kind.startswith("map<"):
+        key, value = split_types(kind[4:-1])
+        return [("key", key), ("value", value)]
+    if kind is None and named == 2:  # noqa: PLR2004 - a map's key and value
+        return [("key", None), ("value", None)]
+    return [("col", element_of(kind))]
+
+
+def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list[Column]:
+    if kind is not None and kind.startswith("struct<"):
+        parts = [part.partition(":") for part in split_types(kind[7:-1])]
+        return [(name.strip("`"), of) for name, _, of in parts]
+    if named > 0:
+        return [(f"col{index}", None) for index in range(named)]
+    raise wrong("UNKNOWN_COLUMNS", "the columns of this call are not known", tree, hint="name them: AS x(a, b)")
+
+
+def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
+    """A function in FROM that reads no other relation: `explode(array(…))`; `range` is recomputed."""
+    from penstock.bind.relations import ONE_ROW
+
+    if not is_generator(tree.this):
+        found = built_in(call_name(tree.this) or "")
+        if found is None:
+            from penstock.bind.expressions import check_call
+
+            check_call(call_name(tree.this) or "", tree.this)
+        raise NotIncremental(f"the table function {call_name(tree.this)}", tree)
+    plan, source = _lateral_function(ONE_ROW, tree, level, outer=False)
+    return plan, Scope((source,))
+
+
+def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
+    """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node."""
+    if level.generators:
+        raise unsupported("SEVERAL_GENERATORS", "two generators in one SELECT list", tree, hint="use LATERAL VIEW")
+    columns = generated_columns(tree, names, level)
+    fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
+    level.generators.append((tree, fields))
+    level.fields.update({item.name: item for item in fields})
+    return [(name, column_tree(item.name)) for (name, _), item in zip(columns, fields, strict=True)]
+
+
+def with_generators(plan: Plan, level: Level) -> Plan:
+    """The plan with the generators of the SELECT list beside its rows."""
+    for tree, fields in level.generators:
+        plan = Generate(plan, scalar_of(tree, fields_of(plan)), fields)
+        level.see(plan)
+    return plan
+
+
+def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
+    """LATERAL (SELECT …): bound for all distinct values that it reads of the relations before it."""
+    from penstock.bind.attach import with_domain
+    from penstock.bind.relations import aliased
+    from penstock.bind.subqueries import bind_over_domain
+
+    side = str(join.args.get("side") or "").upper()
+    condition = join.args.get("on")
+    if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
+        raise unsupported(
+            "LATERAL_CONDITION", "a lateral join on a condition", join, hint="put the condition into the subquery"
+        )
+    inner = Level(level.context, scope)
+    inner.see(left)
+    bound, domain, outers = bind_over_domain(join.this.this, inner)
+    plan = with_domain(bound.plan, domain.leaf, left, outers)
+    right, other = aliased(bound, join.this, level, "__lateral")
+    items = right.items if isinstance(right, Project) else ()
+    carried = tuple((name, column(name, plan.field(name).type)) for name in domain.leaf.names)
+    right = Project(plan, items + carried)
+    one = fields_of(left)
+    keys = tuple(
+        JoinKey(scalar_of(tree, one), column(name), null_safe=True)
+        for tree, name in zip(outers, domain.leaf.names, strict=True)
+    )
+    return Join(left, right, LEFT if side == "LEFT" else INNER, keys), scope.beside(other)

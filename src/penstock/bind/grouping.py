@@ -1,0 +1,86 @@
+"""GROUP BY: ordinals, aliases, ALL, and GROUPING SETS, CUBE and ROLLUP as sets of positions."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from itertools import combinations, product
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.expressions import bind
+from penstock.bind.level import Level
+from penstock.bind.ordering import by_position
+from penstock.bind.trees import aggregate_calls
+from penstock.sql.text import spark_sql
+
+
+@dataclass(frozen=True)
+class Grouping:
+    """The grouping expressions; `sets` holds for each grouping set the positions that it groups by, None for a plain GROUP BY."""
+
+    trees: tuple[exp.Expression, ...]
+    sets: tuple[tuple[int, ...], ...] | None = None
+
+
+def grouping_of(select: exp.Select, names: list[str], items: list[exp.Expression], level: Level) -> Grouping | None:
+    """The bound GROUP BY of a SELECT, None without one."""
+    group = select.args.get("group")
+    if group is None:
+        return None
+    if group.args.get("all"):
+        return Grouping(tuple(tree for tree in items if next(aggregate_calls(tree), None) is None))
+    builder = _Builder(names, items, level)
+    alternatives = [builder.alternatives(item) for item in group.expressions]
+    for key in ("grouping_sets", "cube", "rollup"):
+        alternatives += [builder.alternatives(item) for item in group.args.get(key) or []]
+    if all(len(item) == 1 for item in alternatives) and not builder.sets:
+        return Grouping(tuple(builder.trees))
+    sets = tuple(tuple(dict.fromkeys(part for one in choice for part in one)) for choice in product(*alternatives))
+    return Grouping(tuple(builder.trees), sets)
+
+
+class _Builder:
+    def __init__(self, names: list[str], items: list[exp.Expression], level: Level) -> None:
+        self.names, self.items, self.level = names, items, level
+        self.trees: list[exp.Expression] = []
+        self.texts: dict[str, int] = {}
+        self.sets = False
+
+    def alternatives(self, item: exp.Expression) -> list[tuple[int, ...]]:
+        """The grouping sets that one item of GROUP BY stands for."""
+        if isinstance(item, exp.GroupingSets):
+            self.sets = True
+            return [found for part in item.expressions for found in self.alternatives(part)]
+        if isinstance(item, exp.Cube | exp.Rollup):
+            self.sets = True
+            parts = [self._position_set(part) for part in item.expressions]
+            return _rollup(parts) if isinstance(item, exp.Rollup) else _cube(parts)
+        return [self._position_set(item)]
+
+    def _position_set(self, item: exp.Expression) -> tuple[int, ...]:
+        if isinstance(item, exp.Tuple):
+            return tuple(self._position(part) for part in item.expressions)
+        return (self._position(item.unnest() if isinstance(item, exp.Paren) else item),)
+
+    def _position(self, item: exp.Expression) -> int:
+        tree = by_position(item, self.items, "GROUP BY")
+        tree = tree if tree is not None else bind(item, self.level)
+        found = next(aggregate_calls(tree), None)
+        if found is not None:
+            message = "an aggregate cannot stand in GROUP BY"
+            raise wrong("AGGREGATE_IN_GROUP_BY", message, found, sqlstate="42903")
+        text = spark_sql(tree)
+        if text not in self.texts:
+            self.texts[text] = len(self.trees)
+            self.trees.append(tree)
+        return self.texts[text]
+
+
+def _rollup(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    return [tuple(item for part in parts[:length] for item in part) for length in range(len(parts), -1, -1)]
+
+
+def _cube(parts: list[tuple[int, ...]]) -> list[tuple[int, ...]]:
+    chosen = [choice for length in range(len(parts), -1, -1) for choice in combinations(parts, length)]
+    return [tuple(item for part in choice for item in part) for choice in chosen]

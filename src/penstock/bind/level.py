@@ -1,0 +1,175 @@
+"""One query level while it is bound: its scope, its subqueries, what it reads of the enclosing query.
+
+`Context` is what a query knows from outside; `Level` is what collects while one SELECT is bound; `Bound` is the
+result: a plan whose first fields are the query's columns, by position.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from itertools import count
+from types import MappingProxyType
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unknown_column
+from penstock.bind.scope import Scope
+from penstock.bind.trees import OUTER, grouped, marked
+from penstock.bind.types import infer
+from penstock.catalog.model import Catalog
+from penstock.errors import Span
+from penstock.plan.nodes import Field, Plan, Scan
+from penstock.plan.scalar import Scalar, column_tree
+from penstock.sql.text import span_of, spark_sql
+
+if TYPE_CHECKING:
+    from penstock.bind.subqueries import Subquery
+
+
+class NeedDomain(Exception):  # noqa: N818 - a signal: bind the subquery again, over the enclosing query's values
+    """The subquery reads the enclosing query where no join key can carry it."""
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A bound query: `names` are its columns, the plan's first fields; fields behind them are `carried`.
+
+    `empty` is the value of a global aggregate's only column over no rows, None where that is NULL.
+    """
+
+    plan: Plan
+    names: tuple[str, ...]
+    level: Level | None = None
+    empty: exp.Expression | None = None
+    single_row: bool = False
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        """The fields of the query's columns."""
+        return self.plan.fields[: len(self.names)]
+
+
+@dataclass(frozen=True)
+class Domain:
+    """The enclosing query's values that a subquery is bound over: expression text → field of the leaf `relation`."""
+
+    relation: str
+    fields: Mapping[str, str]
+    types: tuple[Field, ...]
+
+    @property
+    def leaf(self) -> Scan:
+        """The relation of all distinct values; the enclosing query puts its own plan in its place."""
+        return Scan(self.relation, self.types)
+
+
+@dataclass(frozen=True)
+class Context:
+    """What a query is bound in: the catalogue, CTEs, and for a subquery the enclosing level.
+
+    `outers` collects what the subquery reads of the enclosing one, by text.
+    """
+
+    catalog: Catalog
+    ctes: Mapping[str, Bound] = field(default_factory=lambda: MappingProxyType({}))
+    enclosing: Level | None = None
+    domain: Domain | None = None
+    windows: Mapping[str, exp.Expression] = field(default_factory=lambda: MappingProxyType({}))
+    outers: dict[str, exp.Expression] = field(default_factory=dict, compare=False)
+    numbers: Iterator[int] = field(default_factory=count, compare=False)
+
+    def with_cte(self, name: str, bound: Bound) -> Context:
+        """This context with one more CTE."""
+        return replace(self, ctes=MappingProxyType({**self.ctes, name.lower(): bound}))
+
+    def alone(self) -> Context:
+        """This context for a derived table, which sees nothing of the query around it."""
+        return replace(self, enclosing=None, domain=None)
+
+
+@dataclass
+class Level:
+    """What one SELECT collects while it is bound."""
+
+    context: Context
+    scope: Scope = field(default_factory=Scope)
+    aliases: dict[str, exp.Expression] = field(default_factory=dict)
+    subqueries: list[Subquery] = field(default_factory=list)
+    keys: list[tuple[str, exp.Expression, exp.Expression, bool]] = field(default_factory=list)
+    residual: list[exp.Expression] = field(default_factory=list)
+    carried: list[tuple[str, exp.Expression]] = field(default_factory=list)
+    fields: dict[str, Field] = field(default_factory=dict)
+    generators: list[tuple[exp.Expression, tuple[Field, ...]]] = field(default_factory=list)
+    output_first: bool = False
+
+    def column(self, parts: list[str], place: exp.Expression) -> exp.Expression:
+        """The tree that a column reference stands for; raises SqlError if there is none."""
+        found = self.find(parts, place)
+        if found is not None:
+            return found
+        raise unknown_column(".".join(parts), self.known_names(), span_of(place))
+
+    def find(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
+        """The tree for a column: of FROM, an alias of the SELECT list, or of the enclosing query."""
+        alias = self.aliases.get(parts[0].lower()) if len(parts) == 1 else None
+        if alias is not None and self.output_first:
+            return grouped(alias.copy())
+        found = self.scope.resolve(parts, place)
+        if found is not None:
+            return found
+        if alias is not None:
+            return grouped(alias.copy())
+        return self._outer(parts, place)
+
+    def _outer(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
+        enclosing = self.context.enclosing
+        found = None if enclosing is None else enclosing.find(parts, place)
+        if found is None:
+            return None
+        text = spark_sql(found)
+        self.context.outers.setdefault(text, found)
+        if self.context.domain is None:
+            return marked(OUTER, [found])
+        if text not in self.context.domain.fields:
+            raise NeedDomain
+        return column_tree(self.context.domain.fields[text])
+
+    def known_names(self) -> tuple[str, ...]:
+        """All names that a column reference could have meant."""
+        outer = () if self.context.enclosing is None else self.context.enclosing.known_names()
+        return (*self.scope.names(), *self.aliases, *outer)
+
+    def see(self, plan: Plan) -> None:
+        """Remember the fields of a plan, for the types of expressions over them."""
+        self.fields.update({item.name: item for item in plan.fields})
+
+    def scalar(self, tree: exp.Expression, span: Span | None = None) -> Scalar:
+        """A bound tree as a scalar over this level's fields."""
+        return scalar_of(tree, self.fields, span)
+
+
+def scalar_of(tree: exp.Expression, fields: Mapping[str, Field], span: Span | None = None) -> Scalar:
+    """A bound tree as a scalar over fields."""
+    kind, nullable = infer(tree, fields)
+    return Scalar(spark_sql(tree), tree, kind, nullable, span or span_of(tree))
+
+
+def fields_of(plan: Plan) -> dict[str, Field]:
+    """The fields of a plan by name."""
+    return {item.name: item for item in plan.fields}
+
+
+def unique_names(names: list[str]) -> list[str]:
+    """The names with `_2`, `_3` … behind those that stood before, without regard to case."""
+    seen: set[str] = set()
+    result: list[str] = []
+    for name in names:
+        candidate, number = name, 1
+        while candidate.lower() in seen:
+            number += 1
+            candidate = f"{name}_{number}"
+        seen.add(candidate.lower())
+        result.append(candidate)
+    return result

@@ -1,0 +1,31 @@
+"""Functions that a view cannot contain: their answer is another one each time, or depends on who asks."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.trees import call_name
+from penstock.catalog.functions import built_in
+from penstock.catalog.model import Catalog
+
+_HINTS = {
+    "rand": "take a hash of the key instead, such as xxhash64(id)",
+    "uuid": "take a hash of the key instead, such as sha2(cast(id AS STRING), 256)",
+    "monotonically_increasing_id": "take ROW_NUMBER() OVER (ORDER BY …) or the table's key",
+}
+
+
+def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
+    """Raise SqlError if a function in the tree, or in a function of the program that it calls, is not deterministic."""
+    for node in tree.find_all(exp.Anonymous):
+        name = call_name(node) or ""
+        own = catalog.functions.get(name)
+        if own is not None:
+            refuse_impure(own.body, catalog, what)
+            continue
+        found = built_in(name)
+        if found is not None and not found.deterministic:
+            message = f"{what} cannot use {name}(): its answer is not decided by the tables' contents"
+            hint = _HINTS.get(name, "compute the value outside and put it into a column of a table")
+            raise wrong("NON_DETERMINISTIC", message, node, hint=hint)

@@ -1,0 +1,197 @@
+"""FROM: tables, views, CTEs, derived tables, VALUES; each becomes a plan whose fields are named `alias.column`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, unknown_relation, unsupported, wrong
+from penstock.bind.joins import joined
+from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
+from penstock.bind.scope import Scope, source_of
+from penstock.bind.types import common_type
+from penstock.catalog.model import Table, View
+from penstock.plan.nodes import INNER, Field, Join, Plan, Project, Scan, UnionAll, Values
+from penstock.plan.scalar import Scalar, column
+from penstock.sql.nodes import TableFunction
+from penstock.sql.text import span_of
+
+Relation = tuple[Plan, Scope]
+ONE_ROW = Values(((),), ())
+
+
+def bind_from(select: exp.Select, level: Level) -> Plan:
+    """The plan of FROM with all its joins and lateral views; the level's scope is set."""
+    clause = select.args.get("from_")
+    plan: Plan = ONE_ROW
+    if clause is not None:
+        plan, level.scope = bind_relation(clause.this, level)
+        plan = over_domain(plan, level)
+        joins = list(clause.this.args.get("joins") or []) + list(select.args.get("joins") or [])
+        for join in joins:
+            plan, level.scope = joined(plan, level.scope, join, level)
+    else:
+        plan = over_domain(plan, level)
+    for lateral in select.args.get("laterals") or []:
+        from penstock.bind.generators import bind_lateral_view
+
+        plan = bind_lateral_view(plan, lateral, level)
+    level.see(plan)
+    return plan
+
+
+def over_domain(plan: Plan, level: Level) -> Plan:
+    """The plan for every row of the enclosing query's values, in a subquery that is bound over them."""
+    domain = level.context.domain
+    if domain is None:
+        return plan
+    level.see(domain.leaf)
+    level.carried = [(name, column(name).tree) for name in domain.leaf.names]
+    return domain.leaf if plan == ONE_ROW else Join(domain.leaf, plan, INNER)
+
+
+def bind_relation(tree: exp.Expression, level: Level) -> Relation:
+    """One item of FROM."""
+    plan, scope = _relation(tree, level)
+    level.see(plan)
+    if tree.args.get("pivots"):
+        from penstock.bind.pivots import bind_pivots
+
+        plan, scope = bind_pivots(plan, scope, tree, level)
+        level.see(plan)
+    if tree.args.get("sample") is not None:
+        hint = "choose rows by a condition on a hash of the key, such as pmod(hash(id), 100) < 10"
+        raise unsupported("SAMPLE", "a random sample cannot be kept up to date", tree, hint=hint)
+    return plan, scope
+
+
+def _relation(tree: exp.Expression, level: Level) -> Relation:
+    match tree:
+        case exp.Table() if isinstance(tree.this, exp.Anonymous):
+            from penstock.bind.generators import bind_table_function
+
+            return bind_table_function(tree, level)
+        case exp.Table():
+            return _named(tree, level)
+        case exp.Subquery() if isinstance(tree.this, exp.Table | exp.Join) or _is_join_group(tree):
+            return _parenthesised(tree, level)
+        case exp.Subquery():
+            return _derived(tree, level)
+        case exp.Values():
+            return aliased(bind_values(tree, level.context), tree, level, "__values")
+        case TableFunction():
+            from penstock.bind.timewindows import bind_window_table
+
+            return bind_window_table(tree, level)
+        case exp.Lateral() | exp.Unnest():
+            raise wrong("LATERAL_FIRST", "LATERAL and UNNEST need a relation before them", tree)
+        case _:
+            raise NotIncremental(f"{type(tree).__name__.upper()} in FROM", tree)
+
+
+def _is_join_group(tree: exp.Subquery) -> bool:
+    return isinstance(tree.this, exp.Subquery) and bool(tree.this.args.get("joins"))
+
+
+def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
+    """`(a JOIN b ON …)`: joins in parentheses; an alias hides the names inside."""
+    plan, scope = bind_relation(tree.this, level)
+    for join in list(tree.this.args.get("joins") or []) + list(tree.args.get("joins") or []):
+        plan, scope = joined(plan, scope, join, level)
+    if tree.alias:
+        visible = scope.star() or ()
+        items = tuple((item.name, scalar_of(item.tree, fields_of(plan))) for item in visible)
+        return aliased(Bound(Project(plan, items), tuple(name for name, _ in items)), tree, level, tree.alias)
+    return plan, scope
+
+
+def _named(tree: exp.Table, level: Level) -> Relation:
+    name = str(tree.name)
+    _refuse_qualifiers(tree)
+    cte = level.context.ctes.get(name.lower())
+    if cte is not None and not tree.args.get("db"):
+        return aliased(cte, tree, level, name)
+    found = level.context.catalog.relation(name)
+    if found is None or tree.args.get("db"):
+        written = ".".join(part.name for part in tree.parts)
+        known = (*level.context.ctes, *level.context.catalog.relation_names())
+        raise unknown_relation(written, known, tree.this)
+    return aliased(Bound(scan(found, tree), tuple(item.name for item in found.columns)), tree, level, name)
+
+
+def _refuse_qualifiers(tree: exp.Table) -> None:
+    for key in ("version", "when", "changes"):
+        if tree.args.get(key) is not None:
+            message = "FOR SYSTEM_TIME AS OF and other versions of a table"
+            raise unsupported("TABLE_VERSION", message, tree, hint="read the table as it is now")
+
+
+def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
+    """The rows of a declared relation, under its own column names."""
+    fields = tuple(Field(item.name, item.type, item.nullable) for item in found.columns)
+    return Scan(found.name, fields, None if place is None else span_of(place))
+
+
+def _derived(tree: exp.Subquery, level: Level) -> Relation:
+    from penstock.bind.query import bind_tree
+
+    bound = bind_tree(tree, level.context.alone())
+    return aliased(bound, tree, level, "__derived")
+
+
+def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> Relation:
+    """A bound relation under the alias that the tree gives it, or under a default."""
+    alias = str(tree.alias) or default
+    names = list(bound.names)
+    given = tree.args.get("alias")
+    columns = [part.name for part in (given.args.get("columns") or [])] if given is not None else []
+    if columns:
+        if len(columns) != len(names):
+            message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
+            raise wrong("WRONG_NUMBER_OF_NAMES", message, tree)
+        names = columns
+    prefix = _free_prefix(alias, level)
+    fields = [f"{prefix}.{name}" for name in unique_names(names)]
+    items = tuple(
+        (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
+    )
+    plan = Project(bound.plan, items)
+    return plan, Scope((source_of(alias, tuple(names), plan.fields),))
+
+
+def _free_prefix(alias: str, level: Level) -> str:
+    taken = {name.rpartition(".")[0].lower() for name in level.fields}
+    candidate, number = alias, 1
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{alias}#{number}"
+    return candidate
+
+
+def bind_values(tree: exp.Values, context: Context) -> Bound:
+    """VALUES: constant rows; columns are named col1, col2 …"""
+    from penstock.bind.expressions import bind
+
+    level = Level(replace(context, enclosing=None, domain=None))
+    rows: list[tuple[Scalar, ...]] = []
+    for item in tree.expressions:
+        parts = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
+        rows.append(tuple(level.scalar(bind(part, level)) for part in parts))
+    if len({len(row) for row in rows}) != 1:
+        raise wrong("VALUES_OF_DIFFERENT_LENGTH", "the rows of VALUES have different numbers of columns", tree)
+    if level.subqueries:
+        raise NotIncremental("a subquery in VALUES", tree)
+    kinds = [common_type([row[index].type for row in rows]) for index in range(len(rows[0]))]
+    names = tuple(f"col{index + 1}" for index in range(len(kinds)))
+    outputs = tuple(
+        Field(name, kind, any(row[index].nullable for row in rows))
+        for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    )
+    if all(len({row[index].type for row in rows}) == 1 for index in range(len(kinds))):
+        return Bound(Values(tuple(rows), outputs), names)
+    branches = tuple(
+        Values((row,), tuple(Field(item.name, cell.type) for item, cell in zip(outputs, row, strict=True)))
+        for row in rows
+    )
+    return Bound(UnionAll(branches, outputs), names)

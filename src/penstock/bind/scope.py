@@ -1,0 +1,117 @@
+"""What names mean inside one query: the relations of its FROM, merged USING columns, the enclosing query.
+
+A column's internal field is named `alias.column`, one name with a dot in it, so fields of different relations never
+clash. Names are compared without regard to case.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import ambiguous_column
+from penstock.bind.trees import at
+from penstock.plan.nodes import Field
+from penstock.plan.scalar import column_tree
+
+
+@dataclass(frozen=True)
+class Visible:
+    """A column under the name by which the query reaches it; `tree` computes it from the input fields."""
+
+    name: str
+    tree: exp.Expression
+    field: str = ""
+
+
+@dataclass(frozen=True)
+class Source:
+    """One relation of FROM with its alias."""
+
+    alias: str
+    columns: tuple[Visible, ...]
+
+    def find(self, name: str) -> list[Visible]:
+        """The columns of that name."""
+        lower = name.lower()
+        return [item for item in self.columns if item.name.lower() == lower]
+
+
+@dataclass(frozen=True)
+class Scope:
+    """The relations of FROM; `merged` are USING columns, which hide the fields in `hidden` from unqualified names."""
+
+    sources: tuple[Source, ...] = ()
+    merged: tuple[Visible, ...] = ()
+    hidden: frozenset[str] = frozenset()
+
+    def beside(self, other: Scope) -> Scope:
+        """Both scopes' relations."""
+        return Scope(self.sources + other.sources, self.merged + other.merged, self.hidden | other.hidden)
+
+    def star(self, alias: str | None = None) -> tuple[Visible, ...] | None:
+        """The columns of `*`, or of `alias.*`; None if there is no such relation."""
+        if alias is None:
+            return self.merged + tuple(self._plain())
+        lower = alias.lower()
+        return next((source.columns for source in self.sources if source.alias.lower() == lower), None)
+
+    def _plain(self) -> Iterator[Visible]:
+        for source in self.sources:
+            yield from (item for item in source.columns if item.field not in self.hidden)
+
+    def unqualified(self, name: str, place: exp.Expression) -> Visible | None:
+        """The one column that an unqualified name means."""
+        lower = name.lower()
+        found = [item for item in self.star() or () if item.name.lower() == lower]
+        if len(found) > 1:
+            raise ambiguous_column(name, self._owners(lower), place)
+        return found[0] if found else None
+
+    def _owners(self, lower: str) -> tuple[str, ...]:
+        owners = [f"{source.alias}.{item.name}" for source in self.sources for item in source.find(lower)]
+        return tuple(owners)
+
+    def qualified(self, alias: str, name: str, place: exp.Expression) -> Visible | None:
+        """The column `alias.name`."""
+        found = [item for source in self.sources if source.alias.lower() == alias.lower() for item in source.find(name)]
+        if len(found) > 1:
+            raise ambiguous_column(f"{alias}.{name}", self._owners(name.lower()), place)
+        return found[0] if found else None
+
+    def resolve(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
+        """The tree for `column`, `relation.column`, and fields of structs behind either."""
+        found, rest = None, parts[1:]
+        if len(parts) > 1:
+            found, rest = self.qualified(parts[0], parts[1], place), parts[2:]
+        if found is None:
+            found, rest = self.unqualified(parts[0], place), parts[1:]
+        if found is None:
+            return None
+        return with_fields(at(found.tree.copy(), place), rest)
+
+    def names(self) -> tuple[str, ...]:
+        """All names that could have been meant."""
+        plain = [item.name for item in self.star() or ()]
+        return tuple(plain + [f"{source.alias}.{item.name}" for source in self.sources for item in source.columns])
+
+    def merging(self, columns: tuple[Visible, ...], hidden: frozenset[str]) -> Scope:
+        """This scope after a join with USING."""
+        names = {item.name.lower() for item in columns}
+        kept = tuple(item for item in self.merged if item.name.lower() not in names)
+        return replace(self, merged=columns + kept, hidden=self.hidden | hidden)
+
+
+def with_fields(tree: exp.Expression, fields: list[str]) -> exp.Expression:
+    """Fields of a struct: `tree.a.b`."""
+    for name in fields:
+        tree = exp.Dot(this=tree, expression=exp.Identifier(this=name, quoted=True))
+    return tree
+
+
+def source_of(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> Source:
+    """A relation whose i-th column is the i-th field."""
+    pairs = zip(names, fields, strict=True)
+    return Source(alias, tuple(Visible(name, column_tree(item.name), item.name) for name, item in pairs))

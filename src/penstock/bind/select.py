@@ -1,0 +1,208 @@
+"""One SELECT: FROM, WHERE, GROUP BY, HAVING, OVER, QUALIFY, the SELECT list, DISTINCT, ORDER BY … LIMIT."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from penstock.bind.aggregates import Aggregation, aggregated
+from penstock.bind.attach import attached, filtered
+from penstock.bind.correlation import split_correlated
+from penstock.bind.diagnose import unsupported, wrong
+from penstock.bind.expressions import bind, bind_output
+from penstock.bind.generators import is_generator, select_generator, with_generators
+from penstock.bind.grouping import grouping_of
+from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, scalar_of, unique_names
+from penstock.bind.ordering import Limit, Ordering, limit_of, ordered, ordering_of
+from penstock.bind.relations import bind_from
+from penstock.bind.stars import expand, is_star, name_of
+from penstock.bind.trees import OUTER, aggregate_calls, conjuncts, has_mark
+from penstock.bind.windows import named_windows, windowed
+from penstock.plan.nodes import Distinct, Plan, Project
+from penstock.plan.scalar import Scalar, column
+from penstock.sql.text import spark_sql
+
+
+@dataclass
+class Pieces:
+    """What stands behind FROM and WHERE, bound: everything here is rewritten by GROUP BY and OVER alike."""
+
+    names: list[str]
+    items: list[exp.Expression]
+    having: list[exp.Expression]
+    qualify: list[exp.Expression]
+    order: Ordering
+
+    def trees(self) -> list[exp.Expression]:
+        """All expressions, in a fixed order."""
+        return [*self.items, *self.having, *self.qualify, *self.order.trees()]
+
+    def with_trees(self, trees: list[exp.Expression]) -> Pieces:
+        """The same pieces with rewritten expressions."""
+        rest = iter(trees)
+
+        def take(old: list[exp.Expression]) -> list[exp.Expression]:
+            return [next(rest) for _ in old]
+
+        items, having, qualify = take(self.items), take(self.having), take(self.qualify)
+        return Pieces(self.names, items, having, qualify, self.order.with_trees(list(rest)))
+
+
+def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> Bound:
+    """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
+    refuse_streaming(select)
+    level = Level(replace(context, windows=MappingProxyType(named_windows(select))))
+    plan = bind_from(select, level)
+    plan = _where(select, plan, level)
+    pieces = _pieces(select, level)
+    plan = with_generators(plan, level)
+    grouping = grouping_of(select, pieces.names, pieces.items, level)
+    made = None
+    if grouping is not None or select.args.get("having") or _has_aggregates(pieces):
+        made = aggregated(plan, grouping, pieces.trees(), level)
+        plan, pieces = made.plan, pieces.with_trees(made.trees)
+    _refuse_outer(pieces)
+    plan, pieces = _computed(plan, pieces, level)
+    plan, single = _output(select, plan, pieces, level, keep_order=keep_order), made is not None and made.single_row
+    empty = _empty_value(made, pieces) if made is not None else None
+    return Bound(plan, tuple(pieces.names), level, empty, single)
+
+
+def refuse_streaming(select: exp.Expression) -> None:
+    """SELECT STREAM and EMIT are emission, which this version does not have."""
+    if select.meta.get("stream"):
+        hint = "leave STREAM out: every view is kept up to date as it is"
+        raise unsupported("SELECT_STREAM", "SELECT STREAM", select.meta["stream"], hint=hint)
+    if select.meta.get("emit"):
+        text, span = select.meta["emit"]
+        raise unsupported(
+            "EMIT", f"EMIT {text}".strip(), span, hint="leave EMIT out: every change is shown in its step"
+        )
+
+
+def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
+    clause = select.args.get("where")
+    if clause is None:
+        return plan
+    condition = bind(clause.this, level)
+    found = next(aggregate_calls(condition), None)
+    if found is not None:
+        hint = "conditions on aggregates go into HAVING"
+        raise wrong("AGGREGATE_IN_WHERE", "an aggregate cannot stand in WHERE", found, hint=hint, sqlstate="42903")
+    return filtered(plan, split_correlated(list(conjuncts(condition)), level), level)
+
+
+def _pieces(select: exp.Select, level: Level) -> Pieces:
+    names: list[str] = []
+    items: list[exp.Expression] = []
+    for item in select.expressions:
+        for name, tree in _item(item, level):
+            names.append(name)
+            items.append(tree)
+    having, qualify = select.args.get("having"), select.args.get("qualify")
+    return Pieces(
+        names,
+        items,
+        [] if having is None else list(conjuncts(bind_output(having.this, level))),
+        [] if qualify is None else list(conjuncts(bind_output(qualify.this, level))),
+        ordering_of(select, names, items, level),
+    )
+
+
+def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]]:
+    if is_star(item):
+        return list(expand(item, level))
+    tree = bind(item.this if isinstance(item, exp.Alias | exp.Aliases) else item, level)
+    if is_generator(tree):
+        return select_generator(tree, _aliases(item), level)
+    if isinstance(item, exp.Aliases):
+        raise wrong("SEVERAL_ALIASES", "several names for one value", item, hint="one name is enough")
+    name = name_of(item)
+    if isinstance(item, exp.Alias):
+        level.aliases.setdefault(name.lower(), tree)
+    return [(name, tree)]
+
+
+def _aliases(item: exp.Expression) -> list[str]:
+    if isinstance(item, exp.Aliases):
+        return [part.name for part in item.expressions]
+    return [item.alias] if isinstance(item, exp.Alias) else []
+
+
+def _has_aggregates(pieces: Pieces) -> bool:
+    return any(next(aggregate_calls(tree), None) is not None for tree in pieces.trees())
+
+
+def _refuse_outer(pieces: Pieces) -> None:
+    if any(has_mark(tree, OUTER) for tree in pieces.trees()):
+        raise NeedDomain
+
+
+def _computed(plan: Plan, pieces: Pieces, level: Level) -> tuple[Plan, Pieces]:
+    """HAVING, subqueries in the SELECT list, OVER and QUALIFY."""
+    plan = filtered(plan, pieces.having, level)
+    rest = replace(pieces, having=[])
+    plan, trees = attached(plan, rest.trees(), level)
+    plan, trees = windowed(plan, trees, level)
+    pieces = rest.with_trees(trees)
+    if pieces.qualify:
+        from penstock.bind.ranks import filter_ranks
+
+        plan = filter_ranks(plan, pieces.qualify)
+    return plan, replace(pieces, qualify=[])
+
+
+def _output(select: exp.Select, plan: Plan, pieces: Pieces, level: Level, *, keep_order: bool) -> Plan:
+    fields = fields_of(plan)
+    outputs = list(zip(unique_names(pieces.names), pieces.items, strict=True)) + level.carried
+    items = [(name, scalar_of(tree, fields)) for name, tree in outputs]
+    limit = limit_of(select)
+    distinct = select.args.get("distinct")
+    if distinct is not None and distinct.args.get("on") is not None:
+        raise unsupported("DISTINCT_ON", "DISTINCT ON", select, hint="use QUALIFY ROW_NUMBER() OVER (…) = 1")
+    if distinct is not None:
+        if limit is not None or keep_order:
+            _refuse_unseen_order(pieces)
+        plan = Distinct(Project(plan, tuple(items)))
+        if limit is None and not keep_order:
+            return plan
+        hidden = pieces.order.over({spark_sql(tree): name for name, tree in outputs})
+        return ordered(plan, hidden, limit, tuple(name for name, _ in level.carried))
+    if level.residual and (limit is not None or select.args.get("qualify")):
+        raise NeedDomain
+    if limit is None and (not keep_order or not pieces.order.keys):
+        return Project(plan, tuple(items))
+    return _sorted(plan, items, pieces, limit, level)
+
+
+def _sorted(plan: Plan, items: list[tuple[str, Scalar]], pieces: Pieces, limit: Limit | None, level: Level) -> Plan:
+    """The SELECT list with what ORDER BY needs beside it, sorted, and the rest dropped again."""
+    fields = fields_of(plan)
+    names = {scalar.text: name for name, scalar in items}
+    hidden: list[tuple[str, Scalar]] = []
+    for index, tree in enumerate(pieces.order.trees()):
+        scalar = scalar_of(tree, fields)
+        if scalar.text not in names:
+            names[scalar.text] = f"__o{index}"
+            hidden.append((f"__o{index}", scalar))
+    wide = Project(plan, tuple(items + hidden))
+    sorted_plan = ordered(wide, pieces.order.over(names), limit, tuple(name for name, _ in level.carried))
+    if not hidden:
+        return sorted_plan
+    return Project(sorted_plan, tuple((name, column(name, item.type, item.nullable)) for name, item in items))
+
+
+def _refuse_unseen_order(pieces: Pieces) -> None:
+    seen = {spark_sql(tree) for tree in pieces.items}
+    for tree in pieces.order.trees():
+        if spark_sql(tree) not in seen:
+            message = "ORDER BY of a SELECT DISTINCT can only name what the SELECT list has"
+            raise wrong("ORDER_BY_NOT_SELECTED", message, tree)
+
+
+def _empty_value(made: Aggregation, pieces: Pieces) -> exp.Expression | None:
+    if len(pieces.items) != 1 or not made.single_row:
+        return None
+    return made.empty_value(pieces.items[0])

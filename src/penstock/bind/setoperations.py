@@ -1,0 +1,93 @@
+"""UNION, INTERSECT and EXCEPT, with or without ALL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unsupported, wrong
+from penstock.bind.level import Bound, Context, NeedDomain
+from penstock.bind.types import common_type
+from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
+from penstock.plan.scalar import Scalar, column, quoted
+
+
+def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
+    """The plan of a set operation; columns go by position under the names of the left side."""
+    if tree.args.get("by_name"):
+        raise unsupported("UNION_BY_NAME", "UNION BY NAME", tree, hint="name the columns in one order")
+    parts = list(_operands(tree))
+    bounds = [_operand(part, context) for part in parts]
+    _check_width(bounds, parts)
+    if context.outers and context.domain is None:
+        raise NeedDomain
+    names = bounds[0].names
+    plans, outputs = _aligned([bound.plan for bound in bounds])
+    everything = not tree.args.get("distinct")
+    if isinstance(tree, exp.Union):
+        plan: Plan = UnionAll(plans, outputs)
+        return Bound(plan if everything else Distinct(plan), names)
+    kind = "intersect" if isinstance(tree, exp.Intersect) else "except"
+    return Bound(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
+
+
+def _operand(tree: exp.Expression, context: Context) -> Bound:
+    from penstock.bind.query import bind_tree
+
+    return bind_tree(tree, context)
+
+
+def _operands(tree: exp.SetOperation) -> Iterator[exp.Expression]:
+    """Both sides; a chain of the same UNION is one node with many branches."""
+    left = tree.this
+    flat = isinstance(tree, exp.Union) and type(left) is type(tree) and not left.args.get("with_")
+    if flat and _is_all(left) == _is_all(tree) and not left.args.get("limit") and not left.args.get("order"):
+        yield from _operands(left)
+    else:
+        yield left
+    yield tree.expression
+
+
+def _is_all(tree: exp.SetOperation) -> bool:
+    return not tree.args.get("distinct")
+
+
+def _check_width(bounds: list[Bound], parts: list[exp.Expression]) -> None:
+    wanted = len(bounds[0].names)
+    for bound, part in zip(bounds, parts, strict=True):
+        if len(bound.names) != wanted:
+            message = f"the first part has {wanted} columns, this one {len(bound.names)}"
+            raise wrong("DIFFERENT_NUMBER_OF_COLUMNS", message, part, sqlstate="42826")
+
+
+def _aligned(plans: list[Plan]) -> tuple[tuple[Plan, ...], tuple[Field, ...]]:
+    """The plans with casts where both types are known and differ, and the common fields."""
+    outputs = []
+    for position, first in enumerate(plans[0].fields):
+        cells = [plan.fields[position] for plan in plans]
+        kind = common_type([cell.type for cell in cells])
+        outputs.append(Field(first.name, kind, any(cell.nullable for cell in cells)))
+    return tuple(_cast(plan, tuple(outputs)) for plan in plans), tuple(outputs)
+
+
+def _cast(plan: Plan, outputs: tuple[Field, ...]) -> Plan:
+    needed = [
+        wanted.type is not None and item.type is not None and wanted.type != item.type
+        for wanted, item in zip(outputs, plan.fields, strict=True)
+    ]
+    if not any(needed):
+        return plan
+    items = []
+    for wanted, item, cast in zip(outputs, plan.fields, needed, strict=True):
+        items.append(
+            (item.name, _converted(item, wanted.type) if cast else column(item.name, item.type, item.nullable))
+        )
+    return Project(plan, tuple(items))
+
+
+def _converted(item: Field, kind: str | None) -> Scalar:
+    from penstock.bind.expressions import data_type
+
+    tree = exp.Cast(this=column(item.name).tree, to=data_type(kind or ""))
+    return Scalar(f"CAST({quoted(item.name)} AS {(kind or '').upper()})", tree, kind, item.nullable)

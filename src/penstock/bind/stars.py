@@ -1,0 +1,108 @@
+"""The SELECT list: `*` expanded, names given to what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
+from penstock.bind.level import Level
+from penstock.bind.scope import Visible, with_fields
+from penstock.bind.trees import call_name, core_of
+from penstock.catalog.types import Type
+from penstock.sql.text import spark_sql, type_of
+
+Item = tuple[str, exp.Expression]
+
+
+def is_star(tree: exp.Expression) -> bool:
+    """Whether the item is `*` or `relation.*`."""
+    return isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star))
+
+
+def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
+    """Name and bound tree of every column that a star stands for."""
+    star = tree if isinstance(tree, exp.Star) else tree.this
+    found = _columns(tree, level)
+    dropped = {part.name.lower(): part for part in star.args.get("except_") or []}
+    names = {item.name.lower() for item in found}
+    for lower, part in dropped.items():
+        if lower not in names:
+            raise unknown_column(part.name, tuple(item.name for item in found), part)
+    for item in found:
+        if item.name.lower() not in dropped:
+            yield item.name, item.tree.copy()
+
+
+def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
+    if isinstance(tree, exp.Star):
+        if not level.scope.sources:
+            raise wrong("STAR_WITHOUT_FROM", "there is no relation that `*` could mean", tree, hint="add FROM")
+        return level.scope.star() or ()
+    parts = [part.name for part in tree.parts[:-1]]
+    found = level.scope.star(parts[-1])
+    if found is not None:
+        return found
+    struct = level.find(parts, tree)
+    if struct is not None:
+        return _struct(struct, level, tree)
+    known = tuple(source.alias for source in level.scope.sources)
+    raise unknown_relation(parts[-1], known, tree)
+
+
+def _struct(tree: exp.Expression, level: Level, place: exp.Expression) -> tuple[Visible, ...]:
+    from penstock.bind.types import split_types
+
+    kind: Type | None = level.scalar(tree).type
+    if kind is None or not kind.startswith("struct<"):
+        raise wrong("NOT_A_STRUCT", "`.*` needs a relation or a STRUCT whose fields are known", place)
+    names = [part.partition(":")[0].strip("`") for part in split_types(kind[7:-1])]
+    return tuple(Visible(name, with_fields(tree.copy(), [name])) for name in names)
+
+
+def name_of(tree: exp.Expression) -> str:
+    """The name that Spark gives an item of the SELECT list."""
+    if isinstance(tree, exp.Alias | exp.PivotAlias):
+        return str(tree.alias)
+    if isinstance(tree, exp.Column | exp.Dot):
+        return str(tree.parts[-1].name) if isinstance(tree, exp.Column) else str(tree.expression.name)
+    return pretty(tree)
+
+
+def pretty(tree: exp.Expression) -> str:
+    """An expression as Spark names its column."""
+    match tree:
+        case exp.Column():
+            return str(tree.parts[-1].name)
+        case exp.Paren():
+            return pretty(tree.this)
+        case exp.Literal():
+            return str(tree.this)
+        case exp.Null():
+            return "NULL"
+        case exp.Star():
+            return "1"
+        case exp.Cast() if not tree.meta.get("typed_literal") and not tree.meta.get("number"):
+            return f"CAST({pretty(tree.this)} AS {type_of(tree.to).upper()})"
+        case exp.Distinct():
+            return "DISTINCT " + ", ".join(pretty(item) for item in tree.expressions)
+        case exp.Filter():
+            return f"{pretty(tree.this)} FILTER (WHERE {pretty(tree.expression.this)})"
+        case exp.Subquery() | exp.Exists():
+            return "scalarsubquery()" if isinstance(tree, exp.Subquery) else "exists()"
+        case exp.Binary() if not isinstance(tree, exp.Dot):
+            return f"({pretty(tree.this)} {_operator(tree)} {pretty(tree.expression)})"
+        case exp.Not():
+            return f"(NOT {pretty(tree.this)})"
+        case exp.Neg():
+            return f"(- {pretty(tree.this)})"
+    name = call_name(core_of(tree)) if isinstance(tree, exp.Anonymous) else None
+    if name is None:
+        return spark_sql(tree).replace("`", "")
+    return f"{name}({', '.join(pretty(item) for item in tree.expressions)})"
+
+
+def _operator(tree: exp.Binary) -> str:
+    blank = tree.__class__(this=exp.Identifier(this="l"), expression=exp.Identifier(this="r"))
+    return spark_sql(blank).removeprefix("l").removesuffix("r").strip()

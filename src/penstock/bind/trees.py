@@ -1,0 +1,171 @@
+"""Small questions about parsed trees, and the marks that the binder leaves in them.
+
+Between binding and planning a tree may hold two marks, written as calls: `__outer(e)`, an expression over the
+enclosing query's fields, and `__subquery(n, e, …)`, the value of the query's n-th subquery, which reads the
+expressions e of this query.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator
+
+from sqlglot import exp
+
+from penstock.catalog.functions import is_aggregate
+from penstock.sql.text import spark_sql
+
+OUTER, SUBQUERY = "__outer", "__subquery"
+_QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
+
+
+def call_name(tree: exp.Expression) -> str | None:
+    """The lower-case name of a function call, None for everything else."""
+    return str(tree.this).lower() if isinstance(tree, exp.Anonymous) else None
+
+
+def marked(name: str, expressions: list[exp.Expression]) -> exp.Anonymous:
+    """A mark of the binder."""
+    return exp.Anonymous(this=name, expressions=expressions)
+
+
+def is_mark(tree: exp.Expression, name: str) -> bool:
+    """Whether the node is that mark."""
+    return isinstance(tree, exp.Anonymous) and tree.this == name
+
+
+def has_mark(tree: exp.Expression, name: str) -> bool:
+    """Whether that mark stands anywhere in the tree."""
+    return any(is_mark(node, name) for node in tree.walk())
+
+
+def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
+    """A function call."""
+    return exp.Anonymous(this=name, expressions=list(arguments))
+
+
+def at(tree: exp.Expression, place: exp.Expression) -> exp.Expression:
+    """The tree with the place in the program of another one."""
+    starts = [node.meta for node in place.walk() if "start" in node.meta]
+    if starts and "start" not in tree.meta:
+        tree.meta["start"] = min(meta["start"] for meta in starts)
+        tree.meta["end"] = max(meta["end"] for meta in starts)
+    return tree
+
+
+def core_of(tree: exp.Expression) -> exp.Expression:
+    """The call inside FILTER, WITHIN GROUP and IGNORE NULLS."""
+    while isinstance(tree, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        tree = tree.this
+    return tree
+
+
+def is_aggregate_call(tree: exp.Expression) -> bool:
+    """Whether the node is a whole aggregate call, its FILTER and WITHIN GROUP included."""
+    core = core_of(tree)
+    name = call_name(core)
+    return name is not None and is_aggregate(name)
+
+
+def aggregate_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """The outermost aggregate calls that are no window functions; those inside a window call's arguments count."""
+    if isinstance(tree, exp.Window):
+        core = core_of(tree.this)
+        parts = list(core.args.get("expressions") or []) if isinstance(core, exp.Anonymous) else [core]
+        condition = tree.this.expression if isinstance(tree.this, exp.Filter) else None
+        parts += [condition] if condition is not None else []
+        parts += [item for key, item in _children(tree) if key != "this"]
+        for part in parts:
+            yield from aggregate_calls(part)
+        return
+    if isinstance(tree, _QUERIES):
+        return
+    if is_aggregate_call(tree):
+        yield tree
+        return
+    for _, item in _children(tree):
+        yield from aggregate_calls(item)
+
+
+def window_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """The OVER calls in a tree, inner ones first."""
+    for _, item in _children(tree):
+        yield from window_calls(item)
+    if isinstance(tree, exp.Window):
+        yield tree
+
+
+def _children(tree: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
+    for key, value in tree.args.items():
+        for item in value if isinstance(value, list) else [value]:
+            if isinstance(item, exp.Expression):
+                yield key, item
+
+
+def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """The parts of an AND, left to right."""
+    inner = tree.unnest() if isinstance(tree, exp.Paren) else tree
+    if isinstance(inner, exp.And):
+        yield from conjuncts(inner.this)
+        yield from conjuncts(inner.expression)
+    else:
+        yield inner
+
+
+def conjunction(parts: Iterable[exp.Expression]) -> exp.Expression | None:
+    """The AND of the parts, None for no part."""
+    result: exp.Expression | None = None
+    for part in parts:
+        safe = exp.Paren(this=part) if isinstance(part, exp.Or) else part
+        result = safe if result is None else exp.And(this=result, expression=safe)
+    return result
+
+
+def grouped(tree: exp.Expression) -> exp.Expression:
+    """The tree in parentheses where it needs them as a part of another."""
+    simple = (exp.Column, exp.Literal, exp.Anonymous, exp.Paren, exp.Cast, exp.Case, exp.Dot, exp.Null, exp.Boolean)
+    return tree if isinstance(tree, simple) else exp.Paren(this=tree)
+
+
+def replace_nodes(
+    tree: exp.Expression, replacement: Callable[[exp.Expression], exp.Expression | None]
+) -> exp.Expression:
+    """A copy in which nodes are replaced, parents before children; None goes on into the children."""
+    found = replacement(tree)
+    if found is not None:
+        return found
+    copy = tree.copy() if not tree.args else _shallow(tree)
+    for key, value in tree.args.items():
+        if isinstance(value, list):
+            items = [_replaced(item, tree, replacement) for item in value]
+            copy.set(key, items)
+        elif isinstance(value, exp.Expression):
+            copy.set(key, _replaced(value, tree, replacement))
+    return copy
+
+
+def _replaced(
+    item: object, parent: exp.Expression, replacement: Callable[[exp.Expression], exp.Expression | None]
+) -> object:
+    if not isinstance(item, exp.Expression):
+        return item
+    new = replace_nodes(item, replacement)
+    loose = isinstance(parent, exp.Binary | exp.Unary | exp.Between | exp.In | exp.Bracket | exp.Dot)
+    return grouped(new) if loose and type(new) is not type(item) and isinstance(item, exp.Column) else new
+
+
+def _shallow(tree: exp.Expression) -> exp.Expression:
+    copy = tree.__class__(**{key: value for key, value in tree.args.items() if not _holds_trees(value)})
+    copy.meta.update(tree.meta)
+    copy.type = tree.type
+    return copy
+
+
+def _holds_trees(value: object) -> bool:
+    return isinstance(value, exp.Expression) or (
+        isinstance(value, list) and any(isinstance(i, exp.Expression) for i in value)
+    )
+
+
+def same(tree: exp.Expression) -> str:
+    """A text by which equal expressions are found, without regard to case outside literals and quoted names."""
+    return spark_sql(tree)
