@@ -16,7 +16,7 @@ from penstock.cli.results import Table, write_arrow, write_table
 
 TABLE = Table(
     ("id", "name", "amount", "at"),
-    [(1, "ann", Decimal("2.50"), datetime(2024, 1, 1, 8)), (20, None, None, None)],
+    [(1, "ann", Decimal("2.50"), datetime.fromisoformat("2024-01-01 08:00")), (20, None, None, None)],
 )
 
 

@@ -14,12 +14,12 @@ from penstock.testing.oracle import Oracle
 
 SCHEMA = "g int, x int, s string, at timestamp"
 ROWS = [
-    (1, 3, "c", datetime(2024, 1, 1, 10, 5)),
-    (1, 1, "z", datetime(2024, 1, 1, 10, 55)),
-    (1, 2, None, datetime(2024, 1, 1, 11, 0)),
+    (1, 3, "c", datetime.fromisoformat("2024-01-01 10:05")),
+    (1, 1, "z", datetime.fromisoformat("2024-01-01 10:55")),
+    (1, 2, None, datetime.fromisoformat("2024-01-01 11:00")),
     (1, None, "m", None),
-    (2, 2, "b", datetime(2024, 1, 1, 11, 30)),
-    (2, 2, "a", datetime(2024, 1, 1, 11, 30)),
+    (2, 2, "b", datetime.fromisoformat("2024-01-01 11:30")),
+    (2, 2, "a", datetime.fromisoformat("2024-01-01 11:30")),
 ]
 
 
@@ -92,14 +92,15 @@ def test_windows_of_time(spark):
         "SELECT TUMBLE_START(at, INTERVAL '1' HOUR) AS b, TUMBLE_END(at, INTERVAL '1' HOUR) AS e, COUNT(*) AS n "
         "FROM t WHERE g = 1 AND at IS NOT NULL GROUP BY TUMBLE(at, INTERVAL '1' HOUR)"
     )
-    ten, eleven, twelve = (datetime(2024, 1, 1, hour) for hour in (10, 11, 12))
+    ten, eleven, twelve = (datetime.fromisoformat(f"2024-01-01 {hour}:00") for hour in (10, 11, 12))
     assert answer(spark, text) == [(ten, eleven, 2), (eleven, twelve, 1)]
-    table = "SELECT window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' HOUR)) GROUP BY window_start"
+    source = "TABLE(TUMBLE(TABLE t, DESCRIPTOR(at), INTERVAL '1' HOUR))"
+    table = f"SELECT window_start, COUNT(*) AS n FROM {source} GROUP BY window_start"
     assert answer(spark, table) == [(ten, 2), (eleven, 3)]
 
 
 def test_the_clock_is_the_steps(spark):
-    clock = datetime(2024, 1, 1, 11, 15)
+    clock = datetime.fromisoformat("2024-01-01 11:15")
     found = answer(spark, "SELECT now() AS a, current_date() AS d, COUNT(*) AS n FROM t WHERE at > now()", clock=clock)
     assert found == [(clock, clock.date(), 2)]
 

@@ -71,7 +71,7 @@ def test_plain_values():
 def test_identity_of_special_floats():
     assert identity(float("nan")) == identity(float("nan"))
     assert identity(-0.0) == identity(0.0) == identity(0)
-    assert identity(True) != identity(1)
+    assert identity(plain(value=True)) != identity(1)
     assert identity("1") != identity(1)
 
 

@@ -1,0 +1,98 @@
+"""Random aggregate calls of every family, with DISTINCT and FILTER."""
+
+from __future__ import annotations
+
+from penstock.testing.fuzz.dice import Dice
+from penstock.testing.fuzz.expressions import Scope, expression, filled, predicate
+from penstock.testing.fuzz.tables import ARRAY, BIGINT, BOOLEAN, DECIMAL, DOUBLE, INT, STRING
+
+# (shape, type of the answer, whether DISTINCT may stand before the first argument)
+LINEAR = (
+    ("count(*)", BIGINT, False),
+    ("sum({int})", BIGINT, True),
+    ("count({string})", BIGINT, True),
+    ("avg({int})", DOUBLE, True),
+    ("sum({double})", DOUBLE, False),
+    ("avg({double})", DOUBLE, False),
+    ("sum({decimal})", DECIMAL, True),
+    ("avg({decimal})", DECIMAL, True),
+    ("count({int}, {string})", BIGINT, True),
+    ("count_if({boolean})", BIGINT, False),
+    ("stddev({int})", DOUBLE, True),
+    ("var_pop({int})", DOUBLE, False),
+    ("covar_samp({int}, {int})", DOUBLE, False),
+    ("corr({int}, {bigint})", DOUBLE, False),
+    ("regr_slope({int}, {int})", DOUBLE, False),
+    ("regr_count({int}, {int})", BIGINT, False),
+    ("skewness({int})", DOUBLE, False),
+    ("try_sum({bigint})", BIGINT, True),
+    ("kurtosis({int})", DOUBLE, False),
+)
+KEYED = (
+    ("max({int})", INT, True),
+    ("min({string})", STRING, False),
+    ("max({double})", DOUBLE, False),
+    ("min({decimal})", DECIMAL, False),
+    ("bool_and({boolean})", BOOLEAN, False),
+    ("some({boolean})", BOOLEAN, False),
+    ("bit_xor({int})", INT, True),
+    ("bit_or({bigint})", BIGINT, False),
+    ("sort_array(collect_set({int}))", ARRAY, False),
+    ("collect_list({int})", ARRAY, False),
+    ("array_agg({int})", ARRAY, False),
+    ("max_by({string}, {int})", STRING, False),
+    ("min_by({int}, {string})", INT, False),
+    ("first({int})", INT, False),
+    ("last({string})", STRING, False),
+    ("any_value({int}) IGNORE NULLS", INT, False),
+    ("first({string}, TRUE)", STRING, False),
+    ("listagg({string}, ',')", STRING, False),
+    ("listagg({string}, '-') WITHIN GROUP (ORDER BY {string} DESC)", STRING, False),
+    ("mode({int})", INT, False),
+    ("median({int})", DOUBLE, False),
+    ("percentile({int}, 0.25)", DOUBLE, False),
+    ("percentile_cont(0.5) WITHIN GROUP (ORDER BY {int})", DOUBLE, False),
+    ("percentile_disc(0.5) WITHIN GROUP (ORDER BY {int} DESC)", DOUBLE, False),
+    ("approx_count_distinct({int})", BIGINT, False),
+    ("approx_percentile({int}, 0.5)", INT, False),
+    ("size(collect_list({string}))", INT, True),
+    ("max(struct({int}, {string})).col1", INT, False),
+)
+
+
+def aggregate(dice: Dice, scope: Scope, *, plain: bool = False) -> tuple[str, str]:
+    """An aggregate call and the type of its answer; `plain` leaves FILTER, DISTINCT and rare functions out."""
+    family = LINEAR if dice.often(0.5) or plain else KEYED
+    shape, kind, may_be_distinct = dice.pick(family[:8] if plain else family)
+    text = filled(dice, shape, scope, 0 if dice.often(0.7) else 1)
+    dice.use(shape.partition("(")[0])
+    if plain:
+        return text, kind
+    if may_be_distinct and dice.often(0.25):
+        head, _, rest = text.partition("(")
+        text = f"{head}(DISTINCT {rest}" if not head.startswith("size") else text
+        dice.use("DISTINCT aggregate")
+    if dice.often(0.2) and text.endswith(")") and not shape.startswith(("sort_array", "size")):
+        text += f" FILTER (WHERE {predicate(dice, scope, 1)})"
+        dice.use("FILTER")
+    return text, kind
+
+
+def derived(dice: Dice, scope: Scope) -> tuple[str, str]:
+    """An aggregate within an expression."""
+    text, kind = aggregate(dice, scope)
+    if kind in (INT, BIGINT) and dice.often(0.3):
+        return f"{text} + 1", kind
+    if kind == STRING and dice.often(0.2):
+        return f"coalesce({text}, 'none')", STRING
+    return text, kind
+
+
+def group_key(dice: Dice, scope: Scope) -> tuple[str, str]:
+    """A grouping expression: mostly a column."""
+    columns = [column for column in scope if column.type != ARRAY or dice.often(0.3)]
+    if columns and dice.often(0.75):
+        found = dice.pick(columns)
+        return found.text, found.type
+    kind = dice.pick((INT, STRING, BOOLEAN))
+    return expression(dice, kind, scope, 1), kind

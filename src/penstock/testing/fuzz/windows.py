@@ -1,0 +1,111 @@
+"""Random OVER clauses: ranking, offsets, aggregates; ROWS and RANGE frames."""
+
+from __future__ import annotations
+
+from penstock.testing.fuzz.aggregates import KEYED, LINEAR
+from penstock.testing.fuzz.dice import Dice
+from penstock.testing.fuzz.expressions import Scope, expression, filled
+from penstock.testing.fuzz.tables import BIGINT, DATE, DOUBLE, INT, SCALARS, STRING, TIMESTAMP, Column
+
+_RANKING = (
+    ("row_number()", INT),
+    ("rank()", INT),
+    ("dense_rank()", INT),
+    ("ntile(2)", INT),
+    ("percent_rank()", DOUBLE),
+    ("cume_dist()", DOUBLE),
+)
+_OFFSET = (
+    ("lag({int})", INT),
+    ("lead({string})", STRING),
+    ("lag({int}, 2, -1)", INT),
+    ("lead({bigint}, 1, 0L)", BIGINT),
+    ("lag({int}) IGNORE NULLS", INT),
+)
+_VALUE = (
+    ("first_value({int})", INT),
+    ("last_value({int})", INT),
+    ("nth_value({string}, 2)", STRING),
+    ("last_value({string}) IGNORE NULLS", STRING),
+)
+_NOT_IN_WINDOWS = (
+    "listagg",
+    "percentile_cont",
+    "percentile_disc",
+    "median",
+    "mode",
+    "sort_array",
+    "size",
+    "max(struct",
+)
+_EDGES = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING")
+
+
+def window_call(dice: Dice, scope: Scope) -> tuple[str, str]:
+    """A window function with its OVER clause, and the type of its answer."""
+    family = dice.pick(("aggregate", "ranking", "offset", "value"))
+    dice.use(f"OVER {family}")
+    partition = dice.some([column.text for column in scope if column.type in SCALARS], 0 if dice.often(0.15) else 1, 2)
+    if family == "ranking":
+        call, kind = dice.pick(_RANKING)
+        return f"{call} OVER ({_spec(dice, scope, partition, ordered=True)})", kind
+    if family == "offset":
+        shape, kind = dice.pick(_OFFSET)
+        return f"{filled(dice, shape, scope, 0)} OVER ({_spec(dice, scope, partition, ordered=True)})", kind
+    if family == "value":
+        shape, kind = dice.pick(_VALUE)
+        return (
+            f"{filled(dice, shape, scope, 0)} OVER ({_spec(dice, scope, partition, ordered=True, framed=True)})",
+            kind,
+        )
+    return _aggregate(dice, scope, partition)
+
+
+def _aggregate(dice: Dice, scope: Scope, partition: list[str]) -> tuple[str, str]:
+    usable = [item for item in LINEAR + KEYED if not item[0].startswith(_NOT_IN_WINDOWS)]
+    shape, kind, _ = dice.pick(usable)
+    ordered = dice.often(0.6)
+    spec = _spec(dice, scope, partition, ordered=ordered, framed=ordered)
+    return f"{filled(dice, shape, scope, 0)} OVER ({spec})", kind
+
+
+def _spec(dice: Dice, scope: Scope, partition: list[str], *, ordered: bool, framed: bool = False) -> str:
+    parts = [f"PARTITION BY {', '.join(partition)}"] if partition else []
+    if not ordered:
+        return " ".join(parts)
+    keys = [column for column in scope if column.type in SCALARS]
+    chosen = dice.some(keys, 1, 2) if keys else [Column("1", "1", INT)]
+    parts.append("ORDER BY " + ", ".join(sort_key(dice, column.text) for column in chosen))
+    if framed and dice.often(0.6):
+        parts.append(_frame(dice, chosen))
+    return " ".join(parts)
+
+
+def _frame(dice: Dice, keys: list[Column]) -> str:
+    low = dice.number(0, 4)
+    high = dice.number(max(low, 1), 5)
+    start, end = _EDGES[low], _EDGES[high]
+    by_range = len(keys) == 1 and keys[0].type in (INT, BIGINT, DATE, TIMESTAMP) and dice.often(0.5)
+    dice.use("RANGE frame" if by_range else "ROWS frame")
+    if by_range and keys[0].type in (DATE, TIMESTAMP):
+        unit = "DAY" if keys[0].type == DATE else "HOUR"
+        start, end = (
+            edge.replace("2 ", f"INTERVAL 2 {unit} ").replace("1 ", f"INTERVAL 1 {unit} ") for edge in (start, end)
+        )
+    return f"{'RANGE' if by_range else 'ROWS'} BETWEEN {start} AND {end}"
+
+
+def sort_key(dice: Dice, text: str) -> str:
+    """An item of an ORDER BY."""
+    direction = dice.pick(("", " DESC", " ASC"))
+    return text + direction + (dice.pick((" NULLS FIRST", " NULLS LAST")) if dice.often(0.2) else "")
+
+
+def numbering(dice: Dice, scope: Scope) -> str:
+    """A ranking call, for Top-K by QUALIFY."""
+    columns = [column.text for column in scope if column.type in SCALARS]
+    partition = dice.some(columns, 1, 1)
+    call = dice.pick(("row_number()", "rank()", "dense_rank()"))
+    key = sort_key(dice, expression(dice, dice.pick((INT, STRING)), scope, 1))
+    prefix = f"PARTITION BY {partition[0]} " if partition else ""
+    return f"{call} OVER ({prefix}ORDER BY {key})"

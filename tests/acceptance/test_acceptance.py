@@ -1,0 +1,33 @@
+"""The acceptance cases beside the repository: each passes, or waits for a named feature and does not pass yet."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+from penstock.testing.cases import read_cases
+from penstock.testing.runner import PASSED, run_case
+
+FOLDER = Path(__file__).parents[3] / "shared" / "cases"
+FILES = sorted(FOLDER.glob("*.yaml"))
+WAITING = yaml.safe_load(Path(__file__).with_name("waiting.yaml").read_text(encoding="utf-8"))
+CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
+
+pytestmark = pytest.mark.skipif(not FILES, reason="no acceptance cases beside the repository")
+
+
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_a_case_passes_or_waits(spark, path, case):
+    result = run_case(case, path.name, lambda: spark)
+    feature = WAITING.get(path.stem, {}).get(case.name)
+    if feature is None:
+        assert result.status == PASSED, result.detail
+    else:
+        assert result.status != PASSED, f"it passes: take it from waiting.yaml ({feature})"
+
+
+def test_waiting_names_only_cases_that_exist():
+    known = {path.stem: {case.name for case in read_cases(path)} for path in FILES}
+    for file, names in WAITING.items():
+        assert names.keys() <= known[file]

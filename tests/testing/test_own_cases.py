@@ -1,0 +1,26 @@
+"""Our own case files, through the runner, also compacted and in other cuts into steps."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from penstock.testing.cases import read_cases
+from penstock.testing.recut import can_be_recut, recut
+from penstock.testing.runner import PASSED, Options, run_case
+
+FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
+CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
+RECUT = [parameters for parameters in CASES if can_be_recut(parameters.values[1])]
+
+
+@pytest.mark.parametrize(("path", "case"), CASES)
+def test_case(spark, path, case):
+    result = run_case(case, path.name, lambda: spark)
+    assert result.status == PASSED, result.detail
+
+
+@pytest.mark.parametrize(("path", "case"), RECUT)
+def test_other_cuts_with_compaction(spark, path, case):
+    result = run_case(recut(case, 7), path.name, lambda: spark, Options(compact=True))
+    assert result.status == PASSED, result.detail
