@@ -1,7 +1,5 @@
 """Which expressions follow their column up or down."""
 
-
-
 from __future__ import annotations
 
 import pytest

@@ -24,6 +24,7 @@ from penstock.rewrite.remove_distinct import remove_distinct
 from penstock.rewrite.remove_distinct_under_semi_join import remove_distinct_under_semi_join
 from penstock.rewrite.remove_trivial_project import remove_trivial_project
 from penstock.rewrite.remove_true_filter import remove_true_filter
+from penstock.rewrite.remove_unlimited_top import remove_unlimited_top
 from penstock.rewrite.simplify_outer_join import simplify_outer_join
 from penstock.rewrite.split_clock_filter import split_clock_filter
 from planning import aggregate, alias, join, project, scalar, scan, where
@@ -91,6 +92,12 @@ def test_remove_distinct_under_semi_join():
     plan = join(L, Distinct(R), "semi", "`l.k` = `r.k`")
     assert remove_distinct_under_semi_join(plan) == replace(plan, right=R)
     assert remove_distinct_under_semi_join(replace(plan, kind="inner")) is None
+
+
+def test_remove_unlimited_top():
+    assert remove_unlimited_top(TopK(T, (scalar("a"),), (), None)) is T
+    assert remove_unlimited_top(TopK(T, (), (SortKey(scalar("a")),), None)) is None
+    assert remove_unlimited_top(TopK(T, (), (), 3)) is None
 
 
 def test_push_filter_through_project_even_if_it_can_raise():

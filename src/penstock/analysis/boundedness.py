@@ -80,7 +80,14 @@ def state_of(
     `partial` says which aggregates are kept as partial results alone.
     """
     finder = _Finder(catalog, Reader(catalog, passing_time=True), partial)
-    return tuple(fact for node in plan.walk() for fact in finder.facts(node))
+    return tuple(fact for node in _maintained(plan) for fact in finder.facts(node))
+
+
+def _maintained(plan: Plan) -> Iterator[Plan]:
+    """The nodes that have an operator of their own: what is inside a recursion is evaluated with it."""
+    yield plan
+    for item in () if isinstance(plan, Fixpoint) else plan.inputs:
+        yield from _maintained(item)
 
 
 @dataclass(frozen=True)
@@ -105,11 +112,9 @@ class _Finder:
                 yield self._top(node)
             case Window():
                 keys = _columns(node.partition)
-                yield self._kept_by(node, "Window", "all rows, by partition", keys, self.reader.of(node.input))
+                yield self._kept_by(node, "Window", _ALL_ROWS[bool(keys)], keys, self.reader.of(node.input))
             case Filter() if plan_reads_clock(node):
-                yield self._whole(
-                    node, "Clock filter", "the rows that the clock can still reach", growth(node, self.catalog)
-                )
+                yield self._clock(node)
             case Recompute() | Fixpoint():
                 name = "Recursion" if isinstance(node, Fixpoint) else "Recomputed query"
                 yield self._whole(node, name, "all rows of its inputs, and its last answer", self._inputs(node))
@@ -136,7 +141,8 @@ class _Finder:
             because = "nothing is retracted, so a row that falls out never comes back"
             return StateFact("Top-K", "its rows", Growth.BOUNDED, because, span=place_of(node))
         known = self.reader.of(node.input)
-        return self._kept_by(node, "Top-K", "all rows, by partition", _columns(node.partition), known)
+        keys = _columns(node.partition)
+        return self._kept_by(node, "Top-K", _ALL_ROWS[bool(keys)], keys, known)
 
     def _kept_by(self, node: Plan, operator: str, keeps: str, keys: Iterable[str], known: Waterlines) -> StateFact:
         collected = _collected(known, keys)
@@ -146,8 +152,10 @@ class _Finder:
         return self._growing(node, operator, keeps, clause, known)
 
     def _bounded(self, node: Plan, operator: str, keeps: str, collected: tuple[Collected, ...]) -> StateFact:
-        shown = ", ".join(dict.fromkeys(f"{item.column} < {item.waterline.shown}" for item in collected))
-        because = f"rows are dropped once {shown}"
+        groups = dict(node.groups) if isinstance(node, Aggregate) else {}
+        named = [(groups[item.column].text if item.column in groups else item.column, item) for item in collected]
+        shown = dict.fromkeys(f"{name} is below the waterline {item.waterline.shown}" for name, item in named)
+        because = f"rows are dropped once {', '.join(shown)}"
         return StateFact(operator, keeps, Growth.BOUNDED, because, span=place_of(node), collected=collected)
 
     def _growing(self, node: Plan, operator: str, keeps: str, clause: str, known: Waterlines) -> StateFact:
@@ -162,8 +170,15 @@ class _Finder:
         return StateFact(operator, keeps, size, _BECAUSE[size], fix, place_of(node))
 
     def _declare(self, node: Plan, clause: str) -> str:
-        tables = ", ".join(dict.fromkeys(self._growing_tables(node)))
-        return f"declare LATENESS on a time column of {tables}, and use that column in {clause}"
+        tables = dict.fromkeys(self._growing_tables(node))
+        late = [f"{name}.{column}" for name in tables for column in self._late_columns(name)]
+        if late:
+            return f"use a column with LATENESS in {clause}: {', '.join(late)}"
+        return f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
+
+    def _late_columns(self, name: str) -> list[str]:
+        table = self.catalog.tables.get(name.lower())
+        return [] if table is None else [column.name for column in table.columns if column.lateness is not None]
 
     def _growing_tables(self, plan: Plan) -> Iterator[str]:
         for node in plan.walk():
@@ -175,6 +190,12 @@ class _Finder:
     def _whole(self, node: Plan, operator: str, keeps: str, size: Growth) -> StateFact:
         fix = getattr(node, "rewriting", None) if size is not Growth.BOUNDED else None
         return StateFact(operator, keeps, size, _BECAUSE[size], fix, place_of(node))
+
+    def _clock(self, node: Filter) -> StateFact:
+        size = growth(node, self.catalog)
+        because = "rows are dropped once the clock has passed them" if size is Growth.BOUNDED else _BECAUSE[size]
+        keeps = "the rows that the clock can still reach"
+        return StateFact("Clock filter", keeps, size, because, span=place_of(node))
 
     def _join(self, node: Join) -> StateFact:
         operator = f"{node.kind.capitalize()} join"
@@ -209,13 +230,20 @@ class _Finder:
         if left and right:
             one, other = next(iter(left)), next(iter(right))
             return f"say how far apart the times may be: {one} BETWEEN {other} - INTERVAL … AND {other} + INTERVAL …"
-        return self._declare(node, "the join's condition on both sides")
+        sizes = [growth(item, self.catalog) for item in node.inputs]
+        if Growth.CONTENT in sizes:
+            changing = node.inputs[sizes.index(Growth.CONTENT)]
+            names = ", ".join(dict.fromkeys(item.relation for item in changing.walk() if isinstance(item, Scan)))
+            return f"any row may be met again, since {names} may change at any time; a time in the key would bound that"
+        return self._declare(node, "the condition, on both sides")
 
+
+_ALL_ROWS = {True: "all rows, by partition", False: "all rows"}
 
 _BECAUSE = {
     Growth.BOUNDED: "what it reads does not grow",
-    Growth.CONTENT: "it is as large as the content of the tables",
-    Growth.UNBOUNDED: "it grows as long as rows come: no waterline ever passes them",
+    Growth.CONTENT: "rows leave it when they are deleted there",
+    Growth.UNBOUNDED: "it grows as long as rows come, no waterline passes them",
 }
 
 

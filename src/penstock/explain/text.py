@@ -10,6 +10,7 @@ from penstock.circuit.operators import Operator
 from penstock.errors import Span, line_and_column
 from penstock.explain.plans import node_text, plan_text, readable
 from penstock.explain.report import Report
+from penstock.plan.nodes import Scan
 
 _GROWTH = {Growth.BOUNDED: "bounded", Growth.CONTENT: "as large as its tables", Growth.UNBOUNDED: "unbounded"}
 
@@ -101,9 +102,10 @@ def _circuit(report: Report, source: str | None) -> Iterator[str]:
 
 
 def operator_text(operator: Operator) -> str:
-    """One operator on one line: number, class, node, inputs."""
+    """One operator on one line: number, class, its chain of nodes, inputs."""
+    nodes = [node_text(node) for node in operator.node.walk() if not isinstance(node, Scan) or node is operator.node]
     read = "".join(f" #{number}" for number in operator.inputs)
-    return f"#{operator.number} {type(operator).__name__}: {node_text(operator.node)}{' <-' if read else ''}{read}"
+    return f"#{operator.number} {type(operator).__name__}: {' | '.join(nodes)}{' <-' if read else ''}{read}"
 
 
 SECTIONS = {

@@ -53,6 +53,29 @@ COSTS: Mapping[type[Operator], Cost] = {
 }
 
 
+_EACH_WITH_EACH = Cost("both inputs", "the change, and all rows of the other side")
+_ALL_AS_ONE = Cost("the inputs", "everything")
+
+# From the cheapest to the dearest.
+_RANKS = (Source, Constant, Linear, Additive, Counted, Bilinear, Keyed, Ranked, Clocked, Recomputed, Iterated)
+
+
+def cost_of(operator: Operator) -> Cost:
+    """What one operator keeps and costs: that of its class, or more where it has no key to go by."""
+    if isinstance(operator, Bilinear) and isinstance(operator.node, Join) and not operator.node.keys:
+        return _EACH_WITH_EACH
+    return _ALL_AS_ONE if _is_keyless(operator) else COSTS[type(operator)]
+
+
+def rank_of(operator: Operator) -> int:
+    """How dear a step is, to compare operators by."""
+    return len(_RANKS) if _is_keyless(operator) else _RANKS.index(type(operator))
+
+
+def _is_keyless(operator: Operator) -> bool:
+    return isinstance(operator, Keyed) and any(not keys for keys in operator.keys)
+
+
 @dataclass(frozen=True)
 class Recomputation:
     """One operator that is recomputed: why, where in the SQL, and what would be incremental."""
@@ -113,7 +136,7 @@ def _recomputation(operator: Operator) -> Recomputation | None:
             reason = "a recursion is evaluated to its fixed point again"
             span = node.span if isinstance(node, Fixpoint) else None
             return Recomputation("recursion", reason, span)
-        case Keyed() if any(not keys for keys in operator.keys):
+        case Keyed() if _is_keyless(operator):
             return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
         case _:
             return None

@@ -16,6 +16,7 @@ from penstock.rewrite.remove_distinct import remove_distinct
 from penstock.rewrite.remove_distinct_under_semi_join import remove_distinct_under_semi_join
 from penstock.rewrite.remove_trivial_project import remove_trivial_project
 from penstock.rewrite.remove_true_filter import remove_true_filter
+from penstock.rewrite.remove_unlimited_top import remove_unlimited_top
 from penstock.rewrite.rule import Stage
 from penstock.rewrite.simplify_outer_join import simplify_outer_join
 from penstock.rewrite.split_clock_filter import split_clock_filter
@@ -32,6 +33,7 @@ STAGES = (
             merge_unions,
             remove_distinct,
             remove_distinct_under_semi_join,
+            remove_unlimited_top,
         ),
     ),
     Stage(

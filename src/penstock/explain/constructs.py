@@ -1,0 +1,221 @@
+"""What is incremental: every construct, judged by the circuit that it gives.
+
+`page()` is docs/reference/incremental.md. Each row of its table is a query that is bound, rewritten and built; what
+the table says of it is what the operators of its circuit say.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from penstock.catalog.model import Catalog
+from penstock.circuit.operators import Constant, Linear, Source
+from penstock.explain.report import Report, query_report
+from penstock.explain.verdict import cost_of, rank_of
+
+_TABLES = """
+CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), price DOUBLE, at TIMESTAMP, tags ARRAY<STRING>);
+CREATE TABLE customers (id INT NOT NULL PRIMARY KEY, name STRING, boss INT, since TIMESTAMP);
+CREATE STREAM clicks (customer INT, page STRING, at TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR);
+"""
+
+
+@dataclass(frozen=True)
+class Construct:
+    """One row of the table: how the construct is called, and a query that has it."""
+
+    name: str
+    query: str
+
+
+@dataclass(frozen=True)
+class Section:
+    """Rows under one heading."""
+
+    title: str
+    constructs: tuple[Construct, ...]
+
+
+SECTIONS = (
+    Section(
+        "Rows",
+        (
+            Construct("`SELECT` of expressions", "SELECT id, amount * 2 AS twice FROM orders"),
+            Construct("`WHERE`", "SELECT * FROM orders WHERE amount > 10"),
+            Construct("`WHERE` with the clock", "SELECT * FROM orders WHERE at > now() - INTERVAL 1 DAY"),
+            Construct("the clock in `SELECT`", "SELECT id, now() AS seen FROM orders"),
+            Construct("`UNION ALL`", "SELECT id FROM orders UNION ALL SELECT id FROM customers"),
+            Construct("`LATERAL VIEW explode`", "SELECT id, tag FROM orders LATERAL VIEW explode(tags) AS tag"),
+            Construct("`VALUES`", "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, s)"),
+        ),
+    ),
+    Section(
+        "Joins",
+        (
+            Construct(
+                "inner join with an equality", "SELECT o.id, c.name FROM orders o JOIN customers c ON o.customer = c.id"
+            ),
+            Construct(
+                "inner join with an inequality", "SELECT o.id, c.name FROM orders o JOIN customers c ON o.at < c.since"
+            ),
+            Construct("cross join", "SELECT o.id, c.name FROM orders o CROSS JOIN customers c"),
+            Construct(
+                "left, right, full join with an equality",
+                "SELECT o.id, c.name FROM orders o FULL JOIN customers c ON o.customer = c.id",
+            ),
+            Construct(
+                "outer join without an equality",
+                "SELECT o.id, c.name FROM orders o LEFT JOIN customers c ON o.at < c.since",
+            ),
+            Construct(
+                "`LEFT SEMI` and `LEFT ANTI JOIN`, `EXISTS`, `IN`",
+                "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer)",
+            ),
+            Construct("`NOT IN`", "SELECT id FROM orders WHERE customer NOT IN (SELECT boss FROM customers)"),
+        ),
+    ),
+    Section(
+        "Groups",
+        (
+            Construct(
+                "`COUNT`, `SUM`, `AVG` of whole numbers and decimals",
+                "SELECT customer, COUNT(*) AS n, SUM(amount) AS s FROM orders GROUP BY customer",
+            ),
+            Construct(
+                "`SUM`, `AVG` of `FLOAT` and `DOUBLE`", "SELECT customer, SUM(price) AS s FROM orders GROUP BY customer"
+            ),
+            Construct("`MIN`, `MAX`", "SELECT customer, MAX(amount) AS m FROM orders GROUP BY customer"),
+            Construct(
+                "`MIN`, `MAX` of an append-only table", "SELECT customer, MAX(at) AS m FROM clicks GROUP BY customer"
+            ),
+            Construct(
+                "every other aggregate", "SELECT customer, percentile(price, 0.5) AS p FROM orders GROUP BY customer"
+            ),
+            Construct(
+                "`COUNT(DISTINCT …)`", "SELECT customer, COUNT(DISTINCT amount) AS n FROM orders GROUP BY customer"
+            ),
+            Construct("sums without `GROUP BY`", "SELECT COUNT(*) AS n, SUM(amount) AS s FROM orders"),
+            Construct("`MIN`, `MAX` without `GROUP BY`", "SELECT MAX(amount) AS m FROM orders"),
+            Construct("`HAVING`", "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer HAVING COUNT(*) > 1"),
+            Construct(
+                "`GROUPING SETS`, `CUBE`, `ROLLUP`",
+                "SELECT customer, id, COUNT(*) AS n FROM orders GROUP BY ROLLUP (customer, id)",
+            ),
+            Construct("`DISTINCT`", "SELECT DISTINCT customer FROM orders"),
+            Construct("`UNION`", "SELECT customer FROM orders UNION SELECT id FROM customers"),
+            Construct(
+                "`INTERSECT`, `EXCEPT`, with and without `ALL`",
+                "SELECT customer FROM orders EXCEPT ALL SELECT id FROM customers",
+            ),
+        ),
+    ),
+    Section(
+        "Subqueries",
+        (
+            Construct("scalar subquery", "SELECT id, amount - (SELECT SUM(amount) FROM orders) AS d FROM orders"),
+            Construct(
+                "correlated scalar subquery",
+                "SELECT c.id, (SELECT COUNT(*) FROM orders o WHERE o.customer = c.id) AS n FROM customers c",
+            ),
+            Construct(
+                "`WITH`", "WITH big AS (SELECT * FROM orders WHERE amount > 10) SELECT customer FROM big WHERE id > 1"
+            ),
+        ),
+    ),
+    Section(
+        "Order",
+        (
+            Construct("`ORDER BY … LIMIT`", "SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 10"),
+            Construct(
+                "`ROW_NUMBER`, `RANK`, `DENSE_RANK` `<= k`",
+                "SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY amount DESC) AS rn"
+                " FROM orders) WHERE rn <= 3",
+            ),
+            Construct(
+                "`OVER (PARTITION BY …)`",
+                "SELECT id, SUM(amount) OVER (PARTITION BY customer ORDER BY at) AS s FROM orders",
+            ),
+            Construct("`OVER` without `PARTITION BY`", "SELECT id, LAG(amount) OVER (ORDER BY at) AS p FROM orders"),
+        ),
+    ),
+)
+
+
+def page() -> str:
+    """The page, in Markdown."""
+    return "\n".join(_lines()) + "\n"
+
+
+def judged(construct: Construct) -> Report:
+    """What becomes of the construct's query."""
+    from penstock.bind.query import bind_query
+    from penstock.sql.parse import parse_query
+
+    plan = bind_query(parse_query(construct.query), _catalog(), construct.query)
+    return query_report(plan, _catalog())
+
+
+def _catalog() -> Catalog:
+    from penstock.sql.parse import parse
+    from penstock.sql.statements import CreateTable
+
+    found = Catalog()
+    for statement in parse(_TABLES):
+        if isinstance(statement, CreateTable):
+            found = found.with_table(statement.table)
+    return found
+
+
+def _lines() -> Iterator[str]:
+    yield from _HEAD.strip().split("\n")
+    for section in SECTIONS:
+        yield from ("", f"## {section.title}", "")
+        yield from (
+            "| construct | incremental or recomputed | state kept | cost of a step |",
+            "| --- | --- | --- | --- |",
+        )
+        for construct in section.constructs:
+            yield _row(construct.name, judged(construct))
+    yield from _TAIL.rstrip().split("\n")
+
+
+def _row(name: str, report: Report) -> str:
+    kept = [item for item in report.verdict.operators if not isinstance(item, Source | Constant | Linear)]
+    how = "incremental" if report.verdict.incremental else f"recomputed: {_why(report)}"
+    state = "; ".join(dict.fromkeys(cost_of(item).state for item in kept)) or "none"
+    step = cost_of(max(kept, key=rank_of)).step if kept else "the change"
+    return f"| {name} | {how} | {state} | {step} |"
+
+
+def _why(report: Report) -> str:
+    return "; ".join(dict.fromkeys(item.reason for item in report.verdict.recomputed))
+
+
+_HEAD = """
+# What is incremental
+
+<!-- written by `make docs` from src/penstock/explain/constructs.py -->
+
+Every query that Spark can run is a legal view. Most are **incremental**: a step costs as much as what changed. The
+others are **recomputed**: a step in which their input changed runs the query anew and compares the answers. Both
+give the same, exact result. `penstock explain` says it of your views, operator by operator, with the place in the
+SQL.
+
+A view is as incremental as its least incremental operator; views over views are judged one by one. State is what an
+operator has to remember; [LATENESS](sql.md#lateness) lets it forget.
+"""
+
+_TAIL = """
+## What else decides
+
+* `MIN` and `MAX` need the rows of a group only where rows can be taken back. A stream, or a table with `'append_only' =
+  'true'`, takes nothing back, and neither does a view that only filters, projects, joins (inner) or unions such
+  tables.
+* Sums of `FLOAT` and `DOUBLE` are kept as partial sums only over append-only input: a number taken out again would
+  leave its rounding behind.
+* An equality in `WHERE` between two relations of `FROM` counts as one in `ON`.
+* A condition on one side of a join is applied before the join, and columns that nobody reads are not kept.
+* Whatever cannot be bound to operators, and a query that Penstock's parser cannot read, is handed to Spark whole and
+  recomputed.
+"""
