@@ -12,10 +12,10 @@ from penstock.bind.deterministic import settled
 from penstock.bind.diagnose import wrong
 from penstock.bind.grouping import Grouping
 from penstock.bind.groupingsets import GROUPING_ID, expanded, grouping_bits
-from penstock.bind.level import Level, NeedDomain, fields_of, scalar_of
-from penstock.bind.trees import OUTER, aggregate_calls, at, call_name, core_of, has_mark, replace_nodes
-from penstock.plan.nodes import Aggregate, AggregateCall, Plan
-from penstock.plan.scalar import Scalar, column_tree
+from penstock.bind.level import Domain, Level, NeedDomain, fields_of, scalar_of
+from penstock.bind.trees import OUTER, aggregate_calls, at, call, call_name, core_of, filter_of, has_mark, replace_nodes
+from penstock.plan.nodes import LEFT, Aggregate, AggregateCall, Join, JoinKey, Plan, Project
+from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 
 _ZERO = frozenset("count count_if approx_count_distinct regr_count".split())
@@ -39,11 +39,7 @@ class Aggregation:
 
     def _empty(self, node: exp.Expression) -> exp.Expression | None:
         function = self.functions.get(node.name) if isinstance(node, exp.Column) else None
-        if function is None:
-            return None
-        if function in _ZERO:
-            return exp.Cast(this=exp.Literal.number(0), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
-        return exp.Anonymous(this="array", expressions=[]) if function in _EMPTY_ARRAY else exp.Null()
+        return None if function is None else empty_of(function)
 
 
 def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression], level: Level) -> Aggregation:
@@ -63,7 +59,10 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     groups += [(GROUPING_ID, scalar_of(column_tree(GROUPING_ID), fields))] if found.sets is not None else []
     groups += [(name, scalar_of(tree, fields)) for name, tree in level.carried]
     aggregates = tuple((f"__a{index}", _call(tree, plan)) for index, tree in enumerate(call_trees))
-    node = Aggregate(plan, tuple(groups), aggregates)
+    node: Plan = Aggregate(plan, tuple(groups), aggregates)
+    single_row = not found.trees and found.sets is None
+    if single_row and level.context.domain is not None:
+        node = _for_all(node, level.context.domain, {name: item.function for name, item in aggregates})
     level.see(node)
     level.carried = [(name, column_tree(name)) for name, _ in level.carried]
     columns = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
@@ -73,22 +72,43 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     rewritten = [_over(tree, keys, columns) for tree in trees]
     for tree in rewritten:
         _refuse_ungrouped(tree, node)
-    functions = {name: call.function for name, call in aggregates}
-    return Aggregation(node, rewritten, not found.trees and found.sets is None, functions)
+    functions = {name: item.function for name, item in aggregates}
+    return Aggregation(node, rewritten, single_row, functions)
+
+
+def _for_all(node: Plan, domain: Domain, functions: dict[str, str]) -> Plan:
+    """A global aggregate has a row for each of the enclosing query's values, also where it has nothing to aggregate."""
+    there = Project(node, tuple((f"{item.name}'", column(item.name, item.type)) for item in node.fields))
+    keys = tuple(JoinKey(column(item.name, item.type), column(f"{item.name}'", item.type), null_safe=True) for item in domain.types)
+    joined = Join(domain.leaf, there, LEFT, keys)
+    fields = fields_of(joined)
+    items = [(item.name, column(item.name, item.type, item.nullable)) for item in domain.types]
+    for name, function in functions.items():
+        empty = empty_of(function)
+        value = column_tree(f"{name}'")
+        items.append((name, scalar_of(value if isinstance(empty, exp.Null) else call("coalesce", value, empty), fields)))
+    return Project(joined, tuple(items))
+
+
+def empty_of(function: str) -> exp.Expression:
+    """What an aggregate is over no rows."""
+    if function in _ZERO:
+        return exp.Cast(this=exp.Literal.number(0), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
+    return exp.Anonymous(this="array", expressions=[]) if function in _EMPTY_ARRAY else exp.Null()
 
 
 def _distinct_calls(trees: list[exp.Expression]) -> dict[str, exp.Expression]:
     calls: dict[str, exp.Expression] = {}
     for tree in trees:
-        for call in aggregate_calls(tree):
-            if call_name(core_of(call)) not in ("grouping", "grouping_id"):
-                _refuse_nested(call)
-                calls.setdefault(spark_sql(call), call)
+        for item in aggregate_calls(tree):
+            if call_name(core_of(item)) not in ("grouping", "grouping_id"):
+                _refuse_nested(item)
+                calls.setdefault(spark_sql(item), item)
     return calls
 
 
-def _refuse_nested(call: exp.Expression) -> None:
-    core = core_of(call)
+def _refuse_nested(tree: exp.Expression) -> None:
+    core = core_of(tree)
     for argument in core.expressions:
         inner = next(aggregate_calls(argument), None)
         if inner is not None:
@@ -110,22 +130,17 @@ def _call(tree: exp.Expression, plan: Plan) -> AggregateCall:
     distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
     if distinct:
         arguments = list(arguments[0].expressions)
-    condition = _filter_of(tree)
+    condition = filter_of(tree)
     typed = scalar_of(tree, fields)
-    text = settled(tree, plan)
-    call = Scalar(spark_sql(text), text, typed.type, typed.nullable, typed.span)
+    whole = settled(tree, plan)
+    complete = Scalar(spark_sql(whole), whole, typed.type, typed.nullable, typed.span)
     return AggregateCall(
         function,
         tuple(scalar_of(item, fields) for item in arguments),
-        call,
+        complete,
         distinct,
         None if condition is None else scalar_of(condition, fields),
     )
-
-
-def _filter_of(tree: exp.Expression) -> exp.Expression | None:
-    found: exp.Expression | None = tree.expression.this if isinstance(tree, exp.Filter) else None
-    return found
 
 
 def _over(tree: exp.Expression, keys: dict[str, exp.Expression], columns: dict[str, exp.Expression]) -> exp.Expression:
@@ -157,7 +172,7 @@ def _wrapped(tree: exp.Expression) -> Iterator[exp.Expression]:
         yield tree
 
 
-def _refuse_ungrouped(tree: exp.Expression, node: Aggregate) -> None:
+def _refuse_ungrouped(tree: exp.Expression, node: Plan) -> None:
     names = set(node.names)
     for found in tree.find_all(exp.Column):
         if found.name not in names:

@@ -265,7 +265,7 @@ def _scalar_value(
     value = column_tree(name)
     if not found.bound.single_row:
         right = _one_row(right, keys, value, prefix)
-    elif keys and found.bound.empty is not None:
+    elif keys and found.bound.empty is not None and found.domain is None:
         fields = fields_of(right)
         items = tuple((item, scalar_of(column_tree(item), fields)) for item in right.names)
         right = Project(right, (*items, (f"{prefix}mark", scalar_of(exp.Boolean(this=True), {}))))

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.trees import call, call_name, core_of
+from penstock.bind.trees import call, call_name, core_of, filter_of, ignores_nulls
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.text import spark_sql
@@ -62,7 +62,8 @@ def _row(plan: Plan, *first: exp.Expression) -> exp.Expression:
 
 def _with_core(tree: exp.Expression, core: exp.Expression, condition: exp.Expression | None = None) -> exp.Expression:
     """Another call in the place of this one, under the same FILTER and one more condition."""
-    conditions = [tree.expression.this.copy()] if isinstance(tree, exp.Filter) else []
+    written = filter_of(tree)
+    conditions = [] if written is None else [written.copy()]
     conditions += [condition] if condition is not None else []
     if not conditions:
         return core
@@ -72,13 +73,6 @@ def _with_core(tree: exp.Expression, core: exp.Expression, condition: exp.Expres
     return exp.Filter(this=core, expression=exp.Where(this=whole))
 
 
-def _ignores_nulls(tree: exp.Expression) -> bool:
-    if tree.find(exp.IgnoreNulls) is not None and isinstance(tree, exp.IgnoreNulls | exp.Filter):
-        return True
-    arguments = core_of(tree).expressions
-    return len(arguments) > 1 and spark_sql(arguments[1]).lower() == "true"
-
-
 def _not_null(tree: exp.Expression) -> exp.Expression:
     return call("isnotnull", tree.copy())
 
@@ -86,7 +80,7 @@ def _not_null(tree: exp.Expression) -> exp.Expression:
 def _end(tree: exp.Expression, plan: Plan, *, last: bool) -> exp.Expression:
     value = core_of(tree).expressions[0]
     value = value.expressions[0] if isinstance(value, exp.Distinct) else value
-    condition = _not_null(value) if _ignores_nulls(tree) else None
+    condition = _not_null(value) if ignores_nulls(tree) else None
     return _with_core(tree, call("max_by" if last else "min_by", value.copy(), _row(plan)), condition)
 
 

@@ -21,6 +21,7 @@ _UNITS = frozenset(
     for ending in ("", "S")
 )
 _THREE = 3
+GROUP_FUNCTIONS = frozenset("tumble tumble_start tumble_end hop hop_start hop_end session session_start session_end".split())
 _INTERNAL = (OUTER, SUBQUERY)
 _OWN_SYNTAX = frozenset("timestampadd timestampdiff trim position overlay date_add dateadd".split())
 
@@ -112,6 +113,10 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     function = level.context.catalog.functions.get(name)
     if function is not None:
         return _inlined(function, node, level)
+    if name in GROUP_FUNCTIONS:
+        from penstock.bind.timewindows import bind_group_function
+
+        return bind_group_function(node, level)
     check_call(name, node)
     output_first = level.output_first
     level.output_first = output_first and not is_aggregate(name)

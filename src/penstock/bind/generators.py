@@ -6,14 +6,15 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.expressions import bind
-from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.level import Bound, Level, fields_of, scalar_of
 from penstock.bind.scope import Scope, Source, source_of
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
 from penstock.bind.types import element_of, split_types
 from penstock.catalog.functions import GENERATOR, built_in
 from penstock.catalog.types import Type
-from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project
+from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project, Recompute
 from penstock.plan.scalar import column, column_tree
+from penstock.sql.text import span_of, spark_sql
 
 Column = tuple[str, Type | None]
 _ONE_BY_ONE = frozenset("explode explode_outer".split())
@@ -183,9 +184,20 @@ def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
             from penstock.bind.expressions import check_call
 
             check_call(call_name(tree.this) or "", tree.this)
-        raise NotIncremental(f"the table function {call_name(tree.this)}", tree)
+        return _range(tree, level)
     plan, source = _lateral_function(ONE_ROW, tree, level, outer=False)
     return plan, Scope((source,))
+
+
+def _range(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
+    """`range(…)`: constant rows that Spark makes."""
+    from penstock.bind.relations import aliased
+
+    if call_name(tree.this) != "range" or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
+        raise NotIncremental(f"the table function {call_name(tree.this)}", tree)
+    text = f"SELECT * FROM {spark_sql(tree.this)}"
+    node = Recompute((), text, (Field("id", "bigint", nullable=False),), "the table function range", span_of(tree))
+    return aliased(Bound(node, ("id",)), tree, level, "range")
 
 
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:

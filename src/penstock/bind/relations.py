@@ -12,7 +12,7 @@ from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, uni
 from penstock.bind.scope import Scope, source_of
 from penstock.bind.types import common_type
 from penstock.catalog.model import Table, View
-from penstock.plan.nodes import INNER, Field, Join, Plan, Project, Scan, UnionAll, Values
+from penstock.plan.nodes import INNER, Field, Join, Plan, Project, Scan, Values
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import span_of
@@ -188,10 +188,4 @@ def bind_values(tree: exp.Values, context: Context) -> Bound:
         Field(name, kind, any(row[index].nullable for row in rows))
         for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
     )
-    if all(len({row[index].type for row in rows}) == 1 for index in range(len(kinds))):
-        return Bound(Values(tuple(rows), outputs), names)
-    branches = tuple(
-        Values((row,), tuple(Field(item.name, cell.type) for item, cell in zip(outputs, row, strict=True)))
-        for row in rows
-    )
-    return Bound(UnionAll(branches, outputs), names)
+    return Bound(Values(tuple(rows), outputs), names)

@@ -63,6 +63,8 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     if grouping is not None or select.args.get("having") or _has_aggregates(pieces):
         made = aggregated(plan, grouping, pieces.trees(), level)
         plan, pieces = made.plan, pieces.with_trees(made.trees)
+        if made.single_row and level.keys and pieces.having:
+            raise NeedDomain
     _refuse_outer(pieces)
     plan, pieces = _computed(plan, pieces, level)
     plan, single = _output(select, plan, pieces, level, keep_order=keep_order), made is not None and made.single_row

@@ -59,6 +59,27 @@ def core_of(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
+def filter_of(tree: exp.Expression) -> exp.Expression | None:
+    """The condition of a call's FILTER."""
+    while isinstance(tree, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        if isinstance(tree, exp.Filter):
+            found: exp.Expression = tree.expression.this
+            return found
+        tree = tree.this
+    return None
+
+
+def ignores_nulls(tree: exp.Expression) -> bool:
+    """Whether a call says IGNORE NULLS, or has TRUE as its second argument."""
+    part = tree
+    while isinstance(part, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
+        if isinstance(part, exp.IgnoreNulls):
+            return True
+        part = part.this
+    arguments = core_of(tree).args.get("expressions") or []
+    return len(arguments) > 1 and isinstance(arguments[1], exp.Boolean) and bool(arguments[1].this)
+
+
 def is_aggregate_call(tree: exp.Expression) -> bool:
     """Whether the node is a whole aggregate call, its FILTER and WITHIN GROUP included."""
     core = core_of(tree)
@@ -71,7 +92,7 @@ def aggregate_calls(tree: exp.Expression) -> Iterator[exp.Expression]:
     if isinstance(tree, exp.Window):
         core = core_of(tree.this)
         parts = list(core.args.get("expressions") or []) if isinstance(core, exp.Anonymous) else [core]
-        condition = tree.this.expression if isinstance(tree.this, exp.Filter) else None
+        condition = filter_of(tree.this)
         parts += [condition] if condition is not None else []
         parts += [item for key, item in _children(tree) if key != "this"]
         for part in parts:
