@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.nodes import Scan
+from penstock.rewrite import rewrite_views
 from penstock.runtime.change import Change, fetched_rows, merged
 from penstock.runtime.contents import Contents
 from penstock.runtime.dml import delete_batch, insert_batch, update_batch
@@ -256,7 +257,7 @@ class Execution:
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         installed = [name for name in added if whole.views[name.lower()].plan is not None]
         if installed:
-            self._spark(lambda: engine.install(whole, installed, self._content), catalog)
+            self._spark(lambda: engine.install(rewrite_views(whole), installed, self._content), catalog)
         for name in removed:
             engine.remove(name)
             self.stepper.retained.pop(name, None)

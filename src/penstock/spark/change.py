@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from penstock.spark.grouping import consolidation
 from penstock.spark.render import WEIGHT
-from penstock.spark.workspace import Workspace
+from penstock.spark.workspace import Workspace, new_name
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -144,9 +144,13 @@ def checkpointed(frame: DataFrame) -> tuple[DataFrame, int]:
     return kept, int(observation.get["rows"])
 
 
-def consolidated(workspace: Workspace, frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
+def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
     """The frame with equal rows added up and cancelled ones gone, its columns in their order."""
-    return workspace.sql(consolidation(frame.schema, workspace.name(frame), weight))
+    name = new_name()
+    frame.createOrReplaceTempView(name)
+    found = frame.sparkSession.sql(consolidation(frame.schema, name, weight))
+    frame.sparkSession.catalog.dropTempView(name)
+    return found
 
 
 def driver_safe(schema: StructType) -> bool:

@@ -130,7 +130,7 @@ class Trace:
         if self.combine is not None:
             merged = self.combine(frame)
         else:
-            merged = frame if self.append_only else consolidated(self.workspace, frame)
+            merged = frame if self.append_only else consolidated(frame)
         return Layer(*checkpointed(merged))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:

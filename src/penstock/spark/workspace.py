@@ -34,6 +34,11 @@ DRIVER_ROWS = 50_000
 MEMORY_ROWS = 20_000
 
 
+def new_name() -> str:
+    """A name that no other temporary view of this process has."""
+    return f"penstock_{next(_UNIQUE)}"
+
+
 @dataclass
 class Workspace:
     """One engine's Spark session, settings and temporary names."""
@@ -49,7 +54,7 @@ class Workspace:
 
     def name(self, frame: DataFrame) -> str:
         """Register a relation under a new name, valid until the step ends."""
-        name = f"penstock_{next(_UNIQUE)}"
+        name = new_name()
         frame.createOrReplaceTempView(name)
         with self._lock:
             self._names.append(name)

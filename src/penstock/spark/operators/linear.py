@@ -97,7 +97,7 @@ class ClockedRunner(LinearRunner):
         for part in parts[1:]:
             frame = frame.unionByName(part)
         estimate = sum(trace.rows for trace in self.traces) + sum(d.estimate for d in settled if d is not None)
-        return Delta.of_frame(self.workspace, consolidated(self.workspace, frame), estimate=estimate).settled()
+        return Delta.of_frame(self.workspace, consolidated(frame), estimate=estimate).settled()
 
     def _moved(self) -> list[DataFrame]:
         """What the remembered rows give now, and taken back, what they gave before."""

@@ -93,7 +93,7 @@ class RankedRunner(Runner):
         trace = self.proposed[0] if self.proposed else self.traces[0]
         if trace.frame is None:
             return Delta.of_frame(self.workspace, self.workspace.empty(self.schema)).settled()
-        name = self.workspace.name(consolidated(self.workspace, trace.frame.drop(KEY)))
+        name = self.workspace.name(consolidated(trace.frame.drop(KEY)))
         return self._best(f"SELECT * FROM {name} WHERE {WEIGHT} > 0")
 
     def _best(self, rows: str) -> Delta:

@@ -58,7 +58,7 @@ class RecomputedRunner(Runner):
     def _contents(self, trace: Trace) -> DataFrame:
         """The rows of a trace, each as often as its weight says."""
         frame = self.workspace.empty(trace.schema) if trace.frame is None else trace.frame
-        name = self.workspace.name(consolidated(self.workspace, frame.drop(KEY)))
+        name = self.workspace.name(consolidated(frame.drop(KEY)))
         names = [name for name in trace.schema.names if name not in (KEY, WEIGHT)]
         spelled = f"LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __copies AS __copy"
         return self.workspace.sql(f"SELECT {columns_text(tuple(names)) or '1 AS __none'} FROM {name} {spelled}")
@@ -66,10 +66,10 @@ class RecomputedRunner(Runner):
     def _difference(self, estimate: int) -> Delta:
         now = self.next_answer.frame()  # type: ignore[union-attr]
         if self.answer is None:
-            return Delta.of_frame(self.workspace, consolidated(self.workspace, now), estimate=estimate)
+            return Delta.of_frame(self.workspace, consolidated(now), estimate=estimate)
         before = self.answer.frame()
         taken = before.withColumn(WEIGHT, -before[WEIGHT])
-        return Delta.of_frame(self.workspace, consolidated(self.workspace, now.union(taken)), estimate=estimate)
+        return Delta.of_frame(self.workspace, consolidated(now.union(taken)), estimate=estimate)
 
     def commit(self) -> None:
         super().commit()
