@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pytest
 import yaml
+
 from penstock.testing.cases import read_cases
 from penstock.testing.runner import PASSED, run_case
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 import pytest
+
 from penstock.testing.cases import read_cases
 from penstock.testing.recut import can_be_recut, recut
 from penstock.testing.runner import PASSED, Options, run_case

@@ -7,8 +7,7 @@
     def test_views(penstock_cases):
         penstock_cases("views.yaml")
 
-Each case that does not pass is in the failure's message. Override the fixture `penstock_spark` to bring a session of your
-own.
+The failure's message holds each case that does not pass. Override `penstock_spark` to bring a session of your own.
 """
 
 from __future__ import annotations

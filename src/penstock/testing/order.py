@@ -36,12 +36,29 @@ def whole_row() -> exp.Expression:
 
 def order_rows(tree: exp.Expression) -> exp.Expression:
     """The query with every order-sensitive call made deterministic; inner calls first."""
+    for select in tree.find_all(exp.Select):
+        _inline_windows(select)
     for node in reversed(list(tree.find_all(exp.Anonymous, exp.Window))):
         if isinstance(node, exp.Window):
             _complete_window(node)
         elif isinstance(node, exp.Anonymous) and not _in_window(node):
             _order_aggregate(node)
     return tree
+
+
+def _inline_windows(select: exp.Select) -> None:
+    """`OVER w` and `OVER (w …)` with the definition of w written out, so that each function has its own order."""
+    named = {window.name.lower(): window for window in select.args.get("windows") or []}
+    for window in list(select.find_all(exp.Window)):
+        definition = named.get(window.args["alias"].name.lower()) if window.args.get("alias") else None
+        if definition is None or window in named.values():
+            continue
+        for part in ("partition_by", "order", "spec"):
+            if definition.args.get(part) and not window.args.get(part):
+                value = definition.args[part]
+                window.set(part, [item.copy() for item in value] if isinstance(value, list) else value.copy())
+        window.set("alias", None)
+    select.set("windows", None)
 
 
 def _in_window(node: exp.Expression) -> bool:

@@ -7,12 +7,16 @@ step the invariant A6 is checked: each view, added up from its changes alone, eq
 from __future__ import annotations
 
 import time
+import traceback
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.errors import Diagnostic, PenstockError, UnsupportedError
+from penstock.sql import statements
+from penstock.sql.parse import parse
 from penstock.testing.cases import Case, Refusal, Step
 from penstock.testing.content import Observed
 from penstock.testing.multisets import Weighted, difference, show
@@ -22,6 +26,7 @@ from penstock.testing.values import matches, plain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.runtime.change import Change
     from penstock.runtime.pipeline import Pipeline
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
@@ -86,10 +91,17 @@ def _judged(run: _Run) -> tuple[str, str]:
         return _refused(error, expected, run.place)
     except Exception as error:  # noqa: BLE001 - anything else that escapes is our bug, and this case shows it
         text = str(error).split("\n", 1)[0][:500]
-        return FAILED, f"{run.place}internal error: {type(error).__name__}: {text}"
+        return FAILED, f"{run.place}internal error: {type(error).__name__}: {text} {_where(error)}"
     if expected is not None:
         return FAILED, f"nothing was refused, but {_wanted(expected)} was expected"
     return PASSED, ""
+
+
+def _where(error: BaseException) -> str:
+    """The line of ours that an unforeseen error comes from."""
+    frames = traceback.extract_tb(error.__traceback__)
+    ours = [frame for frame in frames if "penstock" in frame.filename] or frames
+    return f"({Path(ours[-1].filename).name}:{ours[-1].lineno})" if ours else ""
 
 
 def _refused(error: PenstockError, expected: Refusal | None, place: str) -> tuple[str, str]:
@@ -130,11 +142,14 @@ class _Run:
 
     def all(self) -> None:
         """Every step, then what is expected by the end."""
+        from penstock.bind.program import compile_program
         from penstock.runtime.pipeline import Pipeline
 
         self._refuse_unbuilt()
         settings = "".join(f"SET {name} = '{value}';\n" for name, value in self.case.settings.items())
-        with Pipeline(settings + self.case.sql, spark=self._session(), dialect=self.case.dialect) as pipeline:
+        text = settings + self.case.sql
+        compile_program(text, self.case.dialect)  # a program that is wrong is refused before a JVM has to start
+        with Pipeline(text, spark=self._session(), dialect=self.case.dialect) as pipeline:
             observed = Observed(pipeline, self.case)
             try:
                 for number, step in enumerate(self.case.steps, 1):
@@ -166,7 +181,7 @@ class _Run:
         if step.error is not None:
             self._must_refuse(pipeline, observed, step, inputs)
             return
-        changes = pipeline.step(inputs, clock=self._clock, sql=step.sql)
+        changes = self._changes(pipeline, step, inputs)
         rows = observed.take(changes)
         if isinstance(rows, str):
             self._fail(rows)
@@ -176,6 +191,12 @@ class _Run:
         if self._options.compact:
             pipeline._opened().stepper.engine.compact()  # noqa: SLF001 - a test's privilege; users have no such wish
         self._check_invariant(observed)
+
+    def _changes(self, pipeline: Pipeline, step: Step, inputs: Mapping[str, Any]) -> Mapping[str, Change]:
+        """A step; declarations are no part of a transaction, so they run as a user would run them."""
+        if step.sql is not None and not inputs and _declares(step.sql, pipeline.dialect):
+            return pipeline.execute(step.sql)
+        return pipeline.step(inputs, clock=self._clock, sql=step.sql)
 
     def _fail(self, what: str) -> NoReturn:
         raise Failure(self.place + what)
@@ -241,6 +262,12 @@ class _Run:
         wrong = observed.violation()
         if wrong is not None:
             self._fail(f"the view differs from batch (A6): {wrong}")
+
+
+def _declares(text: str, dialect: str) -> bool:
+    """Whether a text holds more than changes of tables."""
+    changes = (statements.Insert, statements.Update, statements.Delete, statements.Advance)
+    return any(not isinstance(statement, changes) for statement in parse(text, dialect))
 
 
 def _plain(rows: Any) -> list[Weighted]:
