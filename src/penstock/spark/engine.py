@@ -96,6 +96,7 @@ class StepResult:
         """Make the step's state the engine's."""
         for runner in self.touched:
             runner.commit()
+        self.engine._grown = self.touched  # noqa: SLF001 (the result is a part of the engine)
         for installed in self.engine.installed:
             installed.fresh = False
         self.engine.workspace.release()
@@ -114,6 +115,7 @@ class Engine:
         self.workspace = workspace
         self.installed: list[_Installed] = []
         self._content: Content = lambda name: None  # noqa: ARG005
+        self._grown: list[Runner] = []
 
     def install(self, catalog: Catalog, names: Collection[str], content: Content | None = None) -> None:
         """Maintain the views `names` of `catalog` from the next step on.
@@ -145,6 +147,7 @@ class Engine:
 
     def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
         """Evaluate one step; `inputs` maps lower-case table names to changes."""
+        self.maintain()
         self.workspace.clock = clock
         result = StepResult(self, {}, [])
         try:
@@ -246,6 +249,12 @@ class Engine:
         found = batch_frame(self.workspace, operator.node, leaves).schema
         fields = [] if isinstance(operator, Constant) and not operator.fields else found.fields
         return StructType([*fields, weight])
+
+    def maintain(self) -> None:
+        """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
+        for runner in self._grown:
+            runner.merge()
+        self._grown = []
 
     def state(self) -> Iterator[tuple[Operator, int, int]]:
         """Each stateful operator with the rows and bytes that it keeps."""

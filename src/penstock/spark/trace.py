@@ -128,10 +128,10 @@ class Trace:
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
         if self.combine is not None:
-            merged = self.combine(frame)
-        else:
-            merged = frame if self.append_only else consolidated(frame)
-        return Layer(*checkpointed(merged))
+            frame = self.combine(frame)
+        elif not self.append_only:
+            frame = consolidated(frame)
+        return Layer(*checkpointed(frame))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated and partitioned by `__key`."""

@@ -43,8 +43,11 @@ class Runner(ABC):
     def commit(self) -> None:
         """Make what was proposed the state."""
         if self.proposed is not None:
-            self.traces = [trace.merged() for trace in self.proposed]
-            self.proposed = None
+            self.traces, self.proposed = self.proposed, None
+
+    def merge(self) -> None:
+        """Merge layers of the traces where that is due; runs Spark jobs, so it is no part of `commit`."""
+        self.traces = [trace.merged() for trace in self.traces]
 
     def discard(self) -> None:
         """Forget what was proposed."""
