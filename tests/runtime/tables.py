@@ -4,6 +4,7 @@
 from datetime import datetime
 
 from penstock.catalog.model import Table
+from penstock.runtime.holding import declared_holding
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
 from penstock.runtime.lateness import declared_lateness
 from penstock.runtime.rejected import Rejections
@@ -28,6 +29,7 @@ class Bench:
         self.table = declared(sql)
         self.reader = RowReader(self.table)
         self.lateness = declared_lateness(self.table)
+        self.holding = declared_holding(self.table)
         self.store = KeyStore(None, self.table) if self.table.key else None
         self.counts = RowCounts(None, self.table)
         self.rejections = Rejections()
@@ -35,7 +37,7 @@ class Bench:
     def fold(self, rows, *, tolerant=False, clock=CLOCK) -> Intake:
         self.rejections = Rejections(tolerant)
         batch = self.reader.read(rows, self.rejections)
-        judge = Judge(self.lateness, clock, self.rejections)
+        judge = Judge(self.lateness, clock, self.rejections, self.holding)
         if self.store is not None:
             return fold_keyed(batch, judge, self.store)
         return fold_rows(batch, judge, lambda: self.counts, self.counts)
@@ -44,7 +46,7 @@ class Bench:
         """The change as `[(weight, row)]` and the messages of the rejected rows."""
         intake = self.fold(rows, **options)
         intake.apply()
-        self.lateness = intake.lateness
+        self.lateness, self.holding = intake.lateness, intake.holding
         change = [
             (row[-1], row[:-1]) for row in zip(*(column.to_pylist() for column in intake.change.columns), strict=True)
         ]

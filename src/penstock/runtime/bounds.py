@@ -71,20 +71,21 @@ def _minus_months(value: datetime, months: int) -> datetime:
     return value.replace(year=year, month=month + 1, day=day)
 
 
-def parse_bound(text: str, kind: Type, span: Span | None = None) -> Bound:
-    """The bound that `text` writes for a column of type `kind`.
+def parse_bound(text: str, kind: Type, span: Span | None = None, word: str = "LATENESS") -> Bound:
+    """The bound that `text` writes behind `word` for a column of type `kind`.
 
     Raises SqlError if it is no constant, does not fit the type or is negative.
     """
+    code = f"BAD_{word}"
     bound = _interval(text) or _number(text)
     if bound is None:
-        raise SqlError(Diagnostic("BAD_LATENESS", f"{text!r} is not a constant interval or number", span))
+        raise SqlError(Diagnostic(code, f"{text!r} is not a constant interval or number", span))
     if bound.negative:
-        raise SqlError(Diagnostic("BAD_LATENESS", f"LATENESS {text} is negative", span))
+        raise SqlError(Diagnostic(code, f"{word} {text} is negative", span))
     if bound.temporal != is_temporal(kind) or not (is_temporal(kind) or is_numeric(kind) or kind in FRACTIONAL):
-        wanted = "an interval" if is_temporal(kind) else "a number" if is_numeric(kind) else "no LATENESS at all"
-        message = f"LATENESS {text} cannot be subtracted from a column of type {kind.upper()}"
-        raise SqlError(Diagnostic("BAD_LATENESS", message, span, hint=f"{kind.upper()} takes {wanted}"))
+        wanted = "an interval" if is_temporal(kind) else "a number" if is_numeric(kind) else f"no {word} at all"
+        message = f"{word} {text} cannot be subtracted from a column of type {kind.upper()}"
+        raise SqlError(Diagnostic(code, message, span, hint=f"{kind.upper()} takes {wanted}"))
     return bound
 
 

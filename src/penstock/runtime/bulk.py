@@ -14,7 +14,7 @@ from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT
-from penstock.runtime.exchange import carried, in_arrow, plain_type
+from penstock.runtime.exchange import carried, consolidated, in_arrow, plain_type
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
 from penstock.runtime.lateness import LateColumn, comparable_value
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE
@@ -131,7 +131,7 @@ def fold_frame(
 def _stays(batch: FrameBatch, judge: Judge, store: KeyStore | None) -> bool:
     """Whether the rows are better left on the executors: many, and no fold that goes row by row."""
     frame, rows = batch.evaluated
-    if rows <= DRIVER_ROWS:
+    if rows <= DRIVER_ROWS or judge.holding.columns:
         return False
     if store is None:
         return all(item.rows is None for item in judge.lateness.columns)
@@ -248,8 +248,6 @@ class _Bulk:
             keys = [quoted(name) for name in self._table.key]
             old = before.join(last.selectExpr(*keys), list(self._table.key), "left_semi")
             change = change.union(old.selectExpr(*self._names, f"-{WEIGHT}"))
-        from penstock.spark.change import consolidated
-
         delta = self._delta(consolidated(change))
         if self._table.append_only and delta.frame().where(f"{WEIGHT} < 0").limit(1).count():
             refuse_deletion(self._table, "the DataFrame given")

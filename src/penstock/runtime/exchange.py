@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -95,10 +96,24 @@ def carried(frame: DataFrame, table: Table) -> DataFrame:
     )
 
 
+_UNIQUE = itertools.count()
+
+
+def consolidated(frame: DataFrame) -> DataFrame:
+    """A weighted relation with equal rows added up and cancelled ones gone."""
+    from penstock.spark.grouping import consolidation
+
+    name = f"penstock_total_{next(_UNIQUE)}"
+    frame.createOrReplaceTempView(name)
+    session = frame.sparkSession
+    try:
+        return session.sql(consolidation(frame.schema, name, WEIGHT))
+    finally:
+        session.catalog.dropTempView(name)
+
+
 def repeated(weighted: DataFrame) -> DataFrame:
     """A weighted relation as plain rows, each as often as its weight says."""
-    from penstock.spark.change import consolidated
-
     total = consolidated(weighted)
     names = [quoted(name) for name in total.columns if name != WEIGHT]
     return total.selectExpr(*names, f"explode(sequence(1L, {WEIGHT})) AS __copy").selectExpr(*names)

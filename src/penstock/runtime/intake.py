@@ -16,6 +16,7 @@ import pyarrow.compute as pc
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.runtime.columns import WEIGHT, python_rows, weighted_schema
+from penstock.runtime.holding import Holding
 from penstock.runtime.lateness import TableLateness, above, below, comparable
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 from penstock.runtime.rows import DELETE, INSERT, UPDATE, Batch
@@ -44,6 +45,7 @@ class Intake:
     lateness: TableLateness
     received: int
     apply: Callable[[], None] = field(default=lambda: None)
+    holding: Holding = field(default_factory=Holding)
 
     @property
     def is_empty(self) -> bool:
@@ -53,35 +55,38 @@ class Intake:
 
 @dataclass(frozen=True)
 class Judge:
-    """What a step's rows are judged by: the lateness of the steps before, the clock, and where the rejected go."""
+    """What a step's rows are judged by: lateness and held rows of the steps before, the clock; the rejected go here."""
 
     lateness: TableLateness
     clock: datetime
     rejections: Rejections
+    holding: Holding = field(default_factory=Holding)
 
 
 def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live: RowCounts | None) -> Intake:
     """The change of a table without a key.
 
-    `counts` gives the whole-row counts when a deletion must be checked; `live` are those that exist already.
-    Raises DataError for an update, a deletion from an append_only table or of a row that is not there.
+    `counts` gives the whole-row counts, held rows included, when a deletion must be checked; `live` are those that
+    exist already. Raises DataError for an update, a deletion from an append_only table or of a row that is not there.
     """
     _check_operations(batch)
     batch = _without_impossible(batch, judge)
     moved = judge.lateness.moved(_values(batch, judge.lateness))
+    seen = {item.name: comparable(batch.rows.column(item.place)) for item in judge.holding.columns}
     kept = _without_late(batch, judge)
     deleting = kept.operations is not None and DELETE in kept.operations
     if deleting:
         kept = _check_present(kept, counts(), judge.rejections)
         live = counts()
-    change = weighted_batch(kept)
+    accepted = weighted_batch(kept)
+    released, holding = judge.holding.after(seen, accepted)
     remembered = live
 
     def apply() -> None:
         if remembered is not None:
-            remembered.apply((row[:-1], row[-1]) for row in python_rows(change))
+            remembered.apply((row[:-1], row[-1]) for row in python_rows(accepted))
 
-    return Intake(batch.table, change, moved, len(batch), apply)
+    return Intake(batch.table, released, moved, len(batch), apply, holding)
 
 
 def _check_operations(batch: Batch) -> None:

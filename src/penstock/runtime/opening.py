@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import Catalog
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.runtime.execution import Execution
+from penstock.runtime.holding import declared_holding
 from penstock.runtime.inputs import Readers
 from penstock.runtime.lateness import declared_lateness
 from penstock.runtime.log import InputLog, history_span
@@ -66,12 +67,7 @@ def check_supported(catalog: Catalog) -> None:
         declared_lateness(table)
         if table.history.lower() not in ("all", "none"):
             history_span(table)
-        for column in table.columns:
-            if column.watermark is not None:
-                message = f"WATERMARK on {table.name}.{column.name}: holding rows back is not supported"
-                raise UnsupportedError(
-                    Diagnostic("WATERMARK", message, column.span, hint="LATENESS drops what is late")
-                )
+        declared_holding(table)
     for view in catalog.views.values():
         if view.lateness:
             message = f"LATENESS on view {view.name} is not supported"

@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.runtime.exchange import consolidated
+
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
@@ -38,7 +40,7 @@ class Retained:
             self._merge()
 
     def _settle(self) -> None:
-        from penstock.spark.change import checkpointed, consolidated
+        from penstock.spark.change import checkpointed
 
         frame = consolidated(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
         self._layers.append(checkpointed(frame))
@@ -46,7 +48,7 @@ class Retained:
 
     def _merge(self) -> None:
         """Merge the newest layers, up to the first that is larger than all of them."""
-        from penstock.spark.change import checkpointed, consolidated
+        from penstock.spark.change import checkpointed
 
         frame, rows = self._layers.pop()
         while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= _LAYERS):

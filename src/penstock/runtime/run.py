@@ -117,6 +117,7 @@ class Runner:
                 if worked:
                     last_step = time.perf_counter()
                 elif once and not any(source.waiting()[1] for source in self._sources):
+                    self._end()
                     break
                 else:
                     self._stopping.wait(self._options.poll_seconds)
@@ -124,6 +125,16 @@ class Runner:
             for output in self._outputs:
                 output.close()
             self._finish()
+
+    def _end(self) -> None:
+        """The input has ended: release what WATERMARK still holds."""
+        rejections = Rejections()
+        with self._lock:
+            stepper = self._execution.stepper
+            if not stepper.holds_rows:
+                return
+            changes = stepper.step([], self._execution.clock(), rejections, ended=True)
+        self._written([], changes, rejections)
 
     def _finish(self) -> None:
         totals = self._totals

@@ -23,9 +23,11 @@ from penstock.catalog.model import ERROR_VIEW, Catalog, Table
 from penstock.errors import Diagnostic, InternalError
 from penstock.runtime.bulk import FrameBatch, fold_frame
 from penstock.runtime.change import Change
+from penstock.runtime.columns import python_rows
 from penstock.runtime.events import StepDone
-from penstock.runtime.exchange import as_delta
+from penstock.runtime.exchange import as_delta, consolidated
 from penstock.runtime.failures import translated
+from penstock.runtime.holding import Holding, declared_holding
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
 from penstock.runtime.lateness import TableLateness, declared_lateness
 from penstock.runtime.log import InputLog, Staged
@@ -51,6 +53,7 @@ class TableMemory:
     store: KeyStore | None = None
     counts: RowCounts | None = None
     received: int = 0
+    holding: Holding = field(default_factory=Holding)
 
 
 @dataclass(frozen=True)
@@ -87,7 +90,7 @@ class Stepper:
         name = table.name.lower()
         if name not in self.memories:
             store = KeyStore(self.engine.workspace, table) if table.key else None
-            self.memories[name] = TableMemory(table, declared_lateness(table), store)
+            self.memories[name] = TableMemory(table, declared_lateness(table), store, holding=declared_holding(table))
         return self.memories[name]
 
     def step(
@@ -96,13 +99,20 @@ class Stepper:
         clock: datetime,
         rejections: Rejections,
         advances: Sequence[tuple[Table, str, Any]] = (),
+        *,
+        ended: bool = False,
     ) -> dict[str, Change]:
-        """One step; gives the change of every view that is not LOCAL, and of `error_view`."""
+        """One step; gives the change of every view that is not LOCAL, and of `error_view`.
+
+        With `ended` nothing will follow: what WATERMARK holds back is released.
+        """
         started = time.perf_counter()
         staged: Staged | None = None
         result: StepResult | None = None
         try:
             intakes = self.fold(batches, clock, rejections)
+            if ended:
+                intakes += self._released(intakes)
             inputs = self._inputs(intakes, rejections)
             result = self.engine.step(inputs, clock)
             views = self._settled(result)
@@ -129,9 +139,26 @@ class Stepper:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)
         return [self._fold_table(found, clock, rejections) for found in by_table.values()]
 
+    @property
+    def holds_rows(self) -> bool:
+        """Whether some table holds rows back."""
+        return any(memory.holding.count for memory in self.memories.values())
+
+    def _released(self, folded: Sequence[Intake]) -> list[Intake]:
+        """The held rows of all tables; those that this step brought as well."""
+        last = {memory.table.name.lower(): memory.holding for memory in self.memories.values()}
+        last |= {intake.table.name.lower(): intake.holding for intake in folded}
+        found = []
+        for name, holding in last.items():
+            if holding.waiting is not None:
+                memory = self.memories[name]
+                lateness = next((item.lateness for item in folded if item.table is memory.table), memory.lateness)
+                found.append(Intake(memory.table, holding.waiting, lateness, 0, holding=holding.emptied()))
+        return found
+
     def _fold_table(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections) -> Intake:
         memory = self.memory(batches[0].table)
-        judge = Judge(memory.lateness, clock, rejections)
+        judge = Judge(memory.lateness, clock, rejections, memory.holding)
         frames = [batch for batch in batches if isinstance(batch, FrameBatch)]
         if frames:
             return fold_frame(
@@ -150,12 +177,14 @@ class Stepper:
     def _counts(self, memory: TableMemory) -> RowCounts:
         """The whole-row counts of a table, made from its history when first asked for."""
         if memory.counts is None:
-            from penstock.spark.change import Delta, consolidated
+            from penstock.spark.change import Delta
 
             found = RowCounts(self.engine.workspace, memory.table)
             before = self.log.weighted(self.engine.workspace, memory.table)
             if before is not None:
                 found.load(Delta.of_frame(self.engine.workspace, consolidated(before)).settled())
+            if memory.holding.waiting is not None:
+                found.apply((row[:-1], row[-1]) for row in python_rows(memory.holding.waiting))
             memory.counts = found
         return memory.counts
 
@@ -206,6 +235,7 @@ class Stepper:
         for intake in proposal.intakes:
             memory = self.memory(intake.table)
             memory.lateness = intake.lateness
+            memory.holding = intake.holding
             memory.received += intake.received
         for table, column, value in advances:
             memory = self.memory(table)

@@ -17,7 +17,7 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
-from penstock.runtime.exchange import as_delta, as_frame, carried, in_arrow, repeated
+from penstock.runtime.exchange import as_delta, as_frame, carried, consolidated, in_arrow, repeated
 from penstock.runtime.rows import Batch
 
 if TYPE_CHECKING:
@@ -219,8 +219,6 @@ class RowCounts:
 
     def check_frame(self, delta: Delta) -> None:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
-        from penstock.spark.change import consolidated
-
         self._flush()
         before = self._base.weighted()
         after = delta.frame() if before is None else before.union(delta.frame())

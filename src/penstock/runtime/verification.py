@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.plan.scalar import quoted
 from penstock.runtime.change import fetched_rows
 from penstock.runtime.columns import WEIGHT
+from penstock.runtime.exchange import consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -40,8 +41,6 @@ class Verification:
 
 def compare(view: str, maintained: DataFrame, expected: DataFrame) -> Verification:
     """Compare two contents as multisets, floats within 1e-9 of their magnitude."""
-    from penstock.spark.change import consolidated
-
     names = [quoted(name) for name in maintained.columns]
     ours = maintained.selectExpr(*names, f"1L AS {WEIGHT}")
     theirs = expected.toDF(*maintained.columns).selectExpr(*names, f"-1L AS {WEIGHT}")
