@@ -127,9 +127,12 @@ class Renderer:
 
     def _generate(self, plan: Generate) -> str:
         outer = "OUTER " if plan.outer else ""
-        columns = ", ".join(quoted(field.name) for field in plan.outputs)
-        view = f"LATERAL VIEW {outer}{self.scalar(plan.generator)} __generated AS {columns}"
-        return f"SELECT {self._names(plan.fields)} FROM ({self.sql(plan.input)}) {view}"
+        # Spark gives a column of LATERAL VIEW another name than the written one if that has a dot.
+        columns = [f"__generated_{position}" for position in range(len(plan.outputs))]
+        view = f"LATERAL VIEW {outer}{self.scalar(plan.generator)} __generated AS {', '.join(columns)}"
+        items = [quoted(field.name) for field in plan.input.fields]
+        items += [f"{have} AS {quoted(field.name)}" for have, field in zip(columns, plan.outputs, strict=True)]
+        return f"SELECT {self._listed(items)} FROM ({self.sql(plan.input)}) {view}"
 
     def _join(self, plan: Join) -> str:
         if plan.null_aware:

@@ -154,7 +154,7 @@ def _order_limits(tree: exp.Expression, session: SparkSession) -> exp.Expression
             continue
         order = query.args.get("order") or exp.Order(expressions=[])
         for position in range(1, _width(query, session) + 1):
-            order.append("expressions", exp.Ordered(this=exp.Literal.number(position)))
+            order.append("expressions", exp.Ordered(this=exp.Literal.number(position), nulls_first=True))
         query.set("order", order)
     return tree
 

@@ -172,4 +172,4 @@ def _complete_window(window: exp.Window) -> None:
             return
         order = exp.Order(expressions=[])
         window.set("order", order)
-    order.append("expressions", exp.Ordered(this=whole_row()))
+    order.append("expressions", exp.Ordered(this=whole_row(), nulls_first=True))
