@@ -1,0 +1,1 @@
+"""What Penstock costs, measured: `make bench`, or `python -m bench --quick` to see that every figure still runs."""

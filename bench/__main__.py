@@ -1,0 +1,65 @@
+"""python -m bench [--quick] [--figures abcdef] [--page FILE]: measure, print, and write docs/performance.md."""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+from bench import compiling, floor, largestate, manysteps, manyviews, throughput
+from bench.report import PAGE, Figure, machine
+
+_SPARK_FIGURES = {
+    "a": floor.figure,
+    "b": throughput.figure,
+    "c": largestate.figure,
+    "d": manysteps.figure,
+    "e": manyviews.figure,
+}
+_INTRODUCTION = """# Performance
+
+Written by `make bench`. What is compared was run in turn in one process; only the ratios mean something on another
+machine. *Bare* is the smallest useful query of Spark: `createDataFrame` of 10 rows of Arrow, `groupBy(k).agg(sum,
+count).toArrow()`, in the same session with the same settings. A step's time includes checking the rows, the log,
+and the view's change in hand. *CPU* is the same ratio in CPU time of driver and JVM, which other programs on
+the machine disturb less.
+"""
+
+
+def main() -> None:
+    """Measure the figures asked for."""
+    parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
+    parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
+    parser.add_argument("--figures", default="abcdef", help="which of a to f (all)")
+    parser.add_argument("--page", type=Path, help="write the result here (docs/performance.md when all is measured)")
+    given = parser.parse_args()
+    where = machine()
+    print(where, flush=True)
+    found = []
+    for figure in _figures(given.figures, quick=given.quick):
+        print("\n" + figure.text(), flush=True)
+        found.append(figure)
+    page = given.page or (PAGE if given.figures == "abcdef" and not given.quick else None)
+    if page is not None:
+        page.write_text("\n".join([_INTRODUCTION, where, "", *(figure.text() for figure in found)]))
+        print(f"written: {page}", file=sys.stderr)
+
+
+def _figures(letters: str, *, quick: bool) -> Iterator[Figure]:
+    spark = None
+    for letter in letters:
+        if letter == "f":
+            yield compiling.figure(quick=quick)
+            continue
+        if spark is None:
+            from penstock.spark.session import open_session
+
+            spark = open_session(master="local[2]", conf={"spark.driver.memory": "4g"}, app_name="penstock bench")
+        yield _SPARK_FIGURES[letter](spark, quick=quick)
+    if spark is not None:
+        spark.stop()
+
+
+if __name__ == "__main__":
+    main()

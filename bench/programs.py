@@ -1,0 +1,84 @@
+"""Programs at work, as the figures drive them: `'history' = 'none'`, or with a directory that keeps everything."""
+
+from __future__ import annotations
+
+import shutil
+import tempfile
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import penstock
+
+MODES = ("none", "directory")
+_NUMBERS = np.random.default_rng(7)
+
+
+class Program:
+    """A pipeline; `{with}` in its text stands where a table's properties do."""
+
+    def __init__(self, spark: SparkSession, text: str, mode: str) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="penstock-bench-")) if mode == "directory" else None
+        properties = "WITH ('history' = 'none')" if mode == "none" else ""
+        self.pipeline = penstock.Pipeline(
+            text.replace("{with}", properties), spark=spark, directory=self._folder, retain="materialized"
+        )
+
+    def step(self, rows: Mapping[str, Any]) -> dict[str, Any]:
+        """One step; the changes of the views, evaluated."""
+        return self.pipeline.step(rows)
+
+    def answered(self, rows: Mapping[str, Any], *views: str) -> None:
+        """One step, with the changes of these views in hand as Arrow."""
+        changes = self.pipeline.step(rows)
+        for view in views:
+            changes[view].arrow()
+
+    def close(self) -> None:
+        """End it, and remove what it wrote."""
+        self.pipeline.close()
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+
+@contextmanager
+def running(spark: SparkSession, texts: Mapping[str, str], mode: str) -> Iterator[dict[str, Program]]:
+    """Several programs at once, ended together; what they held is given back."""
+    with ExitStack() as stack:
+        programs = {name: Program(spark, text, mode) for name, text in texts.items()}
+        for program in programs.values():
+            stack.callback(program.close)
+        yield programs
+    collected(spark)
+
+
+def collected(spark: SparkSession) -> None:
+    """Let Python and the JVM give back what nobody holds any more, and Spark's cleaner do its work."""
+    import gc
+    import time
+
+    gc.collect()
+    for _ in range(2):
+        spark._jvm.java.lang.System.gc()  # noqa: SLF001
+        time.sleep(1)
+
+
+def rows(count: int, keys: int) -> pa.Table:
+    """Rows of a table (k BIGINT, x BIGINT) with random keys."""
+    return pa.table({"k": _NUMBERS.integers(0, keys, count), "x": _NUMBERS.integers(0, 1000, count)})
+
+
+def bare(spark: SparkSession, count: int = 10, keys: int = 1000) -> Callable[[], object]:
+    """The unit of cost: what Spark takes for one grouped query over ten rows of the driver."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    return lambda: spark.createDataFrame(rows(count, keys)).groupBy("k").agg(F.sum("x"), F.count("*")).toArrow()
+
+
+TABLE = "CREATE TABLE t (k BIGINT, x BIGINT) {with};\n"
+KEYED = "CREATE VIEW v AS SELECT k, sum(x) AS s, count(*) AS n FROM t GROUP BY k;\n"

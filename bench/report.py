@@ -1,0 +1,91 @@
+"""Figures as a table, on the terminal and in docs/performance.md."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from bench.measure import Cost, Runs
+
+_ROOT = Path(__file__).parent.parent
+PAGE = _ROOT / "docs" / "performance.md"
+
+
+@dataclass(frozen=True)
+class Line:
+    """One row of a figure: what, a cell for each way of keeping history, the bound, and whether it is kept."""
+
+    what: str
+    cells: tuple[str, ...]
+    bound: str = ""
+    kept: bool | None = None
+
+
+@dataclass(frozen=True)
+class Figure:
+    """A figure with its lines; `notes` say what a number means, or why it falls short."""
+
+    letter: str
+    title: str
+    lines: Sequence[Line]
+    runs: Runs | None = None
+    heads: tuple[str, ...] = ("history none", "with a directory")
+    notes: Sequence[str] = field(default_factory=tuple)
+
+    def text(self) -> str:
+        """The figure in Markdown."""
+        said = (
+            f" Medians of {self.runs.measured} interleaved runs after {self.runs.warm} to warm up." if self.runs else ""
+        )
+        table = [("", *self.heads, "bound", "")]
+        table += [(line.what, *line.cells, line.bound, _mark(line)) for line in self.lines]
+        widths = [max(3, *(len(row[at]) for row in table)) for at in range(len(table[0]))]
+        rows = [
+            "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
+            for row in table
+        ]
+        rows.insert(1, "| " + " | ".join("-" * width for width in widths) + " |")
+        return (
+            "\n".join([f"## {self.letter}. {self.title}", "", said.strip(), "", *rows, "", *self.notes]).rstrip() + "\n"
+        )
+
+
+def shown(cost: Cost, base: Cost | None = None, unit: str = "bare") -> str:
+    """A cost as text, and what it is in units of another."""
+    if base is None:
+        return f"{cost.wall:,.0f} ms"
+    ratio = cost.over(base)
+    return f"{cost.wall:,.0f} ms = {ratio.wall:.2f} × {unit} (CPU {ratio.cpu:.2f})"
+
+
+def _mark(line: Line) -> str:
+    return "" if line.kept is None else "kept" if line.kept else "missed"
+
+
+def machine() -> str:
+    """What was measured where."""
+    commit = _git("rev-parse", "--short", "HEAD")
+    changed = " with changes" if _git("status", "--porcelain", "--", "src") else ""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / (1 << 30)
+    import pyspark
+
+    return (
+        f"Commit {commit}{changed}; Spark {pyspark.__version__}, Python {platform.python_version()}; {_processor()}, "
+        f"{os.cpu_count()} cores, {memory:.0f} GiB; load when this run began: {os.getloadavg()[0]:.1f}."
+    )
+
+
+def _processor() -> str:
+    for line in Path("/proc/cpuinfo").read_text().splitlines() if Path("/proc/cpuinfo").exists() else ():
+        if line.startswith("model name"):
+            return line.partition(":")[2].strip()
+    return platform.processor() or platform.machine()
+
+
+def _git(*arguments: str) -> str:
+    found = subprocess.run(["git", *arguments], cwd=_ROOT, capture_output=True, text=True, check=False)  # noqa: S603, S607
+    return found.stdout.strip()
