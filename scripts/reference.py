@@ -62,7 +62,17 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-PAGES: dict[str, Callable[[], str]] = {"docs/reference/cli.md": cli_page}
+def incremental_page() -> str:
+    """What is incremental, as the circuits of examples say."""
+    from penstock.explain.constructs import page
+
+    return page()
+
+
+PAGES: dict[str, Callable[[], str]] = {
+    "docs/reference/cli.md": cli_page,
+    "docs/reference/incremental.md": incremental_page,
+}
 
 
 def main() -> None:
