@@ -73,13 +73,13 @@ def sql_type(kind: str) -> str:
 
 
 def random_table(dice: Dice, name: str) -> Relation:
-    """A table of 2 to 7 columns; `k` is always there, names are shared so that USING has something to name."""
-    others = dice.some(_POOL[1:], 1, 6)
-    columns = tuple((name, dice.pick(kinds)) for name, kinds in (_POOL[0], *others))
+    """A table of 3 to 8 columns; `k` and `x` are always there, names are shared so that USING has something to name."""
+    others = dice.some(_POOL[1:2] + _POOL[3:], 1, 6)
+    columns = tuple((name, dice.pick(kinds)) for name, kinds in (_POOL[0], _POOL[2], *others))
     key: tuple[str, ...] = ()
     if dice.often(0.35):
         dice.use("keyed table")
-        key = ("k",) if len(columns) == 1 or dice.often(0.7) or columns[1][1] == ARRAY else ("k", columns[1][0])
+        key = ("k",) if dice.often(0.7) else ("k", columns[1][0])
     return Relation(name, columns, key, append_only=not key and dice.often(0.12))
 
 

@@ -1,0 +1,90 @@
+"""`python -m penstock.testing.fuzz --minutes 10`: new programs until the time is up; what fails is written as a case."""
+
+from __future__ import annotations
+
+import argparse
+import random
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+from random import Random
+from typing import TYPE_CHECKING
+
+from penstock.testing.fuzz.check import Checker, Finding
+from penstock.testing.fuzz.programs import Program, Size, random_program
+from penstock.testing.fuzz.reduce import reduced
+from penstock.testing.fuzz.report import summary, write_case
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_SETTINGS = {
+    "spark.driver.memory": "2g",
+    "spark.sql.shuffle.partitions": "2",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+}
+
+
+def main(arguments: list[str] | None = None) -> int:
+    """Fuzz; 1 if anything was found."""
+    options = _options(arguments)
+    spark = open_spark(options.master)
+    try:
+        found = _rounds(Checker(spark), options)
+    finally:
+        spark.stop()
+    return 1 if found else 0
+
+
+def open_spark(master: str) -> SparkSession:
+    """A session for many small queries that each run a few times."""
+    from penstock.spark.session import open_session
+
+    return open_session(master=master, conf=_SETTINGS, app_name="penstock-fuzz")
+
+
+def _options(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m penstock.testing.fuzz", description=__doc__)
+    parser.add_argument("--minutes", type=float, default=5)
+    parser.add_argument("--seed", type=int, help="the first program's seed; each further program adds one")
+    parser.add_argument("--programs", type=int, help="stop after so many programs")
+    parser.add_argument("--views", type=int, default=5, help="at most so many views in a program")
+    parser.add_argument("--steps", type=int, default=4)
+    parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--out", type=Path, default=Path("fuzz-findings"), help="where findings are written")
+    parser.add_argument("--reduce", type=float, default=60, metavar="SECONDS", help="time to make a finding small")
+    return parser.parse_args(arguments)
+
+
+def _rounds(checker: Checker, options: argparse.Namespace) -> int:
+    end = time.monotonic() + options.minutes * 60
+    seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**31)
+    first, found = seed, 0
+    size = Size(views=options.views, steps=options.steps)
+    while time.monotonic() < end and (options.programs is None or seed - first < options.programs):
+        program, finding = checker.check(random_program(Random(seed), size))  # noqa: S311 - reproducible, not secret
+        if finding is not None:
+            found += 1
+            _record(checker, program, finding, seed, options)
+        seed += 1
+    sys.stderr.write(f"seeds {first} to {seed - 1}: {summary(checker.tally, found)}\n")
+    return found
+
+
+def _record(checker: Checker, program: Program, finding: Finding, seed: int, options: argparse.Namespace) -> None:
+    judge = Checker(checker.spark)
+
+    def fails(candidate: Program) -> bool:
+        other = judge.check(candidate)[1]
+        return other is not None and other.signature == finding.signature
+
+    small = reduced(replace(program, used=frozenset()), fails, options.reduce)
+    final = judge.check(small)[1] or finding
+    path = write_case(options.out, small, final, f"seed_{seed}")
+    sys.stderr.write(f"seed {seed}: {final.kind} {final.view or ''}: {final.detail}\n{small.sql}-> {path}\n\n")
+    sys.stderr.flush()
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,184 @@
+"""Runs a program step by step; after every step each view must be what the oracle says."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.model import View
+from penstock.errors import PenstockError, UnsupportedError
+from penstock.sql.parse import parse_query
+from penstock.testing.cases import Step
+from penstock.testing.content import Observed
+from penstock.testing.fuzz.programs import Program, Setting
+from penstock.testing.fuzz.tables import sql_type
+from penstock.testing.oracle import Oracle
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from penstock.runtime.pipeline import Pipeline
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What went wrong: `kind` is 'refused', 'crash' or 'differs'; `view` where it is known."""
+
+    kind: str
+    detail: str
+    view: str | None = None
+
+    @property
+    def signature(self) -> tuple[str, str]:
+        """What findings of one cause mostly share."""
+        return self.kind, self.detail.partition(":")[0][:60] if self.kind == "crash" else ""
+
+
+@dataclass
+class Tally:
+    """What a run has seen."""
+
+    programs: int = 0
+    views: int = 0
+    steps: int = 0
+    refused: Counter[str] = field(default_factory=Counter)
+    used: Counter[str] = field(default_factory=Counter)
+    recomputed: int = 0
+
+
+class Checker:
+    """Judges programs on one Spark session."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self.spark = spark
+        self.tally = Tally()
+
+    def check(self, program: Program) -> tuple[Program, Finding | None]:
+        """The program without the views that are not SQL, and the first thing that is wrong with it."""
+        program = self.spoken(program)
+        program, finding = self.compiled(program)
+        if finding is None and program.views:
+            finding = self.run(program)
+        self.tally.programs += 1
+        self.tally.views += len(program.views)
+        self.tally.used.update(program.used)
+        return program, finding
+
+    def spoken(self, program: Program) -> Program:
+        """The program without the views that Spark refuses: those say nothing about us."""
+        probe = Probe(self.spark, "penstock")
+        for table in program.tables:
+            columns = ", ".join(f"CAST(NULL AS {sql_type(kind)}) AS {name}" for name, kind in table.columns)
+            probe.declare(table.name, f"SELECT {columns} WHERE FALSE")
+        return replace(program, views=tuple(view for view in program.views if probe.accepts(*view)))
+
+    def compiled(self, program: Program) -> tuple[Program, Finding | None]:
+        """The program without views that are refused as not supported; a refusal of another kind is a finding."""
+        from penstock.bind.program import compile_program
+
+        kept = replace(program, views=())
+        for view in program.views:
+            trial = replace(kept, views=(*kept.views, view))
+            try:
+                compile_program(trial.sql)
+            except UnsupportedError as error:
+                self.tally.refused.update({error.diagnostics[0].code})
+            except PenstockError as error:
+                if not _follows(view, program, kept):
+                    return trial, Finding("refused", error.render(), view[0])
+            except Exception as error:  # noqa: BLE001 - whatever escapes is a finding
+                return trial, Finding("crash", f"compiling: {first_line(error)}", view[0])
+            else:
+                kept = trial
+        return kept, None
+
+    def run(self, program: Program) -> Finding | None:
+        """Live through the steps."""
+        try:
+            with opened(self.spark, program.sql, program.setting) as pipeline:
+                return self._steps(pipeline, program)
+        except PenstockError as error:
+            return Finding("crash", f"refused at work: {error.render()}")
+        except Exception as error:  # noqa: BLE001 - whatever escapes is a finding
+            return Finding("crash", first_line(error))
+
+    def _steps(self, pipeline: Pipeline, program: Program) -> Finding | None:
+        observed = Observed(pipeline, program.case)
+        try:
+            for number, step in enumerate(program.case.steps, 1):
+                self.tally.steps += 1
+                wrong = _step(pipeline, observed, step, program.setting)
+                if wrong is not None:
+                    return Finding("differs", f"step {number}: {wrong}", _named(wrong))
+        finally:
+            observed.close()
+        return None
+
+
+class Probe(Oracle):
+    """Asks Spark whether a query is one, and what it answers."""
+
+    def declare(self, name: str, text: str) -> None:
+        """Give a query's answer a name."""
+        self._session.sql(text).createOrReplaceTempView(f"`{name}`")
+
+    def answer(self, text: str) -> DataFrame:
+        """A query's answer over what was declared."""
+        return self._session.sql(self._text(View("asked", text, parse_query(text), (), None), None))
+
+    def accepts(self, name: str, text: str) -> bool:
+        """Whether the query can be analysed; it is declared then."""
+        from pyspark.errors import PySparkException
+
+        view = View(name, text, parse_query(text), (), None)
+        try:
+            self.declare(name, self._text(view, None))
+        except (PySparkException, UnsupportedError):
+            return False
+        return True
+
+
+@contextmanager
+def opened(spark: SparkSession, sql: str, setting: Setting) -> Iterator[Pipeline]:
+    """A pipeline with the setting's thresholds."""
+    from penstock.runtime.pipeline import Pipeline
+
+    with Pipeline(sql, spark=spark) as pipeline:
+        workspace = pipeline._opening.workspace  # noqa: SLF001 - thresholds are no wish of users
+        workspace.driver_rows, workspace.memory_rows = setting.driver_rows, setting.memory_rows
+        yield pipeline
+
+
+def _step(pipeline: Pipeline, observed: Observed, step: Step, setting: Setting) -> str | None:
+    inputs: dict[str, list[Any]] = {}
+    for operation in step.operations:
+        inputs.setdefault(operation.table, []).append((operation.kind, operation.row))
+    rows = observed.take(pipeline.step(inputs, sql=step.sql))
+    if isinstance(rows, str):
+        return rows
+    if setting.compact:
+        pipeline._opened().stepper.engine.compact()  # noqa: SLF001 - nor is merging at once
+    return observed.violation()
+
+
+def _named(text: str) -> str:
+    return text.removeprefix("view ").partition(":")[0]
+
+
+def _follows(view: tuple[str, str], program: Program, kept: Program) -> bool:
+    """Whether a view reads one that was left out, and is refused for that."""
+    left_out = {name for name, _ in program.views} - {name for name, _ in kept.views} - {view[0]}
+    return any(f" {name} " in f"{view[1]} ".replace("\n", " ").replace(")", " ") for name in left_out)
+
+
+def first_line(error: Exception) -> str:
+    """An exception in one line, with our innermost place."""
+    import traceback
+
+    places = [frame for frame in traceback.extract_tb(error.__traceback__) if "/penstock/" in frame.filename]
+    at = f" [{places[-1].filename.rpartition('/penstock/')[2]}:{places[-1].lineno}]" if places else ""
+    lines = str(error).strip().split("\n")
+    return f"{type(error).__name__}{at}: {' '.join(lines[:3])[:600]}"

@@ -1,0 +1,79 @@
+"""A whole program with its steps, as a case: from dice, or as a Hypothesis strategy."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from random import Random
+from typing import Any
+
+from penstock.testing.cases import Case
+from penstock.testing.fuzz.changes import Changes
+from penstock.testing.fuzz.dice import Dice
+from penstock.testing.fuzz.queries import Queries
+from penstock.testing.fuzz.tables import Relation, random_table
+
+
+@dataclass(frozen=True)
+class Size:
+    """How much a program holds, at most."""
+
+    tables: int = 3
+    views: int = 5
+    steps: int = 4
+    depth: int = 2
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How the engine is driven while it runs: what the driver keeps, and whether every trace is merged each step."""
+
+    driver_rows: int = 50_000
+    memory_rows: int = 20_000
+    compact: bool = False
+
+
+@dataclass(frozen=True)
+class Program:
+    """A program in pieces, so that a piece can be left out."""
+
+    tables: tuple[Relation, ...]
+    views: tuple[tuple[str, str], ...]
+    case: Case
+    setting: Setting = field(default_factory=Setting)
+    used: frozenset[str] = frozenset()
+
+    @property
+    def sql(self) -> str:
+        """The program's text."""
+        lines = [table.ddl for table in self.tables]
+        lines += [
+            f"CREATE {'MATERIALIZED ' * (number % 3 == 1)}VIEW {name} AS {text};"
+            for number, (name, text) in enumerate(self.views)
+        ]
+        return "\n".join(lines) + "\n"
+
+
+def random_program(random: Random, size: Size, name: str = "fuzz") -> Program:
+    """A program and its steps; the same random state makes the same program."""
+    dice = Dice(random)
+    tables = [random_table(dice, f"t{number}") for number in range(1, dice.number(1, size.tables) + 1)]
+    relations, views = list(tables), []
+    for number in range(1, dice.number(1, size.views) + 1):
+        text, columns = Queries(dice, relations).query(size.depth)
+        views.append((f"v{number}", text))
+        if dice.often(0.3):
+            dice.use("view over view")
+            relations.append(Relation(f"v{number}", columns))
+    changes = Changes(dice, tables)
+    steps = (changes.first(), *(changes.next() for _ in range(dice.number(1, size.steps))))
+    setting = Setting(dice.pick((50_000, 0, 2)), dice.pick((20_000, 0, 3)), dice.often(0.25))
+    case = Case(name=name, sql="", dialect="penstock", steps=steps)
+    return Program(tuple(tables), tuple(views), case, setting, frozenset(dice.used))
+
+
+def programs(size: Size | None = None) -> Any:
+    """Hypothesis strategy of programs."""
+    from hypothesis import strategies
+
+    wanted = size or Size()
+    return strategies.randoms(use_true_random=False).map(lambda random: random_program(random, wanted))

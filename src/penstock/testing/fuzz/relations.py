@@ -1,0 +1,136 @@
+"""Random FROM clauses: relations, derived tables, joins of every kind, LATERAL explode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from penstock.testing.fuzz.dice import Dice
+from penstock.testing.fuzz.expressions import comparison, expression
+from penstock.testing.fuzz.tables import ARRAY, INT, SCALARS, Column, Relation
+
+Columns = tuple[tuple[str, str], ...]
+Subquery = Callable[[int], tuple[str, Columns]]
+_KINDS = ("JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "LEFT SEMI JOIN", "LEFT ANTI JOIN", "CROSS JOIN", ",")
+_LEFT_ONLY = ("LEFT SEMI JOIN", "LEFT ANTI JOIN")
+
+
+@dataclass(frozen=True)
+class From:
+    """The text behind FROM and the columns that it brings into scope."""
+
+    text: str
+    scope: tuple[Column, ...]
+
+
+def random_from(dice: Dice, relations: Sequence[Relation], subquery: Subquery, depth: int) -> From:
+    """One relation, two or three joined, perhaps exploded."""
+    found = _item(dice, relations, subquery, depth)
+    for _ in range(dice.weighted(((5, 0), (5, 1), (1, 2))) if depth > 0 else 0):
+        found = _joined(dice, found, _item(dice, relations, subquery, depth - 1))
+    if dice.often(0.15):
+        found = _exploded(dice, found)
+    return found
+
+
+def _item(dice: Dice, relations: Sequence[Relation], subquery: Subquery, depth: int) -> From:
+    alias = dice.name("r")
+    if depth > 0 and dice.often(0.15):
+        dice.use("derived table")
+        text, columns = subquery(depth - 1)
+        return From(f"({text}) AS {alias}", _columns(alias, columns))
+    relation = dice.pick(relations)
+    if dice.often(0.05):
+        dice.use("VALUES")
+        text = "(VALUES (1, 'a'), (2, CAST(NULL AS STRING)), (2, 'b'))"
+        return From(f"{text} AS {alias}(k, s)", _columns(alias, (("k", INT), ("s", "string"))))
+    return From(f"{relation.name} AS {alias}", _columns(alias, relation.columns))
+
+
+def _columns(alias: str, columns: Columns) -> tuple[Column, ...]:
+    return tuple(Column(f"{alias}.{name}", name, kind) for name, kind in columns)
+
+
+def _joined(dice: Dice, left: From, right: From) -> From:
+    kind = dice.pick(_KINDS)
+    dice.use(kind if kind != "," else "comma join")
+    if kind in ("CROSS JOIN", ","):
+        return From(f"{left.text}{'' if kind == ',' else ' '}{kind} {right.text}", left.scope + right.scope)
+    shared = _shared(left, right)
+    if shared and dice.often(0.25):
+        return _using(dice, left, right, kind, shared)
+    scope = left.scope if kind in _LEFT_ONLY else left.scope + right.scope
+    return From(f"{left.text} {kind} {right.text} ON {_condition(dice, left, right)}", scope)
+
+
+def _shared(left: From, right: From) -> list[str]:
+    """Names that stand once on each side, with one type."""
+    lefts, rights = ([column.name for column in side.scope] for side in (left, right))
+    kinds = {column.name: column.type for column in left.scope}
+    return [
+        column.name
+        for column in right.scope
+        if lefts.count(column.name) == 1 == rights.count(column.name) and kinds[column.name] == column.type
+    ]
+
+
+def _using(dice: Dice, left: From, right: From, kind: str, shared: list[str]) -> From:
+    lefts, rights = ({column.name for column in side.scope} for side in (left, right))
+    natural = lefts & rights == set(shared) and dice.often(0.4)
+    names = shared if natural else dice.some(shared, 1, 2)
+    dice.use("NATURAL" if natural else "USING")
+    text = (
+        f"{left.text} NATURAL {kind} {right.text}"
+        if natural
+        else f"{left.text} {kind} {right.text} USING ({', '.join(names)})"
+    )
+    merged = [Column(column.name, column.name, column.type) for column in left.scope if column.name in names]
+    rest = [column for column in left.scope if column.name not in names]
+    if kind not in _LEFT_ONLY:
+        rest += [column for column in right.scope if column.name not in names]
+    return From(text, tuple(merged + rest))
+
+
+def _condition(dice: Dice, left: From, right: From) -> str:
+    """Mostly an equality of two columns, sometimes with more, sometimes without."""
+    parts: list[str] = []
+    pairs = [
+        (one.text, other.text)
+        for one in left.scope
+        for other in right.scope
+        if one.type == other.type or {one.type, other.type} <= {"int", "bigint", "double"}
+    ]
+    if pairs and not dice.often(0.12):
+        one, other = dice.pick(pairs)
+        parts.append(f"{one} {'<=>' if dice.often(0.1) else '='} {other}")
+    if dice.often(0.3) or not parts:
+        both = left.scope + right.scope
+        parts.append(dice.pick((lambda: comparison(dice, both), lambda: _inequality(dice, left, right)))())
+        dice.use("join residual")
+    return " AND ".join(parts)
+
+
+def _inequality(dice: Dice, left: From, right: From) -> str:
+    one, other = expression(dice, INT, left.scope, 0), expression(dice, INT, right.scope, 0)
+    return f"{one} {dice.pick(('<', '>=', '<>'))} {other}"
+
+
+def _exploded(dice: Dice, found: From) -> From:
+    alias = dice.name("e")
+    array = expression(dice, ARRAY, found.scope, 1)
+    form = dice.pick(("LATERAL VIEW", "LATERAL VIEW OUTER", "LATERAL", "posexplode"))
+    dice.use(form)
+    if form == "LATERAL":
+        text = f"{found.text} JOIN LATERAL explode({array}) AS {alias}(item)"
+        return From(text, (*found.scope, Column(f"{alias}.item", "item", INT)))
+    if form == "posexplode":
+        text = f"{found.text} LATERAL VIEW posexplode({array}) {alias} AS at, item"
+        added = (Column(f"{alias}.at", "at", INT), Column(f"{alias}.item", "item", INT))
+        return From(text, (*found.scope, *added))
+    text = f"{found.text} {form} explode({array}) {alias} AS item"
+    return From(text, (*found.scope, Column(f"{alias}.item", "item", INT)))
+
+
+def comparable(scope: Sequence[Column]) -> list[Column]:
+    """The columns that can be compared with literals."""
+    return [column for column in scope if column.type in SCALARS]
