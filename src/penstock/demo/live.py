@@ -29,13 +29,20 @@ from penstock.errors import DataError, Diagnostic
 from penstock.runtime.change import Change
 from penstock.runtime.events import Event, StepDone
 from penstock.runtime.pipeline import Pipeline
+from penstock.runtime.run import RunOptions
 from penstock.runtime.verification import Verification
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-EVENTS_AHEAD = 20_000
-"""How many events may wait in files that the pipeline has not read; this bounds a step."""
+EVENTS_AHEAD = 30_000
+"""How many events may wait in files that the pipeline has not read."""
+
+# The loop would make its steps smaller on a machine that is slow or busy, which only makes it slower still: what a step
+# costs here is mostly the same for one row and for ten thousand.
+STEPS = RunOptions(
+    first_rows=5_000, least_rows=5_000, most_rows=20_000, quick_seconds=1.5, slow_seconds=10.0, poll_seconds=0.02
+)
 
 _SECONDS_BETWEEN_LINES = 2.0
 _STATE_SAMPLES = 12
@@ -222,7 +229,7 @@ def _follow(pipeline: Pipeline, replay: Replay, follower: Follower, speed: float
     try:
         with follower.following(pipeline):
             writer.start()
-            pipeline.run(outputs=[follower])
+            pipeline.run(outputs=[follower], options=STEPS)
     finally:
         ended.set()
         follower.stop()
