@@ -48,7 +48,7 @@ test-spark: setup  ## the tests on another Spark: make test-spark VERSION=4.2.0
 fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
 	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES) $(ARGS)
 
-bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS='--figures ad' picks some
+bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--quick to see that it works
 	PYTHONPATH=. $(BIN)/python -m bench $(ARGS)
 
 docs: setup  ## write the generated pages of docs/reference anew
