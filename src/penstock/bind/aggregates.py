@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.attach import attached
 from penstock.bind.deterministic import settled
 from penstock.bind.diagnose import wrong
@@ -18,8 +19,8 @@ from penstock.plan.nodes import LEFT, Aggregate, AggregateCall, Join, JoinKey, P
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 
-_ZERO = frozenset("count count_if approx_count_distinct regr_count".split())
-_EMPTY_ARRAY = frozenset("collect_list collect_set array_agg".split())
+_ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
+_EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])
 
 
 @dataclass(frozen=True)
@@ -65,8 +66,9 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
         node = _for_all(node, level.context.domain, {name: item.function for name, item in aggregates})
     level.see(node)
     level.carried = [(name, column_tree(name)) for name, _ in level.carried]
-    columns = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
-    keys = {spark_sql(tree): column_tree(name) for tree, name in zip(found.trees, names, strict=True)}
+    columns: dict[str, exp.Expression] = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
+    pairs = zip(found.trees, names, strict=True)
+    keys: dict[str, exp.Expression] = {spark_sql(tree): column_tree(name) for tree, name in pairs}
     if found.sets is None:
         _refuse_grouping(trees)
     rewritten = [_over(tree, keys, columns) for tree in trees]
@@ -79,14 +81,19 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
 def _for_all(node: Plan, domain: Domain, functions: dict[str, str]) -> Plan:
     """A global aggregate has a row for each of the enclosing query's values, also where it has nothing to aggregate."""
     there = Project(node, tuple((f"{item.name}'", column(item.name, item.type)) for item in node.fields))
-    keys = tuple(JoinKey(column(item.name, item.type), column(f"{item.name}'", item.type), null_safe=True) for item in domain.types)
+    keys = tuple(
+        JoinKey(column(item.name, item.type), column(f"{item.name}'", item.type), null_safe=True)
+        for item in domain.types
+    )
     joined = Join(domain.leaf, there, LEFT, keys)
     fields = fields_of(joined)
     items = [(item.name, column(item.name, item.type, item.nullable)) for item in domain.types]
     for name, function in functions.items():
         empty = empty_of(function)
         value = column_tree(f"{name}'")
-        items.append((name, scalar_of(value if isinstance(empty, exp.Null) else call("coalesce", value, empty), fields)))
+        items.append(
+            (name, scalar_of(value if isinstance(empty, exp.Null) else call("coalesce", value, empty), fields))
+        )
     return Project(joined, tuple(items))
 
 
@@ -114,7 +121,7 @@ def _refuse_nested(tree: exp.Expression) -> None:
         if inner is not None:
             message = "an aggregate cannot stand inside another one"
             hint = "compute the inner one in a subquery"
-            raise wrong("NESTED_AGGREGATE", message, inner, hint=hint, sqlstate="42607")
+            raise wrong(codes.NESTED_AGGREGATE, message, inner, hint=hint, sqlstate="42607")
 
 
 def _group_name(tree: exp.Expression, index: int) -> str:
@@ -179,7 +186,7 @@ def _refuse_ungrouped(tree: exp.Expression, node: Plan) -> None:
             shown = found.name.rpartition(".")[2]
             message = f"{shown!r} is neither in GROUP BY nor inside an aggregate"
             hint = f"add it to GROUP BY, or take any_value({shown})"
-            raise wrong("NOT_IN_GROUP_BY", message, found, hint=hint, sqlstate="42803")
+            raise wrong(codes.NOT_IN_GROUP_BY, message, found, hint=hint, sqlstate="42803")
 
 
 def _refuse_grouping(trees: list[exp.Expression]) -> None:
@@ -187,4 +194,4 @@ def _refuse_grouping(trees: list[exp.Expression]) -> None:
     for node in (node for tree in trees for node in tree.find_all(exp.Anonymous)):
         if call_name(node) in ("grouping", "grouping_id"):
             message = "GROUPING needs GROUPING SETS, CUBE or ROLLUP"
-            raise wrong("GROUPING_WITHOUT_SETS", message, node, sqlstate="42K0E")
+            raise wrong(codes.GROUPING_WITHOUT_SETS, message, node, sqlstate="42K0E")

@@ -15,7 +15,7 @@ from penstock.bind.diagnose import NotIncremental
 from penstock.bind.joins import aligned, join_on
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.subqueries import EXISTS, IN, SCALAR, Subquery, domained
-from penstock.bind.trees import OUTER, SUBQUERY, call, has_mark, is_mark, replace_nodes
+from penstock.bind.trees import OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
 from penstock.plan.nodes import (
     ANTI,
     INNER,
@@ -133,7 +133,7 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
     """The plan joined with every subquery in the trees, and the trees over the joined columns."""
     done: dict[str, exp.Expression] = {}
     while True:
-        marks = [node for tree in trees for node in tree.walk() if is_mark(node, SUBQUERY)]
+        marks = [node for tree in trees for node in nodes(tree) if is_mark(node, SUBQUERY)]
         mark = next((node for node in marks if not any(has_mark(item, SUBQUERY) for item in node.expressions)), None)
         if mark is None:
             level.see(plan)
@@ -199,7 +199,8 @@ def _in_value(
     """IN with SQL's three values: TRUE where a value is equal, else NULL where a NULL leaves it open, else FALSE."""
     needles, names = compared
     if len(needles) != 1:
-        raise NotIncremental("IN with several columns inside another condition", needles[0])
+        reason = "IN with several columns inside another condition"
+        raise NotIncremental(reason, needles[0])
     needle, value = needles[0], column_tree(names[0])
     present = call("isnotnull", value)
     values = Distinct(

@@ -12,12 +12,11 @@ from sqlglot import exp
 from penstock.bind.trees import call, call_name, core_of, filter_of, ignores_nulls
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import column_tree
-from penstock.sql.text import spark_sql
 
-_FIRST = frozenset("first first_value any_value".split())
-_LAST = frozenset("last last_value".split())
-_LISTS = frozenset("collect_list array_agg".split())
-_TEXTS = frozenset("listagg string_agg".split())
+_FIRST = frozenset(["first", "first_value", "any_value"])
+_LAST = frozenset(["last", "last_value"])
+_LISTS = frozenset(["collect_list", "array_agg"])
+_TEXTS = frozenset(["listagg", "string_agg"])
 
 
 def settled(tree: exp.Expression, plan: Plan) -> exp.Expression:
@@ -104,7 +103,7 @@ def _lambda(name: str) -> exp.Lambda:
 
 
 def _text(tree: exp.Expression, plan: Plan) -> exp.Expression:
-    """listagg in the order that is written, then that of the whole row; a DISTINCT one in the order of its values."""
+    """Listagg in the order that is written, then that of the whole row; a DISTINCT one in the order of its values."""
     group = tree.find(exp.WithinGroup)
     core = core_of(tree)
     order = group.expression.copy() if group is not None else exp.Order(expressions=[])

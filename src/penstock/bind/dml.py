@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import unknown_column, unsupported, wrong
 from penstock.bind.expressions import bind, data_type
 from penstock.bind.level import Bound, Context, Level, fields_of
@@ -67,7 +68,7 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
         if len(bound.names) != len(columns):
             wanted = ", ".join(item.name for item in columns)
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
-            raise wrong("WRONG_NUMBER_OF_VALUES", message, statement.source, sqlstate="21S01")
+            raise wrong(codes.WRONG_NUMBER_OF_VALUES, message, statement.source, sqlstate="21S01")
         _refuse_nulls(statement.source, columns)
         plan = _converted(bound, columns)
     except PenstockError as error:
@@ -81,10 +82,10 @@ def _table(name: str, span: Span, catalog: Catalog) -> Table:
         return found
     if name.lower() in catalog.views:
         hint = "change the tables that it reads"
-        raise wrong("NOT_A_TABLE", f"{name!r} is a view, which cannot be changed itself", span, hint=hint)
+        raise wrong(codes.NOT_A_TABLE, f"{name!r} is a view, which cannot be changed itself", span, hint=hint)
     known = tuple(item.name for item in catalog.tables.values())
     message = f"there is no table {name[:80]!r}"
-    raise SqlError(Diagnostic("UNKNOWN_TABLE", message, span, did_you_mean(name, known), sqlstate="42P01"))
+    raise SqlError(Diagnostic(codes.UNKNOWN_TABLE, message, span, did_you_mean(name, known), sqlstate="42P01"))
 
 
 def _targets(statement: Insert, table: Table) -> tuple[Column, ...]:
@@ -96,13 +97,13 @@ def _targets(statement: Insert, table: Table) -> tuple[Column, ...]:
         if item is None:
             raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
         if item in found:
-            raise wrong("DUPLICATE_COLUMN", f"the column {name!r} is named twice", statement.table_span)
+            raise wrong(codes.DUPLICATE_COLUMN, f"the column {name!r} is named twice", statement.table_span)
         found.append(item)
     given = {item.name for item in found}
     for item in table.columns:
         if item.name not in given and not item.nullable and item.default is None:
             message = f"the column {item.name!r} is NOT NULL, has no DEFAULT and is not among the columns"
-            raise wrong("MISSING_VALUE", message, statement.table_span, sqlstate="23502")
+            raise wrong(codes.MISSING_VALUE, message, statement.table_span, sqlstate="23502")
     return tuple(found)
 
 
@@ -132,7 +133,7 @@ def _refuse_nulls(source: exp.Expression, columns: tuple[Column, ...]) -> None:
         for item, cell in zip(columns, cells, strict=False):
             if isinstance(cell, exp.Null) and not item.nullable:
                 message = f"NULL for the column {item.name!r}, which is NOT NULL"
-                raise wrong("NULL_IN_NOT_NULL", message, row, sqlstate="23502")
+                raise wrong(codes.NULL_IN_NOT_NULL, message, row, sqlstate="23502")
 
 
 def _converted(bound: Bound, columns: tuple[Column, ...]) -> Plan:
@@ -173,7 +174,7 @@ def _assignment(name: str, tree: exp.Expression, table: Table, level: Level, sta
         raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
-        raise wrong("NULL_IN_NOT_NULL", message, tree, sqlstate="23502")
+        raise wrong(codes.NULL_IN_NOT_NULL, message, tree, sqlstate="23502")
     return item.name, _cast(_row_scalar(tree, level), item)
 
 
@@ -202,7 +203,7 @@ def _row_scalar(tree: exp.Expression, level: Level) -> Scalar:
     bound = bind(tree, level)
     if level.subqueries:
         hint = "insert the rows that are wanted, or compute the condition in a view"
-        raise unsupported("SUBQUERY_IN_DML", "a subquery in UPDATE or DELETE", tree, hint=hint)
+        raise unsupported(codes.SUBQUERY_IN_DML, "a subquery in UPDATE or DELETE", tree, hint=hint)
     for found in (*aggregate_calls(bound), *window_calls(bound)):
-        raise wrong("AGGREGATE_IN_DML", "an aggregate cannot stand here", found)
+        raise wrong(codes.AGGREGATE_IN_DML, "an aggregate cannot stand here", found)
     return level.scalar(bound)

@@ -1,6 +1,7 @@
 """Interval literals as numbers, and the starts of time windows as expressions.
 
-Windows align at 1970-01-01 00:00. A fixed length is computed in microseconds, a calendar length (months, years) in months.
+Windows align at 1970-01-01 00:00. A fixed length is computed in microseconds, a calendar length (months, years) in
+months.
 """
 
 from __future__ import annotations
@@ -9,6 +10,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.trees import call, grouped
 from penstock.sql.text import spark_sql
@@ -48,7 +50,7 @@ def duration_of(tree: exp.Expression) -> Duration:
         one, two = duration_of(inner.this), duration_of(inner.expression)
         return _checked(Duration(one.months + two.months, one.micros + two.micros), tree)
     if not isinstance(inner, exp.Interval):
-        raise wrong("NOT_AN_INTERVAL", "a window needs an interval, such as INTERVAL '5' MINUTES", tree)
+        raise wrong(codes.NOT_AN_INTERVAL, "a window needs an interval, such as INTERVAL '5' MINUTES", tree)
     unit = inner.args.get("unit")
     text = str(inner.this.name) if inner.this is not None else ""
     if isinstance(unit, exp.IntervalSpan):
@@ -59,32 +61,52 @@ def duration_of(tree: exp.Expression) -> Duration:
             return _checked(Duration(int(text) * _MONTHS[name], 0), tree)
         return _checked(Duration(0, round(float(text) * _MICROS[name])), tree)
     except (ValueError, KeyError):
-        raise wrong("NOT_AN_INTERVAL", f"{spark_sql(tree)} is no length of a window", tree) from None
+        raise wrong(codes.NOT_AN_INTERVAL, f"{spark_sql(tree)} is no length of a window", tree) from None
+
+
+def duration_of_text(tree: exp.Expression) -> Duration:
+    """The length that Spark's text form (`'1 hour 30 minutes'`) or an interval stands for."""
+    if not isinstance(tree, exp.Literal):
+        return duration_of(tree)
+    words = str(tree.this).lower().removeprefix("interval ").split()
+    try:
+        parts = [
+            (float(amount), unit.upper().removesuffix("S"))
+            for amount, unit in zip(words[::2], words[1::2], strict=True)
+        ]
+        micros = sum(round(amount * _MICROS[unit]) for amount, unit in parts)
+    except (ValueError, KeyError):
+        raise wrong(codes.NOT_AN_INTERVAL, f"{tree.this!r} is no length of a window", tree) from None
+    return Duration(0, micros)
 
 
 def _span(text: str, unit: exp.IntervalSpan, place: exp.Expression) -> int:
     """`'1:30' HOUR TO MINUTE` in microseconds."""
     first, last = (str(part.name).upper().removesuffix("S") for part in (unit.this, unit.expression))
     if first not in _SPANS or last not in _SPANS:
-        raise wrong("NOT_AN_INTERVAL", "a window needs days, hours, minutes or seconds", place)
+        raise wrong(codes.NOT_AN_INTERVAL, "a window needs days, hours, minutes or seconds", place)
     units = _SPANS[_SPANS.index(first) : _SPANS.index(last) + 1]
     parts = text.replace(" ", ":").split(":")
     if len(parts) != len(units):
-        raise wrong("NOT_AN_INTERVAL", f"{text!r} does not say {first} TO {last}", place)
+        raise wrong(codes.NOT_AN_INTERVAL, f"{text!r} does not say {first} TO {last}", place)
     return sum(round(float(part) * _MICROS[name]) for part, name in zip(parts, units, strict=True))
 
 
 def _checked(found: Duration, place: exp.Expression) -> Duration:
     if found.months and found.micros:
-        raise wrong("NOT_AN_INTERVAL", "months and days together have no fixed length", place)
+        raise wrong(codes.NOT_AN_INTERVAL, "months and days together have no fixed length", place)
     if found.months < 0 or found.micros < 0 or not (found.months or found.micros):
-        raise wrong("NOT_AN_INTERVAL", "a window needs a length above zero", place)
+        raise wrong(codes.NOT_AN_INTERVAL, "a window needs a length above zero", place)
     return found
 
 
 def window_start(time: exp.Expression, size: Duration, offset: exp.Expression | None = None) -> exp.Expression:
     """The start of the window of that size in which a time lies."""
-    return _month_start(time, size.months) if size.months else call("timestamp_micros", _start_micros(time, size.micros, offset))
+    return (
+        _month_start(time, size.months)
+        if size.months
+        else call("timestamp_micros", _start_micros(time, size.micros, offset))
+    )
 
 
 def _start_micros(time: exp.Expression, size: int, offset: exp.Expression | None) -> exp.Expression:
@@ -96,7 +118,9 @@ def _start_micros(time: exp.Expression, size: int, offset: exp.Expression | None
 
 
 def _month_start(time: exp.Expression, months: int) -> exp.Expression:
-    years = exp.Mul(this=exp.Paren(this=exp.Sub(this=call("year", time.copy()), expression=_int(1970))), expression=_int(12))
+    years = exp.Mul(
+        this=exp.Paren(this=exp.Sub(this=call("year", time.copy()), expression=_int(1970))), expression=_int(12)
+    )
     count = exp.Sub(this=exp.Add(this=years, expression=call("month", time.copy())), expression=_int(1))
     past = exp.Paren(this=exp.Sub(this=count, expression=call("pmod", count.copy(), _int(months))))
     origin = call("to_date", exp.Literal.string("1970-01-01"))
@@ -125,7 +149,7 @@ def hop_starts(
 ) -> exp.Expression:
     """An array of the starts of all windows in which a time lies."""
     if slide.months or size.months:
-        raise wrong("NOT_AN_INTERVAL", "HOP needs lengths in days, hours, minutes or seconds", place)
+        raise wrong(codes.NOT_AN_INTERVAL, "HOP needs lengths in days, hours, minutes or seconds", place)
     last = _start_micros(time, slide.micros, offset)
     count = -(-size.micros // slide.micros)
     first = exp.Sub(this=last, expression=_long((count - 1) * slide.micros))
@@ -138,12 +162,10 @@ def hop_starts(
     return call("transform", kept, turned)
 
 
-def cumulate_ends(
-    time: exp.Expression, step: Duration, size: Duration, place: exp.Expression
-) -> exp.Expression:
+def cumulate_ends(time: exp.Expression, step: Duration, size: Duration, place: exp.Expression) -> exp.Expression:
     """An array of the ends of all cumulating windows in which a time lies."""
     if step.months or size.months or size.micros % step.micros:
-        raise wrong("NOT_AN_INTERVAL", "CUMULATE needs a size that is a multiple of its step", place)
+        raise wrong(codes.NOT_AN_INTERVAL, "CUMULATE needs a size that is a multiple of its step", place)
     start = _start_micros(time, size.micros, None)
     begun = _start_micros(time, step.micros, start)
     first = exp.Add(this=begun, expression=_long(step.micros))

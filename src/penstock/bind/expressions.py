@@ -7,23 +7,29 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unknown_function, unsupported, wrong
 from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, grouped, replace_nodes
-from penstock.catalog.functions import built_in, built_in_functions, is_aggregate
+from penstock.catalog.functions import built_in, built_in_functions, is_aggregate, words
 from penstock.catalog.model import Function
 
 # Functions whose first of three arguments is a unit of time, not a column.
-_UNIT_FIRST = frozenset("dateadd date_add timestampadd datediff date_diff timestampdiff".split())
+_UNIT_FIRST = frozenset(words("dateadd date_add timestampadd datediff date_diff timestampdiff"))
 _UNITS = frozenset(
     f"{unit}{ending}"
-    for unit in "YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND".split()
+    for unit in words("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND")
     for ending in ("", "S")
 )
 _THREE = 3
-GROUP_FUNCTIONS = frozenset("tumble tumble_start tumble_end hop hop_start hop_end session session_start session_end".split())
+GROUP_FUNCTIONS = frozenset(
+    words(
+        "tumble tumble_start tumble_end hop hop_start hop_end session session_start session_end "
+        "window session_window window_time"
+    )
+)
 _INTERNAL = (OUTER, SUBQUERY)
-_OWN_SYNTAX = frozenset("timestampadd timestampdiff trim position overlay date_add dateadd".split())
+_OWN_SYNTAX = frozenset(words("timestampadd timestampdiff trim position overlay date_add dateadd"))
 
 
 def bind(tree: exp.Expression, level: Level) -> exp.Expression:
@@ -52,14 +58,14 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _quantified(node, level)
         case exp.Any() | exp.All() if isinstance(node.this, exp.Select | exp.Subquery | exp.SetOperation):
             raise unsupported(
-                "QUANTIFIED_COMPARISON", "a comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
+                codes.QUANTIFIED_COMPARISON, "a comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
             )
         case exp.Anonymous():
             return _call(node, level)
         case exp.Window():
             return _window(node, level)
         case exp.Placeholder() | exp.Parameter():
-            raise wrong("PARAMETER", "a parameter has no value here", node, hint="write the value")
+            raise wrong(codes.PARAMETER, "a parameter has no value here", node, hint="write the value")
         case _:
             return None
 
@@ -70,7 +76,7 @@ def _is_query(node: exp.Expression) -> bool:
 
 def _column(node: exp.Column, level: Level) -> exp.Expression:
     if isinstance(node.this, exp.Star):
-        raise wrong("STAR_HERE", "`*` cannot stand in this place", node, hint="name the columns")
+        raise wrong(codes.STAR_HERE, "`*` cannot stand in this place", node, hint="name the columns")
     return level.column([part.name for part in node.parts], node)
 
 
@@ -79,7 +85,7 @@ def _quantified(node: exp.Expression, level: Level) -> exp.Expression:
     equal, any_of = isinstance(node, exp.EQ), isinstance(node.expression, exp.Any)
     if equal != any_of:
         raise unsupported(
-            "QUANTIFIED_COMPARISON", "this comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
+            codes.QUANTIFIED_COMPARISON, "this comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
         )
     query = node.expression.this
     inner = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
@@ -140,7 +146,7 @@ def check_call(name: str, node: exp.Anonymous) -> None:
     if not found.accepts(given):
         wanted = str(found.least) if found.least == found.most else f"{found.least} to {found.most or 'any number'}"
         message = f"{name} takes {wanted} arguments, not {given}"
-        raise wrong("WRONG_NUMBER_OF_ARGUMENTS", message, node, sqlstate="42605")
+        raise wrong(codes.WRONG_NUMBER_OF_ARGUMENTS, message, node, sqlstate="42605")
 
 
 def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Expression]:
@@ -167,7 +173,8 @@ def _argument(item: exp.Expression, level: Level) -> exp.Expression:
     if isinstance(item, exp.Star):
         return exp.Literal.number(1)
     if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        raise NotIncremental("count of all columns of a relation counts its rows without NULL", item)
+        reason = "count of all columns of a relation counts its rows without NULL"
+        raise NotIncremental(reason, item)
     if isinstance(item, exp.Distinct):
         return exp.Distinct(expressions=[bind(part, level) for part in item.expressions])
     return bind(item, level)
@@ -177,7 +184,7 @@ def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expre
     """A SQL function's body with the arguments in place of its parameters."""
     if len(node.expressions) != len(function.parameters):
         message = f"{function.name} takes {len(function.parameters)} arguments, not {len(node.expressions)}"
-        raise wrong("WRONG_NUMBER_OF_ARGUMENTS", message, node, sqlstate="42605")
+        raise wrong(codes.WRONG_NUMBER_OF_ARGUMENTS, message, node, sqlstate="42605")
     values = {
         parameter.name.lower(): _cast(bind(argument, level), parameter.type)
         for parameter, argument in zip(function.parameters, node.expressions, strict=True)

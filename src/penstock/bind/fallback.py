@@ -6,11 +6,12 @@ import re
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.level import Bound, Context, Level, unique_names
 from penstock.bind.relations import bind_from, scan
 from penstock.bind.stars import expand, is_star, name_of
-from penstock.bind.trees import call_name, grouped, replace_nodes
+from penstock.bind.trees import call_name, grouped, nodes, replace_nodes
 from penstock.plan.nodes import Field, Plan, Project, Recompute
 from penstock.plan.scalar import column
 from penstock.sql.nodes import TableFunction
@@ -34,12 +35,12 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
 
 
 def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
-    for node in tree.walk():
+    for node in nodes(tree):
         asof = isinstance(node, exp.Join) and node.args.get("method") == "ASOF"
         if asof or isinstance(node, exp.Qualify | TableFunction):
             name = "ASOF JOIN" if asof else ("QUALIFY" if isinstance(node, exp.Qualify) else node.name)
             message = f"{name} together with {reason.reason}"
-            raise unsupported("NOT_TOGETHER", message, node, hint="put one of them into a view of its own")
+            raise unsupported(codes.NOT_TOGETHER, message, node, hint="put one of them into a view of its own")
 
 
 def _inlined(tree: exp.Expression, context: Context) -> exp.Expression:
@@ -94,7 +95,7 @@ def output_names(tree: exp.Expression, context: Context) -> list[str]:
         case exp.Select():
             return _selected_names(tree, context)
         case _:
-            raise unsupported("QUERY", f"{type(tree).__name__.upper()} as a query", tree)
+            raise unsupported(codes.QUERY, f"{type(tree).__name__.upper()} as a query", tree)
 
 
 def _selected_names(select: exp.Select, context: Context) -> list[str]:
@@ -105,7 +106,7 @@ def _selected_names(select: exp.Select, context: Context) -> list[str]:
         bind_from(select, level)
     except NotIncremental as error:
         message = f"`*` over what is recomputed ({error.reason})"
-        raise unsupported("STAR_OVER_RECOMPUTED", message, select, hint="name the columns") from None
+        raise unsupported(codes.STAR_OVER_RECOMPUTED, message, select, hint="name the columns") from None
     names: list[str] = []
     for item in select.expressions:
         names += [name for name, _ in expand(item, level)] if is_star(item) else [name_of(item)]

@@ -4,49 +4,72 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from penstock.catalog.functions import words
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
 
 Kinds = Sequence[Type | None]
 
 _OF_ARGUMENT = frozenset(
-    "min max first first_value last last_value any_value max_by min_by mode bit_and bit_or bit_xor try_mod".split()
+    words("min max first first_value last last_value any_value max_by min_by mode bit_and bit_or bit_xor try_mod")
 )
 _AGGREGATES: dict[str, Type] = {
-    **dict.fromkeys("count count_if approx_count_distinct regr_count".split(), "bigint"),
-    **dict.fromkeys("bool_and bool_or every some any".split(), "boolean"),
+    **dict.fromkeys(["count", "count_if", "approx_count_distinct", "regr_count"], "bigint"),
+    **dict.fromkeys(["bool_and", "bool_or", "every", "some", "any"], "boolean"),
     **dict.fromkeys(
-        "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp kurtosis skewness".split(),
+        words(
+            "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp kurtosis skewness"
+        ),
         "double",
     ),
-    **dict.fromkeys("listagg string_agg".split(), "string"),
+    **dict.fromkeys(["listagg", "string_agg"], "string"),
 }
 _WINDOWS: dict[str, Type] = {
-    **dict.fromkeys("row_number rank dense_rank ntile".split(), "int"),
-    **dict.fromkeys("percent_rank cume_dist".split(), "double"),
+    **dict.fromkeys(["row_number", "rank", "dense_rank", "ntile"], "int"),
+    **dict.fromkeys(["percent_rank", "cume_dist"], "double"),
 }
 _SCALARS: dict[str, Type] = {
     **dict.fromkeys(
-        "upper ucase lower lcase trim ltrim rtrim btrim substr substring replace translate initcap date_format "
-        "concat_ws format_string printf lpad rpad repeat regexp_replace regexp_extract hex md5 sha sha1 sha2 base64 "
-        "split_part substring_index to_json get_json_object string typeof format_number overlay chr char".split(),
+        words(
+            "upper ucase lower lcase trim ltrim rtrim btrim substr substring replace translate initcap "
+            "date_format concat_ws format_string printf lpad rpad repeat regexp_replace regexp_extract "
+            "hex md5 sha sha1 sha2 base64 split_part substring_index to_json get_json_object string "
+            "typeof format_number overlay chr char"
+        ),
         "string",
     ),
     **dict.fromkeys(
-        "length char_length character_length len octet_length bit_length ascii instr locate position levenshtein "
-        "year quarter month day dayofmonth dayofweek dayofyear weekday weekofyear hour minute datediff date_diff "
-        "size cardinality array_size hash int".split(),
+        words(
+            "length char_length character_length len octet_length bit_length ascii instr locate "
+            "position levenshtein year quarter month day dayofmonth dayofweek dayofyear weekday "
+            "weekofyear hour minute datediff date_diff size cardinality array_size hash int"
+        ),
         "int",
     ),
-    **dict.fromkeys("bigint unix_seconds unix_millis unix_micros unix_timestamp to_unix_timestamp xxhash64 crc32".split(), "bigint"),
-    **dict.fromkeys("double sqrt exp ln log log10 log2 sin cos tan asin acos atan atan2 pow power radians degrees pi e cbrt".split(), "double"),
-    **dict.fromkeys("to_date date date_add date_sub last_day next_day add_months current_date curdate make_date".split(), "date"),
-    **dict.fromkeys("date_trunc to_timestamp timestamp now current_timestamp timestamp_seconds timestamp_millis timestamp_micros".split(), "timestamp"),
     **dict.fromkeys(
-        "isnull isnotnull isnan startswith endswith contains like rlike regexp regexp_like array_contains "
-        "map_contains_key arrays_overlap exists forall boolean".split(),
+        words("bigint unix_seconds unix_millis unix_micros unix_timestamp to_unix_timestamp xxhash64 crc32"), "bigint"
+    ),
+    **dict.fromkeys(
+        words("double sqrt exp ln log log10 log2 sin cos tan asin acos atan atan2 pow power radians degrees pi e cbrt"),
+        "double",
+    ),
+    **dict.fromkeys(
+        words("to_date date date_add date_sub last_day next_day add_months current_date curdate make_date"), "date"
+    ),
+    **dict.fromkeys(
+        words(
+            "date_trunc to_timestamp timestamp now current_timestamp timestamp_seconds timestamp_millis "
+            "timestamp_micros"
+        ),
+        "timestamp",
+    ),
+    **dict.fromkeys(
+        words(
+            "isnull isnotnull isnan startswith endswith contains like rlike regexp regexp_like "
+            "array_contains map_contains_key arrays_overlap exists forall boolean"
+        ),
         "boolean",
     ),
-}  # fmt: skip
+}
 
 
 def aggregate_type(name: str, kinds: Kinds) -> Type | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
@@ -17,9 +18,9 @@ from penstock.plan.scalar import column, column_tree
 from penstock.sql.text import span_of, spark_sql
 
 Column = tuple[str, Type | None]
-_ONE_BY_ONE = frozenset("explode explode_outer".split())
-_NUMBERED = frozenset("posexplode posexplode_outer".split())
-_ROWS = frozenset("inline inline_outer".split())
+_ONE_BY_ONE = frozenset(["explode", "explode_outer"])
+_NUMBERED = frozenset(["posexplode", "posexplode_outer"])
+_ROWS = frozenset(["inline", "inline_outer"])
 
 
 def is_generator(tree: exp.Expression) -> bool:
@@ -54,7 +55,7 @@ def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tupl
     side = str(join.args.get("side") or "").upper()
     if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
         raise unsupported(
-            "LATERAL_CONDITION", "a lateral join on a condition", join, hint="put the condition into WHERE"
+            codes.LATERAL_CONDITION, "a lateral join on a condition", join, hint="put the condition into WHERE"
         )
     plan, source = _lateral_function(left, tree, level, outer=side == "LEFT")
     return plan, scope.beside(Scope((source,)))
@@ -66,7 +67,7 @@ def _lateral_function(left: Plan, tree: exp.Expression, level: Level, *, outer: 
     name = str(tree.alias)
     if not isinstance(tree, exp.Unnest):
         return _generated(left, tree.this, (name or call_name(tree.this) or "", names), level, outer=outer)
-    offset = tree.args.get("offset")
+    offset = tree.args.get("offset") or None
     value_names = names[: len(tree.expressions)] if offset is not None and len(names) > len(tree.expressions) else names
     position = None if offset is None else (offset.name if isinstance(offset, exp.Identifier) else "ordinality")
     if offset is not None and len(names) > len(tree.expressions):
@@ -86,7 +87,7 @@ def _unnested(
     if position is None:
         return _generated(left, call("inline" if several else "explode", value), (alias, names), level, outer=outer)
     if several:
-        raise unsupported("UNNEST", "WITH ORDINALITY of several columns", tree, hint="use LATERAL VIEW posexplode")
+        raise unsupported(codes.UNNEST, "WITH ORDINALITY of several columns", tree, hint="use LATERAL VIEW posexplode")
     plan, source = _generated(
         left, call("posexplode", value), (alias, [f"{position}#0", names[0] if names else "col"]), level, outer=outer
     )
@@ -105,7 +106,7 @@ def _generated(
 ) -> tuple[Plan, Source]:
     if not is_generator(generator):
         message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
-        raise wrong("NOT_A_GENERATOR", message, generator)
+        raise wrong(codes.NOT_A_GENERATOR, message, generator)
     alias, names = named
     tree = bind(generator, level)
     columns = generated_columns(tree, names, level)
@@ -128,13 +129,14 @@ def _free(alias: str, plan: Plan) -> str:
 def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> list[Column]:
     """Names and types of a bound generator's columns; `names` replaces Spark's own."""
     if has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
-        raise NotIncremental("a subquery inside a generator function", tree)
+        reason = "a subquery inside a generator function"
+        raise NotIncremental(reason, tree)
     found = _own_columns(tree, len(names), level)
     if not names:
         return found
     if len(names) != len(found):
         message = f"{call_name(tree)} gives {len(found)} columns, but {len(names)} names are given"
-        raise wrong("WRONG_NUMBER_OF_NAMES", message, tree)
+        raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, tree)
     return [(name, kind) for name, (_, kind) in zip(names, found, strict=True)]
 
 
@@ -153,7 +155,8 @@ def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]
         return [(f"col{index}", cell) for index, cell in enumerate(cells)]
     if name == "json_tuple":
         return [(f"c{index}", "string") for index in range(len(tree.expressions) - 1)]
-    raise NotIncremental(f"the generator function {name}", tree)
+    reason = f"the generator function {name}"
+    raise NotIncremental(reason, tree)
 
 
 def _elements(kind: Type | None, named: int) -> list[Column]:
@@ -171,7 +174,7 @@ def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list
         return [(name.strip("`"), of) for name, _, of in parts]
     if named > 0:
         return [(f"col{index}", None) for index in range(named)]
-    raise wrong("UNKNOWN_COLUMNS", "the columns of this call are not known", tree, hint="name them: AS x(a, b)")
+    raise wrong(codes.UNKNOWN_COLUMNS, "the columns of this call are not known", tree, hint="name them: AS x(a, b)")
 
 
 def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
@@ -194,7 +197,8 @@ def _range(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
     from penstock.bind.relations import aliased
 
     if call_name(tree.this) != "range" or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
-        raise NotIncremental(f"the table function {call_name(tree.this)}", tree)
+        reason = f"the table function {call_name(tree.this)}"
+        raise NotIncremental(reason, tree)
     text = f"SELECT * FROM {spark_sql(tree.this)}"
     node = Recompute((), text, (Field("id", "bigint", nullable=False),), "the table function range", span_of(tree))
     return aliased(Bound(node, ("id",)), tree, level, "range")
@@ -203,7 +207,7 @@ def _range(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
     """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node."""
     if level.generators:
-        raise unsupported("SEVERAL_GENERATORS", "two generators in one SELECT list", tree, hint="use LATERAL VIEW")
+        raise unsupported(codes.SEVERAL_GENERATORS, "two generators in one SELECT list", tree, hint="use LATERAL VIEW")
     columns = generated_columns(tree, names, level)
     fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
     level.generators.append((tree, fields))
@@ -229,7 +233,7 @@ def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tu
     condition = join.args.get("on")
     if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
         raise unsupported(
-            "LATERAL_CONDITION", "a lateral join on a condition", join, hint="put the condition into the subquery"
+            codes.LATERAL_CONDITION, "a lateral join on a condition", join, hint="put the condition into the subquery"
         )
     inner = Level(level.context, scope)
     inner.see(left)

@@ -7,17 +7,18 @@ from itertools import combinations, product
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.expressions import bind
 from penstock.bind.level import Level
 from penstock.bind.ordering import by_position
-from penstock.bind.trees import aggregate_calls
+from penstock.bind.trees import aggregate_calls, bare
 from penstock.sql.text import spark_sql
 
 
 @dataclass(frozen=True)
 class Grouping:
-    """The grouping expressions; `sets` holds for each grouping set the positions that it groups by, None for a plain GROUP BY."""
+    """The grouping expressions; `sets` has the positions that each grouping set groups by, None in a plain GROUP BY."""
 
     trees: tuple[exp.Expression, ...]
     sets: tuple[tuple[int, ...], ...] | None = None
@@ -31,13 +32,21 @@ def grouping_of(select: exp.Select, names: list[str], items: list[exp.Expression
     if group.args.get("all"):
         return Grouping(tuple(tree for tree in items if next(aggregate_calls(tree), None) is None))
     builder = _Builder(names, items, level)
-    alternatives = [builder.alternatives(item) for item in group.expressions]
-    for key in ("grouping_sets", "cube", "rollup"):
-        alternatives += [builder.alternatives(item) for item in group.args.get(key) or []]
+    alternatives = [builder.alternatives(item) for item in _parts(group)]
     if all(len(item) == 1 for item in alternatives) and not builder.sets:
         return Grouping(tuple(builder.trees))
     sets = tuple(tuple(dict.fromkeys(part for one in choice for part in one)) for choice in product(*alternatives))
     return Grouping(tuple(builder.trees), sets)
+
+
+def _parts(group: exp.Group) -> list[exp.Expression]:
+    """The items of GROUP BY; `a, b WITH ROLLUP` is `ROLLUP (a, b)`."""
+    items = list(group.expressions)
+    for key in ("grouping_sets", "cube", "rollup"):
+        for item in group.args.get(key) or []:
+            behind = isinstance(item, exp.Cube | exp.Rollup) and not item.expressions
+            items = [type(item)(expressions=items)] if behind else [*items, item]
+    return items
 
 
 class _Builder:
@@ -61,7 +70,7 @@ class _Builder:
     def _position_set(self, item: exp.Expression) -> tuple[int, ...]:
         if isinstance(item, exp.Tuple):
             return tuple(self._position(part) for part in item.expressions)
-        return (self._position(item.unnest() if isinstance(item, exp.Paren) else item),)
+        return (self._position(bare(item)),)
 
     def _position(self, item: exp.Expression) -> int:
         tree = by_position(item, self.items, "GROUP BY")
@@ -69,7 +78,7 @@ class _Builder:
         found = next(aggregate_calls(tree), None)
         if found is not None:
             message = "an aggregate cannot stand in GROUP BY"
-            raise wrong("AGGREGATE_IN_GROUP_BY", message, found, sqlstate="42903")
+            raise wrong(codes.AGGREGATE_IN_GROUP_BY, message, found, sqlstate="42903")
         text = spark_sql(tree)
         if text not in self.texts:
             self.texts[text] = len(self.trees)

@@ -6,6 +6,7 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unknown_column, unsupported, wrong
 from penstock.bind.level import Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.scope import Scope, Visible
@@ -29,7 +30,8 @@ def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
         return bind_lateral(left, scope, join, level)
     kind = kind_of(join)
     if level.context.domain is not None and kind in (RIGHT, FULL):
-        raise NotIncremental(f"a {kind.upper()} JOIN in a correlated subquery", join)
+        reason = f"a {kind.upper()} JOIN in a correlated subquery"
+        raise NotIncremental(reason, join)
     right, other = bind_relation(join.this, level)
     for item in join.this.args.get("joins") or []:
         right, other = joined(right, other, item, level)
@@ -52,7 +54,7 @@ def kind_of(join: exp.Join) -> str:
         return SEMI if kind == "SEMI" else ANTI
     found = {"LEFT": LEFT, "RIGHT": RIGHT, "FULL": FULL, "": INNER}.get(side)
     if found is None or kind not in ("", "INNER", "CROSS", "OUTER"):
-        raise unsupported("JOIN_KIND", f"a {side} {kind} JOIN", join)
+        raise unsupported(codes.JOIN_KIND, f"a {side} {kind} JOIN", join)
     return found
 
 
@@ -63,7 +65,7 @@ def _on(left: Plan, right: Plan, kind: str, join: exp.Join, level: Level) -> Pla
     condition = join.args.get("on")
     if condition is None:
         if kind != INNER:
-            raise wrong("JOIN_WITHOUT_CONDITION", f"a {kind.upper()} JOIN needs ON or USING", join)
+            raise wrong(codes.JOIN_WITHOUT_CONDITION, f"a {kind.upper()} JOIN needs ON or USING", join)
         return Join(left, right, INNER)
     level.see(right)
     parts = list(conjuncts(bind(condition, level)))
@@ -71,7 +73,8 @@ def _on(left: Plan, right: Plan, kind: str, join: exp.Join, level: Level) -> Pla
     if any(has_mark(part, OUTER) for part in parts):
         raise NeedDomain
     if asking and kind != INNER:
-        raise NotIncremental(f"a subquery in the condition of a {kind.upper()} JOIN", condition)
+        reason = f"a subquery in the condition of a {kind.upper()} JOIN"
+        raise NotIncremental(reason, condition)
     plan = join_on(left, right, kind, [part for part in parts if part not in asking])
     return filtered(plan, asking, level) if asking else plan
 

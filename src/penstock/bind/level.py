@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column
-from penstock.bind.scope import Scope
+from penstock.bind.scope import Scope, with_fields
 from penstock.bind.trees import OUTER, grouped, marked
 from penstock.bind.types import infer
 from penstock.catalog.model import Catalog
@@ -29,7 +29,18 @@ if TYPE_CHECKING:
 
 
 class NeedDomain(Exception):  # noqa: N818 - a signal: bind the subquery again, over the enclosing query's values
-    """The subquery reads the enclosing query where no join key can carry it."""
+    """The subquery reads the enclosing query where no join key can carry it.
+
+    `outers` tells which subquery is meant; None for the one that is being bound.
+    """
+
+    def __init__(self, outers: dict[str, exp.Expression] | None = None) -> None:
+        super().__init__()
+        self.outers = outers
+
+    def concerns(self, context: Context) -> bool:
+        """Whether the subquery of that context is meant."""
+        return self.outers is None or self.outers is context.outers
 
 
 @dataclass(frozen=True)
@@ -81,11 +92,11 @@ class Context:
     numbers: Iterator[int] = field(default_factory=count, compare=False)
 
     def with_cte(self, name: str, bound: Bound) -> Context:
-        """This context with one more CTE."""
+        """The context with one more CTE."""
         return replace(self, ctes=MappingProxyType({**self.ctes, name.lower(): bound}))
 
     def alone(self) -> Context:
-        """This context for a derived table, which sees nothing of the query around it."""
+        """The context for a derived table, which sees nothing of the query around it."""
         return replace(self, enclosing=None, domain=None)
 
 
@@ -113,14 +124,16 @@ class Level:
 
     def find(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
         """The tree for a column: of FROM, an alias of the SELECT list, or of the enclosing query."""
-        alias = self.aliases.get(parts[0].lower()) if len(parts) == 1 else None
-        if alias is not None and self.output_first:
-            return grouped(alias.copy())
+        alias = self.aliases.get(parts[0].lower())
+        if alias is not None:
+            alias = with_fields(grouped(alias.copy()), parts[1:])
+        if alias is not None and self.output_first and len(parts) == 1:
+            return alias
         found = self.scope.resolve(parts, place)
         if found is not None:
             return found
         if alias is not None:
-            return grouped(alias.copy())
+            return alias
         return self._outer(parts, place)
 
     def _outer(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
@@ -133,7 +146,7 @@ class Level:
         if self.context.domain is None:
             return marked(OUTER, [found])
         if text not in self.context.domain.fields:
-            raise NeedDomain
+            raise NeedDomain(self.context.outers)
         return column_tree(self.context.domain.fields[text])
 
     def known_names(self) -> tuple[str, ...]:

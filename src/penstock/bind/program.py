@@ -14,8 +14,8 @@ from penstock.sql.parse import parse
 from penstock.sql.statements import (
     CreateTable,
     CreateView,
-    Delete,
     DeclareRecursiveView,
+    Delete,
     Explain,
     Insert,
     Query,
@@ -46,8 +46,8 @@ def declare(catalog: Catalog, statement: Statement, source: str = "") -> Catalog
 def compile_program(text: str, dialect: str | None = None) -> Program:
     """A program checked as a whole; raises one error with the diagnostics of all its statements.
 
-    DDL is declared in order. LATENESS of a view may stand before the view. INSERT, UPDATE, DELETE and queries are checked against what is
-    declared above them, and left in `statements` to be run.
+    DDL is declared in order. LATENESS of a view may stand before the view. INSERT, UPDATE, DELETE and queries are
+    checked against what is declared above them, and left in `statements` to be run.
     """
     statements = parse(text, dialect or "penstock")
     catalog = Catalog() if dialect is None else Catalog().with_setting("dialect", dialect)

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.fallback import recomputed
 from penstock.bind.level import Bound, Context, Level, NeedDomain
@@ -66,7 +67,7 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
             star = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree))
             return bind_select(star, context)
         case _:
-            raise unsupported("QUERY", f"{type(tree).__name__.upper()} as a query", tree)
+            raise unsupported(codes.QUERY, f"{type(tree).__name__.upper()} as a query", tree)
 
 
 def _with_ctes(tree: exp.Expression, context: Context) -> Context:
@@ -91,7 +92,7 @@ def bind_cte(cte: exp.CTE, context: Context) -> Bound:
     names = tuple(part.name for part in alias.args.get("columns") or [])
     if names and len(names) != len(bound.names):
         message = f"{cte.alias} has {len(bound.names)} columns, but {len(names)} names are given"
-        raise wrong("WRONG_NUMBER_OF_NAMES", message, alias)
+        raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, alias)
     return replace(bound, names=names or bound.names, level=None)
 
 
@@ -110,7 +111,8 @@ def _limited(tree: exp.Expression, bound: Bound, context: Context, *, keep_order
     carried = tuple(bound.plan.names[len(bound.names) :])
     names = {column(name).text: name for name in bound.plan.names}
     if any(not isinstance(item, exp.Column) for item in order.trees()):
-        raise NotIncremental("ORDER BY an expression behind a set operation", tree.args["order"])
+        reason = "ORDER BY an expression behind a set operation"
+        raise NotIncremental(reason, tree.args["order"])
     return replace(bound, plan=ordered(bound.plan, order.over(names), limit, carried), level=None)
 
 

@@ -8,9 +8,10 @@ from sqlglot import exp
 
 from penstock.bind.level import fields_of, scalar_of
 from penstock.bind.ordering import directions
-from penstock.bind.trees import call_name, conjunction
+from penstock.bind.trees import bare, call_name, conjunction
 from penstock.plan.nodes import Filter, Plan, Project, SortKey, TopK, Window
 
+_FLIPPED: dict[type, type] = {exp.LTE: exp.GTE, exp.LT: exp.GT, exp.EQ: exp.EQ, exp.GTE: exp.LTE, exp.GT: exp.LT}
 _TIES = {"row_number": None, "rank": "rank", "dense_rank": "dense_rank"}
 
 
@@ -30,11 +31,12 @@ def filter_ranks(plan: Plan, parts: list[exp.Expression]) -> Plan:
 
 def _bound(part: exp.Expression) -> tuple[str, int, bool] | None:
     """Column, largest number, and whether `column <= number` says all that the part says."""
-    left, right = (_unnested(part.args.get(key)) for key in ("this", "expression"))
-    flipped = {exp.LTE: exp.GTE, exp.LT: exp.GT, exp.EQ: exp.EQ, exp.GTE: exp.LTE, exp.GT: exp.LT}
-    kind: type[exp.Expression] | None = type(part)
+    if not isinstance(part, exp.Binary):
+        return None
+    left, right = bare(part.left), bare(part.right)
+    kind: type | None = type(part)
     if isinstance(left, exp.Literal):
-        left, right, kind = right, left, flipped.get(type(part))
+        left, right, kind = right, left, _FLIPPED.get(type(part))
     if not isinstance(left, exp.Column) or not isinstance(right, exp.Literal) or not str(right.this).isdigit():
         return None
     number = int(right.this)
@@ -43,10 +45,6 @@ def _bound(part: exp.Expression) -> tuple[str, int, bool] | None:
     if kind is exp.LTE:
         return left.name, number, True
     return (left.name, number - 1, True) if kind is exp.LT else None
-
-
-def _unnested(tree: object) -> object:
-    return tree.unnest() if isinstance(tree, exp.Paren) else tree
 
 
 def _top(plan: Plan, name: str, limit: int, exact: bool) -> tuple[Plan, bool] | None:  # noqa: FBT001

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unknown_relation, unsupported, wrong
 from penstock.bind.joins import joined
 from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
@@ -62,7 +63,7 @@ def bind_relation(tree: exp.Expression, level: Level) -> Relation:
         level.see(plan)
     if tree.args.get("sample") is not None:
         hint = "choose rows by a condition on a hash of the key, such as pmod(hash(id), 100) < 10"
-        raise unsupported("SAMPLE", "a random sample cannot be kept up to date", tree, hint=hint)
+        raise unsupported(codes.SAMPLE, "a random sample cannot be kept up to date", tree, hint=hint)
     return plan, scope
 
 
@@ -85,9 +86,10 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
 
             return bind_window_table(tree, level)
         case exp.Lateral() | exp.Unnest():
-            raise wrong("LATERAL_FIRST", "LATERAL and UNNEST need a relation before them", tree)
+            raise wrong(codes.LATERAL_FIRST, "LATERAL and UNNEST need a relation before them", tree)
         case _:
-            raise NotIncremental(f"{type(tree).__name__.upper()} in FROM", tree)
+            reason = f"{type(tree).__name__.upper()} in FROM"
+            raise NotIncremental(reason, tree)
 
 
 def _is_join_group(tree: exp.Subquery) -> bool:
@@ -124,7 +126,7 @@ def _refuse_qualifiers(tree: exp.Table) -> None:
     for key in ("version", "when", "changes"):
         if tree.args.get(key) is not None:
             message = "FOR SYSTEM_TIME AS OF and other versions of a table"
-            raise unsupported("TABLE_VERSION", message, tree, hint="read the table as it is now")
+            raise unsupported(codes.TABLE_VERSION, message, tree, hint="read the table as it is now")
 
 
 def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
@@ -149,7 +151,7 @@ def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> R
     if columns:
         if len(columns) != len(names):
             message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
-            raise wrong("WRONG_NUMBER_OF_NAMES", message, tree)
+            raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, tree)
         names = columns
     prefix = _free_prefix(alias, level)
     fields = [f"{prefix}.{name}" for name in unique_names(names)]
@@ -170,7 +172,7 @@ def _free_prefix(alias: str, level: Level) -> str:
 
 
 def bind_values(tree: exp.Values, context: Context) -> Bound:
-    """VALUES: constant rows; columns are named col1, col2 …"""
+    """VALUES: constant rows; columns are named col1, col2 and so on."""
     from penstock.bind.expressions import bind
 
     level = Level(replace(context, enclosing=None, domain=None))
@@ -179,9 +181,10 @@ def bind_values(tree: exp.Values, context: Context) -> Bound:
         parts = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
         rows.append(tuple(level.scalar(bind(part, level)) for part in parts))
     if len({len(row) for row in rows}) != 1:
-        raise wrong("VALUES_OF_DIFFERENT_LENGTH", "the rows of VALUES have different numbers of columns", tree)
+        raise wrong(codes.VALUES_OF_DIFFERENT_LENGTH, "the rows of VALUES have different numbers of columns", tree)
     if level.subqueries:
-        raise NotIncremental("a subquery in VALUES", tree)
+        reason = "a subquery in VALUES"
+        raise NotIncremental(reason, tree)
     kinds = [common_type([row[index].type for row in rows]) for index in range(len(rows[0]))]
     names = tuple(f"col{index + 1}" for index in range(len(kinds)))
     outputs = tuple(

@@ -78,7 +78,8 @@ class Scope:
         """The column `alias.name`."""
         found = [item for source in self.sources if source.alias.lower() == alias.lower() for item in source.find(name)]
         if len(found) > 1:
-            raise ambiguous_column(f"{alias}.{name}", self._owners(name.lower()), place)
+            written = f"{alias}.{name}"
+            raise ambiguous_column(written, self._owners(name.lower()), place)
         return found[0] if found else None
 
     def resolve(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
@@ -98,7 +99,7 @@ class Scope:
         return tuple(plain + [f"{source.alias}.{item.name}" for source in self.sources for item in source.columns])
 
     def merging(self, columns: tuple[Visible, ...], hidden: frozenset[str]) -> Scope:
-        """This scope after a join with USING."""
+        """The scope after a join with USING."""
         names = {item.name.lower() for item in columns}
         kept = tuple(item for item in self.merged if item.name.lower() not in names)
         return replace(self, merged=columns + kept, hidden=self.hidden | hidden)

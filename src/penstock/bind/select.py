@@ -7,6 +7,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.aggregates import Aggregation, aggregated
 from penstock.bind.attach import attached, filtered
 from penstock.bind.correlation import split_correlated
@@ -18,7 +19,7 @@ from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, sc
 from penstock.bind.ordering import Limit, Ordering, limit_of, ordered, ordering_of
 from penstock.bind.relations import bind_from
 from penstock.bind.stars import expand, is_star, name_of
-from penstock.bind.trees import OUTER, aggregate_calls, conjuncts, has_mark
+from penstock.bind.trees import OUTER, aggregate_calls, call_name, conjuncts, has_mark
 from penstock.bind.windows import named_windows, windowed
 from penstock.plan.nodes import Distinct, Plan, Project
 from penstock.plan.scalar import Scalar, column
@@ -56,6 +57,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     level = Level(replace(context, windows=MappingProxyType(named_windows(select))))
     plan = bind_from(select, level)
     plan = _where(select, plan, level)
+    _name_windows(select, level)
     pieces = _pieces(select, level)
     plan = with_generators(plan, level)
     grouping = grouping_of(select, pieces.names, pieces.items, level)
@@ -76,11 +78,11 @@ def refuse_streaming(select: exp.Expression) -> None:
     """SELECT STREAM and EMIT are emission, which this version does not have."""
     if select.meta.get("stream"):
         hint = "leave STREAM out: every view is kept up to date as it is"
-        raise unsupported("SELECT_STREAM", "SELECT STREAM", select.meta["stream"], hint=hint)
+        raise unsupported(codes.SELECT_STREAM, "SELECT STREAM", select.meta["stream"], hint=hint)
     if select.meta.get("emit"):
         text, span = select.meta["emit"]
         raise unsupported(
-            "EMIT", f"EMIT {text}".strip(), span, hint="leave EMIT out: every change is shown in its step"
+            codes.EMIT, f"EMIT {text}".strip(), span, hint="leave EMIT out: every change is shown in its step"
         )
 
 
@@ -92,7 +94,7 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
     found = next(aggregate_calls(condition), None)
     if found is not None:
         hint = "conditions on aggregates go into HAVING"
-        raise wrong("AGGREGATE_IN_WHERE", "an aggregate cannot stand in WHERE", found, hint=hint, sqlstate="42903")
+        raise wrong(codes.AGGREGATE_IN_WHERE, "an aggregate cannot stand in WHERE", found, hint=hint, sqlstate="42903")
     return filtered(plan, split_correlated(list(conjuncts(condition)), level), level)
 
 
@@ -113,6 +115,14 @@ def _pieces(select: exp.Select, level: Level) -> Pieces:
     )
 
 
+def _name_windows(select: exp.Select, level: Level) -> None:
+    """`GROUP BY window(…)` gives the SELECT list a struct named `window`."""
+    group = select.args.get("group")
+    for item in [] if group is None else group.expressions:
+        if call_name(item) == "window":
+            level.aliases.setdefault("window", bind(item, level))
+
+
 def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]]:
     if is_star(item):
         return list(expand(item, level))
@@ -120,7 +130,7 @@ def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]
     if is_generator(tree):
         return select_generator(tree, _aliases(item), level)
     if isinstance(item, exp.Aliases):
-        raise wrong("SEVERAL_ALIASES", "several names for one value", item, hint="one name is enough")
+        raise wrong(codes.SEVERAL_ALIASES, "several names for one value", item, hint="one name is enough")
     name = name_of(item)
     if isinstance(item, exp.Alias):
         level.aliases.setdefault(name.lower(), tree)
@@ -163,7 +173,7 @@ def _output(select: exp.Select, plan: Plan, pieces: Pieces, level: Level, *, kee
     limit = limit_of(select)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
-        raise unsupported("DISTINCT_ON", "DISTINCT ON", select, hint="use QUALIFY ROW_NUMBER() OVER (…) = 1")
+        raise unsupported(codes.DISTINCT_ON, "DISTINCT ON", select, hint="use QUALIFY ROW_NUMBER() OVER (…) = 1")
     if distinct is not None:
         if limit is not None or keep_order:
             _refuse_unseen_order(pieces)
@@ -201,7 +211,7 @@ def _refuse_unseen_order(pieces: Pieces) -> None:
     for tree in pieces.order.trees():
         if spark_sql(tree) not in seen:
             message = "ORDER BY of a SELECT DISTINCT can only name what the SELECT list has"
-            raise wrong("ORDER_BY_NOT_SELECTED", message, tree)
+            raise wrong(codes.ORDER_BY_NOT_SELECTED, message, tree)
 
 
 def _empty_value(made: Aggregation, pieces: Pieces) -> exp.Expression | None:

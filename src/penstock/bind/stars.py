@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
 from penstock.bind.level import Level
 from penstock.bind.scope import Visible, with_fields
@@ -38,9 +39,9 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
 def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
     if isinstance(tree, exp.Star):
         if not level.scope.sources:
-            raise wrong("STAR_WITHOUT_FROM", "there is no relation that `*` could mean", tree, hint="add FROM")
+            raise wrong(codes.STAR_WITHOUT_FROM, "there is no relation that `*` could mean", tree, hint="add FROM")
         return level.scope.star() or ()
-    parts = [part.name for part in tree.parts[:-1]]
+    parts = [part.name for part in tree.parts[:-1]] if isinstance(tree, exp.Column) else []
     found = level.scope.star(parts[-1])
     if found is not None:
         return found
@@ -56,7 +57,7 @@ def _struct(tree: exp.Expression, level: Level, place: exp.Expression) -> tuple[
 
     kind: Type | None = level.scalar(tree).type
     if kind is None or not kind.startswith("struct<"):
-        raise wrong("NOT_A_STRUCT", "`.*` needs a relation or a STRUCT whose fields are known", place)
+        raise wrong(codes.NOT_A_STRUCT, "`.*` needs a relation or a STRUCT whose fields are known", place)
     names = [part.partition(":")[0].strip("`") for part in split_types(kind[7:-1])]
     return tuple(Visible(name, with_fields(tree.copy(), [name])) for name in names)
 
@@ -65,6 +66,8 @@ def name_of(tree: exp.Expression) -> str:
     """The name that Spark gives an item of the SELECT list."""
     if isinstance(tree, exp.Alias | exp.PivotAlias):
         return str(tree.alias)
+    if call_name(tree) == "window":
+        return "window"
     if isinstance(tree, exp.Column | exp.Dot):
         return str(tree.parts[-1].name) if isinstance(tree, exp.Column) else str(tree.expression.name)
     return pretty(tree)
@@ -85,6 +88,14 @@ def pretty(tree: exp.Expression) -> str:
             return "1"
         case exp.Cast() if not tree.meta.get("typed_literal") and not tree.meta.get("number"):
             return f"CAST({pretty(tree.this)} AS {type_of(tree.to).upper()})"
+        case exp.Cast() if tree.meta.get("number"):
+            return pretty(tree.this)
+        case exp.Case() if tree.args.get("this") is None:
+            branches = "".join(
+                f" WHEN {pretty(item.this)} THEN {pretty(item.args['true'])}" for item in tree.args["ifs"]
+            )
+            default = tree.args.get("default")
+            return f"CASE{branches}{'' if default is None else f' ELSE {pretty(default)}'} END"
         case exp.Distinct():
             return "DISTINCT " + ", ".join(pretty(item) for item in tree.expressions)
         case exp.Filter():
@@ -104,5 +115,7 @@ def pretty(tree: exp.Expression) -> str:
 
 
 def _operator(tree: exp.Binary) -> str:
-    blank = tree.__class__(this=exp.Identifier(this="l"), expression=exp.Identifier(this="r"))
+    blank: exp.Expression = tree.__class__(  # type: ignore[assignment]
+        this=exp.Identifier(this="l"), expression=exp.Identifier(this="r")
+    )
     return spark_sql(blank).removeprefix("l").removesuffix("r").strip()

@@ -13,9 +13,10 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
-from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, is_mark, marked, replace_nodes
+from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_mark, marked, replace_nodes
 from penstock.plan.nodes import Field
 
 EXISTS, IN, SCALAR = "exists", "in", "scalar"
@@ -59,7 +60,7 @@ def _parts(node: exp.Expression) -> tuple[str, exp.Expression, list[exp.Expressi
     if isinstance(node, exp.Exists):
         return EXISTS, node.this, []
     if isinstance(node, exp.In):
-        left = node.this.unnest() if isinstance(node.this, exp.Paren) else node.this
+        left = bare(node.this)
         return IN, node.args["query"], list(left.expressions) if isinstance(left, exp.Tuple) else [left]
     return SCALAR, node, []
 
@@ -69,7 +70,7 @@ def _check_width(subquery: Subquery, node: exp.Expression) -> None:
     given = len(subquery.bound.names)
     if wanted is not None and wanted != given:
         message = f"this subquery has {given} columns where {wanted} can be used"
-        raise wrong("SUBQUERY_COLUMNS", message, node, sqlstate="42823")
+        raise wrong(codes.SUBQUERY_COLUMNS, message, node, sqlstate="42823")
 
 
 def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:
@@ -78,9 +79,11 @@ def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subqu
     context = replace(level.context, enclosing=level, domain=None, outers={})
     try:
         bound = bind_tree(query, context)
-        if context.outers and bound.level is None:
-            raise NeedDomain
-    except NeedDomain:
+    except NeedDomain as need:
+        if not need.concerns(context):
+            raise
+        return _over_domain(kind, query, level, needles)
+    if context.outers and bound.level is None:
         return _over_domain(kind, query, level, needles)
     found = Subquery(kind, query, level, needles, bound)
     if bound.level is not None and context.outers:
@@ -128,9 +131,12 @@ def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain
         context: Context = replace(level.context, enclosing=level, domain=domain, outers=outers)
         try:
             return bind_tree(query, context), domain, list(outers.values())
-        except NeedDomain:
+        except NeedDomain as need:
+            if not need.concerns(context):
+                raise
             if len(outers) == known:
-                raise NotIncremental("a subquery that reads the enclosing query in this place", query) from None
+                reason = "a subquery that reads the enclosing query in this place"
+                raise NotIncremental(reason, query) from None
 
 
 def _domain(number: int, outers: dict[str, exp.Expression], level: Level) -> Domain:
@@ -162,4 +168,4 @@ def simplified(query: exp.Expression) -> exp.Expression:
     copy.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
     copy.set("distinct", None)
     copy.set("order", None)
-    return copy  # type: ignore[no-any-return]
+    return copy

@@ -7,11 +7,20 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.durations import Duration, cumulate_ends, duration_of, hop_starts, later, window_start
+from penstock.bind.durations import (
+    Duration,
+    cumulate_ends,
+    duration_of,
+    duration_of_text,
+    hop_starts,
+    later,
+    window_start,
+)
 from penstock.bind.expressions import bind
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
-from penstock.bind.scope import Scope
+from penstock.bind.scope import Scope, with_fields
 from penstock.bind.trees import call, call_name
 from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
@@ -30,7 +39,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     if tree.name == "TABLE":
         return bind_relation(tree.expressions[0], level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
-        raise unsupported(f"{tree.name}_WINDOW", f"{tree.name} in FROM", tree, hint="TUMBLE, HOP and CUMULATE work")
+        raise unsupported(codes.SESSION_WINDOW, f"{tree.name} in FROM", tree, hint="TUMBLE, HOP and CUMULATE work")
     relation, time_tree, lengths, offset = _arguments(tree)
     inner = Level(level.context)
     plan, inner.scope = bind_relation(relation, inner)
@@ -80,7 +89,7 @@ def _arguments(
         lengths.append(placed.pop(0))
     if relation is None or time is None or len(lengths) != wanted or named:
         form = f"{tree.name}(TABLE t, DESCRIPTOR(ts), {'size' if wanted == 1 else 'slide, size'})"
-        raise wrong("WINDOW_ARGUMENTS", f"{tree.name} is written {form}", tree)
+        raise wrong(codes.WINDOW_ARGUMENTS, f"{tree.name} is written {form}", tree)
     if offset is None and placed:
         offset = placed.pop(0)
     return relation, _time_column(time), [duration_of(item) for item in lengths], offset
@@ -100,7 +109,11 @@ def _micros(offset: exp.Expression | None, level: Level) -> exp.Expression | Non
     if isinstance(offset, exp.Interval):
         return exp.Literal.number(duration_of(offset).micros)
     tree = bind(offset, level)
-    if isinstance(tree, exp.Cast) and spark_sql(tree.to).upper().startswith("TIME") and isinstance(tree.this, exp.Literal):
+    if (
+        isinstance(tree, exp.Cast)
+        and spark_sql(tree.to).upper().startswith("TIME")
+        and isinstance(tree.this, exp.Literal)
+    ):
         clock = str(tree.this.name)
         if ":" in clock and "-" not in clock:
             hours, minutes, *seconds = clock.split(":")
@@ -112,12 +125,17 @@ def _micros(offset: exp.Expression | None, level: Level) -> exp.Expression | Non
 def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:
     """TUMBLE(t, size[, align]), HOP(t, slide, size[, align]) and their `_START` and `_END` as expressions."""
     name = call_name(node) or ""
+    if name == "window":
+        return _spark_window(node, level)
+    if name == "window_time" and len(node.expressions) == 1:
+        last = exp.Interval(this=exp.Literal.string("0.000001"), unit=exp.Var(this="SECOND"))
+        return exp.Paren(this=exp.Sub(this=with_fields(bind(node.expressions[0], level), ["end"]), expression=last))
     if name.startswith("session"):
-        raise unsupported("SESSION_WINDOW", "SESSION windows", node, hint="TUMBLE and HOP work")
+        raise unsupported(codes.SESSION_WINDOW, "SESSION windows", node, hint="TUMBLE and HOP work")
     wanted = 2 if name in _TUMBLES else 3
     if len(node.expressions) not in (wanted, wanted + 1):
         form = "(time, size[, align])" if name in _TUMBLES else "(time, slide, size[, align])"
-        raise wrong("WRONG_NUMBER_OF_ARGUMENTS", f"{name.upper()} is written {name.upper()}{form}", node)
+        raise wrong(codes.WRONG_NUMBER_OF_ARGUMENTS, f"{name.upper()} is written {name.upper()}{form}", node)
     time = bind(node.expressions[0], level)
     offset = _micros(node.expressions[wanted], level) if len(node.expressions) > wanted else None
     lengths = [duration_of(item) for item in node.expressions[1:wanted]]
@@ -126,6 +144,20 @@ def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:
     else:
         start = _hop_column(hop_starts(time, lengths[0], lengths[1], offset, node), level)
     return start if {**_TUMBLES, **_HOPS}[name] == "start" else later(start, lengths[-1])
+
+
+def _spark_window(node: exp.Anonymous, level: Level) -> exp.Expression:
+    """Spark's own `window(time, size[, slide[, offset]])`: a struct of start and end; rows without a time fall out."""
+    time, *rest = node.expressions
+    if not rest or any(not isinstance(item, exp.Literal | exp.Interval) for item in rest):
+        message = "window is written window(time, '10 minutes'[, '5 minutes'[, '1 minute']])"
+        raise wrong(codes.WINDOW_ARGUMENTS, message, node)
+    lengths = [duration_of_text(item) for item in rest]
+    offset = exp.Literal.number(lengths[2].micros) if len(lengths) > 2 else None  # noqa: PLR2004 - the third is the offset
+    size, slide = lengths[0], lengths[1] if len(lengths) > 1 else lengths[0]
+    start = _hop_column(hop_starts(bind(time, level), slide, size, offset, node), level)
+    names = exp.Literal.string("start"), exp.Literal.string("end")
+    return call("named_struct", names[0], start, names[1], later(start, size))
 
 
 def _hop_column(array: exp.Expression, level: Level) -> exp.Expression:

@@ -8,6 +8,7 @@ expressions e of this query.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from typing import Any
 
 from sqlglot import exp
 
@@ -28,7 +29,7 @@ def marked(name: str, expressions: list[exp.Expression]) -> exp.Anonymous:
     return exp.Anonymous(this=name, expressions=expressions)
 
 
-def is_mark(tree: exp.Expression, name: str) -> bool:
+def is_mark(tree: object, name: str) -> bool:
     """Whether the node is that mark."""
     return isinstance(tree, exp.Anonymous) and tree.this == name
 
@@ -122,9 +123,22 @@ def _children(tree: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
                 yield key, item
 
 
+def bare(tree: Any) -> exp.Expression:
+    """The tree without parentheses around it."""
+    while isinstance(tree, exp.Paren):
+        tree = tree.this
+    found: exp.Expression = tree
+    return found
+
+
+def nodes(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """The tree and all below it."""
+    yield from tree.walk()  # type: ignore[misc]
+
+
 def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:
     """The parts of an AND, left to right."""
-    inner = tree.unnest() if isinstance(tree, exp.Paren) else tree
+    inner = bare(tree)
     if isinstance(inner, exp.And):
         yield from conjuncts(inner.this)
         yield from conjuncts(inner.expression)

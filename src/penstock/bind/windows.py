@@ -11,20 +11,22 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
+from penstock.bind import codes
 from penstock.bind.deterministic import settled, whole_row
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.trees import call_name, core_of, replace_nodes, window_calls
+from penstock.catalog.functions import words
 from penstock.errors import did_you_mean
 from penstock.plan.nodes import Plan, Window
 from penstock.plan.scalar import column_tree
 from penstock.sql.text import spark_sql
 
-_PEERS = frozenset("rank dense_rank percent_rank cume_dist".split())
-_BY_POSITION = frozenset("row_number ntile lag lead first first_value any_value nth_value".split())
-_ENDS = frozenset("last last_value".split())
+_PEERS = frozenset(["rank", "dense_rank", "percent_rank", "cume_dist"])
+_BY_POSITION = frozenset(words("row_number ntile lag lead first first_value any_value nth_value"))
+_ENDS = frozenset(["last", "last_value"])
 _LISTS = frozenset(
-    "collect_list array_agg collect_set listagg string_agg first last any_value max_by min_by mode".split()
+    words("collect_list array_agg collect_set listagg string_agg first last any_value max_by min_by mode")
 )
 
 
@@ -41,7 +43,7 @@ def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> 
     definition = windows.get(name.name.lower())
     if definition is None:
         close = did_you_mean(name.name, tuple(windows))
-        raise wrong("UNKNOWN_WINDOW", f"there is no window {name.name!r}", name, candidates=close)
+        raise wrong(codes.UNKNOWN_WINDOW, f"there is no window {name.name!r}", name, candidates=close)
     if isinstance(definition, exp.Window):
         definition = with_definition(definition, {key: item for key, item in windows.items() if item is not definition})
     copy = node.copy()

@@ -23,6 +23,11 @@ ORDER_SENSITIVE = frozenset(
 SPECIAL_FORMS = frozenset({"descriptor", "table", "grouping", "grouping_id"})
 
 
+def words(text: str) -> tuple[str, ...]:
+    """Names written with spaces between them."""
+    return tuple(text.split())
+
+
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
     """One function of Spark; `most` is None where any number of arguments is accepted."""
