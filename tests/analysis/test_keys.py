@@ -25,6 +25,8 @@ SUPPORTED = [
     ("under the alias's names", O, "o.id"),
     ("a projection that keeps it", project(O, a="`o.id`", b="`o.amount`"), "a"),
     ("a projection that loses it", project(O, b="`o.amount`"), None),
+    ("moved by a fixed distance", project(O, a="`o.id` + 1"), "a"),
+    ("half of it", project(O, a="`o.id` / 2"), None),
     ("a condition that fixes it", where(O, "`o.id` = 5"), ""),
     ("a condition that fixes a part", where(aggregate(G, "who; what"), "who = 5"), "what"),
     ("a text equal to a number is not fixed", where(aggregate(G, "what"), "what = 5"), "what"),
@@ -55,7 +57,7 @@ SUPPORTED = [
 INCOMPLETE = [
     ("posexplode: the key and the position", Generate(O, scalar("posexplode(x)"), (Field("pos"), Field("col"))), "o.id, pos"),
     ("branches told apart by a constant", UnionAll((project(O, k="'a'", id="`o.id`"), project(O, k="'b'", id="`o.id`")), (Field("k"), Field("id"))), "id, k"),
-    ("an expression that tells apart", project(O, a="`o.id` + 1"), "a"),
+    ("a structure of the key", project(O, a="named_struct('k', `o.id`)"), "a"),
 ]  # fmt: skip
 
 

@@ -10,7 +10,18 @@ import pytest
 
 from penstock.analysis.waterline import waterlines
 from penstock.catalog.model import Lateness
-from penstock.plan.nodes import Distinct, Field, Recompute, SetOperation, SortKey, TopK, UnionAll, Values, Window
+from penstock.plan.nodes import (
+    Distinct,
+    Field,
+    Generate,
+    Recompute,
+    SetOperation,
+    SortKey,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from planning import aggregate, alias, catalog, join, project, read, scalar, table, where, with_view
 
 A = table("a", at="timestamp! late 1 HOUR", n="int late 10", x="int")
@@ -25,6 +36,10 @@ NEVER = Values(((scalar("1"),),), (Field("one", "int"),))
 
 def over(text, partition=()):
     return Window(T, tuple(scalar(item) for item in partition), (("w", scalar(text)),))
+
+
+def explode(text):
+    return Generate(T, scalar(text), (Field("e"),))
 
 
 CASES = [
@@ -42,6 +57,10 @@ CASES = [
     ("UNION ALL with constants", UnionAll((project(T, t="at"), NEVER), (Field("t"),)), {"t": "a.at"}),
     ("UNION ALL with a column that has none", UnionAll((project(T, t="n"), project(T, t="x")), (Field("t"),)), {}),
     ("EXCEPT", SetOperation(project(T, t="at"), project(R, t="`r.at`"), "except", False, (Field("t"),)), {"t": "least(a.at, b.at)"}),
+    ("explode of a sequence", explode("explode(transform(filter(sequence(n - 5, n, 5L), x -> x > 2), x -> x * 2))"), {"at": "a.at", "n": "a.n", "e": "(a.n - 5) * 2"}),
+    ("explode of a falling function", explode("explode(transform(sequence(n - 5, n, 5), x -> -x))"), {"at": "a.at", "n": "a.n"}),
+    ("explode downwards", explode("explode(sequence(n, n - 5, -5))"), {"at": "a.at", "n": "a.n"}),
+    ("explode of a function of two", explode("explode(transform(sequence(n - 5, n, 5), x -> x - n))"), {"at": "a.at", "n": "a.n"}),
     ("DISTINCT", Distinct(T), {"at": "a.at", "n": "a.n"}),
     ("GROUP BY", aggregate(T, "h = date_trunc('HOUR', at); x", m="max(n)"), {"h": "date_trunc('HOUR', a.at)"}),
     ("join on time", BY_TIME, {"l.at": "least(a.at, b.at)", "r.at": "least(a.at, b.at)"}),
@@ -104,6 +123,11 @@ def test_lateness_of_a_view_is_the_larger_promise():
 def test_rows_held_back_are_seen_later_than_they_are_judged():
     held = [replace(item, watermark="INTERVAL 1 HOUR") if item.name == "at" else item for item in A.columns]
     assert list(waterlines(T, catalog(replace(A, columns=tuple(held))))) == ["at"]
+
+
+def test_local_time_of_the_own_type():
+    plan = project(T, t="CAST(at AS TIMESTAMP)")
+    assert list(waterlines(plan, CATALOG.with_setting("time zone", "'Europe/Berlin'"))) == ["t"]
 
 
 def test_local_time():

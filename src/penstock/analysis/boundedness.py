@@ -153,7 +153,9 @@ class _Finder:
 
     def _bounded(self, node: Plan, operator: str, keeps: str, collected: tuple[Collected, ...]) -> StateFact:
         groups = dict(node.groups) if isinstance(node, Aggregate) else {}
-        named = [(groups[item.column].text if item.column in groups else item.column, item) for item in collected]
+        # A group that the binder named is better known by its expression, unless that is long.
+        short = {name: scalar.text for name, scalar in groups.items() if len(scalar.text) <= _READABLE}
+        named = [(short.get(item.column, item.column), item) for item in collected]
         shown = dict.fromkeys(f"{name} is below the waterline {item.waterline.shown}" for name, item in named)
         because = f"rows are dropped once {', '.join(shown)}"
         return StateFact(operator, keeps, Growth.BOUNDED, because, span=place_of(node), collected=collected)
@@ -237,6 +239,8 @@ class _Finder:
             return f"any row may be met again, since {names} may change at any time; a time in the key would bound that"
         return self._declare(node, "the condition, on both sides")
 
+
+_READABLE = 60  # characters
 
 _ALL_ROWS = {True: "all rows, by partition", False: "all rows"}
 

@@ -21,6 +21,7 @@ from sqlglot import exp
 from penstock.plan.expressions import reads_clock
 from penstock.plan.scalar import Scalar, column, render_scalar
 
+_READABLE = 100  # characters
 _MOST_PARTS = 16  # a waterline with more parts is given up: it would cost more to find than it saves
 
 
@@ -55,8 +56,10 @@ class Derived:
 
     @property
     def shown(self) -> str:
-        """The same for people to read."""
+        """The same for people to read; what is too long to read names its sources alone."""
         texts = ", ".join(part.text for part in self.parts)
+        if len(texts) > _READABLE:
+            return f"a function of {', '.join(source.name for source in sorted(self.sources)) or 'the clock'}"
         return texts if len(self.parts) == 1 else f"least({texts})"
 
     @property

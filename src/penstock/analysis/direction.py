@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.catalog.types import is_interval, is_numeric, is_temporal
+from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.plan.expressions import bare, is_clock
 from penstock.sql.text import type_of
 
@@ -59,6 +59,7 @@ _REVERSED = {
 }
 
 Columns = Mapping[str, Direction]
+Types = Mapping[str, Type | None]
 
 # Functions that follow one argument up, by the place of that argument; the others must be constant.
 RISING: Mapping[str, int] = {
@@ -82,14 +83,17 @@ _LOCAL = frozenset({"timestamp", "to_timestamp"})
 _RISING_PARTS = frozenset({"YEAR", "YEARS", "Y", "YR", "YRS", "YEAROFWEEK", "EPOCH", "CENTURY", "MILLENNIUM"})
 
 
-def direction(tree: exp.Expression, columns: Columns, *, zone_shifts: bool = False) -> Direction:
+def direction(
+    tree: exp.Expression, columns: Columns, *, zone_shifts: bool = False, types: Types | None = None
+) -> Direction:
     """The direction of an expression, given that of its columns; a column not among them has none."""
-    return _Reading(columns, zone_shifts=zone_shifts).of(tree)
+    return _Reading(columns, types or {}, zone_shifts=zone_shifts).of(tree)
 
 
 class _Reading:
-    def __init__(self, columns: Columns, *, zone_shifts: bool) -> None:
+    def __init__(self, columns: Columns, types: Types, *, zone_shifts: bool) -> None:
         self._columns = columns
+        self._types = types
         self._zone_shifts = zone_shifts
 
     def of(self, tree: exp.Expression) -> Direction:
@@ -109,7 +113,9 @@ class _Reading:
         return _sum(self.of(node.this), self.of(node.expression), is_null(node.this) or is_null(node.expression))
 
     def subtract(self, node: Any) -> Direction:
-        """The second goes the other way."""
+        """The second goes the other way; `x - pmod(x, 10)` is x rounded down."""
+        if rounds_down(node):
+            return self.of(node.this).weakened()
         null = is_null(node.this) or is_null(node.expression)
         return _sum(self.of(node.this), self.of(node.expression).reversed(), null)
 
@@ -139,6 +145,9 @@ class _Reading:
         if is_null(node.this):
             return Direction.CONSTANT
         target = type_of(node.to)
+        inner = bare(node.this)
+        if isinstance(inner, exp.Column) and self._types.get(inner.name) == target:
+            return self.of(inner)
         if self._zone_shifts and target.startswith("timestamp"):
             return Direction.NONE
         ordered = is_numeric(target) or is_temporal(target) or is_interval(target)
@@ -208,6 +217,23 @@ def _scaled(found: Direction, sign: int) -> Direction:
     if sign == 0:
         return Direction.CONSTANT
     return found if sign > 0 else found.reversed()
+
+
+def rounds_down(node: exp.Expression) -> bool:
+    """Whether it is `x - pmod(x, k)`, x rounded down to a multiple of k.
+
+    In `x - pmod(x - y, k)`, where y is x rounded down, it is a multiple counted from y.
+    """
+    if not isinstance(node, exp.Sub):
+        return False
+    call, value = bare(node.expression), bare(node.this)
+    if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "pmod" or sign_of(call.expressions[1]) != 1:
+        return False
+    rest = bare(call.expressions[0])
+    if rest == value:
+        return True
+    behind = bare(rest.expression) if isinstance(rest, exp.Sub) and bare(rest.this) == value else None
+    return isinstance(behind, exp.Sub) and bare(behind.this) == value and rounds_down(behind)
 
 
 def is_null(tree: exp.Expression) -> bool:

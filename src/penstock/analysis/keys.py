@@ -126,9 +126,28 @@ def _named(key: Key, names: Mapping[str, str]) -> Key:
 def _project_keys(project: Project, inner: Keys) -> Iterable[Key]:
     renamed: dict[str, str] = {}
     for name, scalar in project.items:
-        if scalar.column is not None:
-            renamed.setdefault(scalar.column, name)
+        column = _told_apart(scalar, project.input)
+        if column is not None:
+            renamed.setdefault(column, name)
     return [frozenset(renamed[item] for item in key) for key in inner if all(item in renamed for item in key)]
+
+
+_MONTHS = ("YEAR", "QUARTER", "MONTH")
+
+
+def _told_apart(scalar: Scalar, below: Plan) -> str | None:
+    """The column whose different values the expression keeps different: itself, or moved by a fixed distance."""
+    tree = bare(scalar.tree)
+    if not isinstance(tree, exp.Add | exp.Sub):
+        return scalar.column
+    column, distance = bare(tree.this), bare(tree.expression)
+    if not isinstance(column, exp.Column):
+        return None
+    if isinstance(distance, exp.Interval):
+        unit = str(distance.args.get("unit") or "").upper()
+        return None if not unit or unit.startswith(_MONTHS) else column.name
+    whole = isinstance(distance, exp.Literal) and distance.name.isdigit() and not distance.is_string
+    return column.name if whole and below.field(column.name).type in INTEGRAL else None
 
 
 def _fixed_columns(node: Filter) -> Iterable[str]:

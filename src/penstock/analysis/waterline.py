@@ -14,7 +14,8 @@ from typing import assert_never, cast
 from sqlglot import exp
 
 from penstock.analysis.derived import Derived, Source, applied, greatest, least, of_source
-from penstock.analysis.direction import Direction, direction
+from penstock.analysis.direction import Direction, Types, direction
+from penstock.analysis.generated import first_generated
 from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds
 from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.views import column_read, of_view
@@ -70,7 +71,7 @@ class Reader:
             case Scan():
                 return self._scan(node)
             case Project():
-                return self._computed(node.items, self.of(node.input))
+                return self._computed(node.items, node.input)
             case Filter():
                 return self._filter(node)
             # Constant rows are there from the first step on: they never change.
@@ -80,13 +81,16 @@ class Reader:
                 return self._pointwise(tuple(item for item in node.branches if _reads_tables(item)), node.names)
             case SetOperation():
                 return self._pointwise(tuple(item for item in node.inputs if _reads_tables(item)), node.names)
-            case Distinct() | Generate():
+            case Distinct():
                 return self.of(node.input)
+            case Generate():
+                known = self.of(node.input)
+                return {**known, **self._generated(node, known)}
             case Join():
                 return self._join(node)
             # A group changes when a row of it does, and then has that row's values.
             case Aggregate():
-                return self._computed(node.groups, self.of(node.input))
+                return self._computed(node.groups, node.input)
             case TopK() | Window():
                 return self._ordered(node)
             # Nothing is known about which rows a change of the input changes.
@@ -95,16 +99,20 @@ class Reader:
             case _:
                 assert_never(node)
 
-    def bound(self, tree: exp.Expression, known: Waterlines) -> Derived | None:
+    def of_relation(self, relation: Table | View) -> Waterlines:
+        """The waterlines of a table's or view's columns, a view's own LATENESS included."""
+        return _of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
+
+    def bound(self, tree: exp.Expression, known: Waterlines, types: Types | None = None) -> Derived | None:
         """Below which value an expression over columns with these waterlines cannot change; constants have none."""
         node = bare(tree)
         if isinstance(node, exp.Column):
             return known.get(node.name)
         if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("greatest", "least", "coalesce"):
             # Each gives one of its arguments, whichever are NULL.
-            return least(self.bound(item, known) for item in node.expressions)
+            return least(self.bound(item, known, types) for item in node.expressions)
         rising = dict.fromkeys(known, Direction.INCREASING)
-        if not direction(node, rising, zone_shifts=self._zone_shifts).up:
+        if not direction(node, rising, zone_shifts=self._zone_shifts, types=types).up:
             return None
         read = {item.name for item in node.find_all(exp.Column)}
         return applied(node, {name: known[name] for name in read})
@@ -126,7 +134,7 @@ class Reader:
         relation = self._catalog.relation(scan.relation)
         if relation is None:
             return NONE
-        found = _of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
+        found = self.of_relation(relation)
         columns = tuple(item.name for item in relation.columns) or tuple(found)
         read = {name: column_read(scan, name, columns) for name in scan.names}
         by_column = {name.lower(): derived for name, derived in found.items()}
@@ -143,9 +151,18 @@ class Reader:
                 found[column] = together
         return found
 
-    def _computed(self, items: tuple[tuple[str, Scalar], ...], known: Waterlines) -> Waterlines:
-        found = {name: self.bound(scalar.tree, known) for name, scalar in items}
+    def _computed(self, items: tuple[tuple[str, Scalar], ...], below: Plan) -> Waterlines:
+        known, types = self.of(below), _types(below)
+        found = {name: self.bound(scalar.tree, known, types) for name, scalar in items}
         return {name: derived for name, derived in found.items() if derived is not None}
+
+    def _generated(self, node: Generate, known: Waterlines) -> Waterlines:
+        """What `explode` gives of a sequence is at least what the sequence starts with."""
+        least_element = first_generated(node.generator.tree)
+        if least_element is None:
+            return NONE
+        derived = self.bound(least_element, known, _types(node.input))
+        return NONE if derived is None else {node.outputs[-1].name: derived}
 
     def _filter(self, node: Filter) -> Waterlines:
         known = self.of(node.input)

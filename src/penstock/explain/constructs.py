@@ -72,6 +72,11 @@ SECTIONS = (
                 "`LEFT SEMI` and `LEFT ANTI JOIN`, `EXISTS`, `IN`",
                 "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer)",
             ),
+            Construct(
+                "`ASOF JOIN`",
+                "SELECT o.id, c.page FROM orders o LEFT ASOF JOIN clicks c MATCH_CONDITION (o.at >= c.at)"
+                " ON o.customer = c.customer",
+            ),
             Construct("`NOT IN`", "SELECT id FROM orders WHERE customer NOT IN (SELECT boss FROM customers)"),
         ),
     ),
@@ -102,6 +107,10 @@ SECTIONS = (
                 "`GROUPING SETS`, `CUBE`, `ROLLUP`",
                 "SELECT customer, id, COUNT(*) AS n FROM orders GROUP BY ROLLUP (customer, id)",
             ),
+            Construct(
+                "`PIVOT`",
+                "SELECT * FROM (SELECT id, customer, amount FROM orders) PIVOT (SUM(amount) FOR customer IN (1, 2))",
+            ),
             Construct("`DISTINCT`", "SELECT DISTINCT customer FROM orders"),
             Construct("`UNION`", "SELECT customer FROM orders UNION SELECT id FROM customers"),
             Construct(
@@ -119,7 +128,32 @@ SECTIONS = (
                 "SELECT c.id, (SELECT COUNT(*) FROM orders o WHERE o.customer = c.id) AS n FROM customers c",
             ),
             Construct(
+                "`LATERAL` subquery",
+                "SELECT o.id, x.n FROM orders o,"
+                " LATERAL (SELECT COUNT(*) AS n FROM customers c WHERE c.id = o.customer) x",
+            ),
+            Construct(
+                "`WITH RECURSIVE`",
+                "WITH RECURSIVE r AS (SELECT id, boss FROM customers UNION ALL"
+                " SELECT r.id, c.boss FROM r JOIN customers c ON r.boss = c.id) SELECT id, boss FROM r",
+            ),
+            Construct(
                 "`WITH`", "WITH big AS (SELECT * FROM orders WHERE amount > 10) SELECT customer FROM big WHERE id > 1"
+            ),
+        ),
+    ),
+    Section(
+        "Windows of time",
+        (
+            Construct(
+                "`TUMBLE`",
+                "SELECT window_start, COUNT(*) AS n"
+                " FROM TABLE(TUMBLE(TABLE clicks, DESCRIPTOR(at), INTERVAL 5 MINUTES)) GROUP BY window_start",
+            ),
+            Construct(
+                "`HOP`, `CUMULATE`",
+                "SELECT window_start, COUNT(*) AS n FROM TABLE(HOP(TABLE clicks, DESCRIPTOR(at), INTERVAL 5 MINUTES,"
+                " INTERVAL 10 MINUTES)) GROUP BY window_start",
             ),
         ),
     ),

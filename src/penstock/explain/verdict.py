@@ -14,6 +14,7 @@ from penstock.circuit.operators import (
     Additive,
     Bilinear,
     Circuit,
+    Cleaned,
     Clocked,
     Constant,
     Counted,
@@ -41,6 +42,7 @@ class Cost:
 COSTS: Mapping[type[Operator], Cost] = {
     Source: Cost("none", "nothing"),
     Constant: Cost("none", "nothing after the first step"),
+    Cleaned: Cost("a waterline for each column with LATENESS", "the change"),
     Linear: Cost("none", "the change"),
     Bilinear: Cost("both inputs, by join key", "the change, and the rows that it meets on the other side"),
     Additive: Cost("partial results, one row for each group", "the change, and the groups that it touches"),
@@ -57,7 +59,7 @@ _EACH_WITH_EACH = Cost("both inputs", "the change, and all rows of the other sid
 _ALL_AS_ONE = Cost("the inputs", "everything")
 
 # From the cheapest to the dearest.
-_RANKS = (Source, Constant, Linear, Additive, Counted, Bilinear, Keyed, Ranked, Clocked, Recomputed, Iterated)
+_RANKS = (Source, Constant, Cleaned, Linear, Additive, Counted, Bilinear, Keyed, Ranked, Clocked, Recomputed, Iterated)
 
 
 def cost_of(operator: Operator) -> Cost:
