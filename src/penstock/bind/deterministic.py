@@ -19,13 +19,16 @@ _LISTS = frozenset(["collect_list", "array_agg"])
 _TEXTS = frozenset(["listagg", "string_agg"])
 
 
-def settled(tree: exp.Expression, plan: Plan) -> exp.Expression:
-    """The aggregate call with an answer that no order of rows changes; other calls as they are."""
+def settled(tree: exp.Expression, plan: Plan, leading: tuple[exp.Expression, ...] = ()) -> exp.Expression:
+    """The aggregate call with an answer that no order of rows changes; other calls as they are.
+
+    `leading` stands before the whole row in the order of `first`, `last` and lists.
+    """
     name = call_name(core_of(tree)) or ""
     if name in _FIRST or name in _LAST:
-        return _end(tree, plan, last=name in _LAST)
+        return _end(tree, _row(plan, *leading), last=name in _LAST)
     if name in _LISTS and not _is_distinct(tree):
-        return _list(tree, plan)
+        return _list(tree, _row(plan, *leading))
     if name in _LISTS or name == "collect_set":
         return call("sort_array", tree)
     if name in _TEXTS:
@@ -76,11 +79,11 @@ def _not_null(tree: exp.Expression) -> exp.Expression:
     return call("isnotnull", tree.copy())
 
 
-def _end(tree: exp.Expression, plan: Plan, *, last: bool) -> exp.Expression:
+def _end(tree: exp.Expression, row: exp.Expression, *, last: bool) -> exp.Expression:
     value = core_of(tree).expressions[0]
     value = value.expressions[0] if isinstance(value, exp.Distinct) else value
     condition = _not_null(value) if ignores_nulls(tree) else None
-    return _with_core(tree, call("max_by" if last else "min_by", value.copy(), _row(plan)), condition)
+    return _with_core(tree, call("max_by" if last else "min_by", value.copy(), row), condition)
 
 
 def _extreme(tree: exp.Expression, plan: Plan, name: str) -> exp.Expression:
@@ -88,13 +91,23 @@ def _extreme(tree: exp.Expression, plan: Plan, name: str) -> exp.Expression:
     return _with_core(tree, call(name, value.copy(), _row(plan, by), *rest), _not_null(by))
 
 
-def _list(tree: exp.Expression, plan: Plan) -> exp.Expression:
+def _list(tree: exp.Expression, row: exp.Expression) -> exp.Expression:
     value = core_of(tree).expressions[0]
-    row = _row(plan)
     row.append("expressions", exp.Literal.string("v"))
     row.append("expressions", value.copy())
     rows = _with_core(tree, call("collect_list", row), _not_null(value))
     return call("transform", call("sort_array", rows), _lambda("v"))
+
+
+def nth_of(tree: exp.Expression, plan: Plan, leading: tuple[exp.Expression, ...] = ()) -> exp.Expression:
+    """`nth_value(x, n)` as the n-th of the sorted rows, as `get(sort_array(collect_list(…)), n - 1).v`."""
+    value, place = core_of(tree).expressions
+    row = _row(plan, *leading)
+    row.append("expressions", exp.Literal.string("v"))
+    row.append("expressions", value.copy())
+    rows = _with_core(tree, call("collect_list", row), _not_null(value) if ignores_nulls(tree) else None)
+    before = exp.Sub(this=exp.Paren(this=place.copy()), expression=exp.Literal.number(1))
+    return exp.Dot(this=call("get", call("sort_array", rows), before), expression=exp.Identifier(this="v"))
 
 
 def _lambda(name: str) -> exp.Lambda:

@@ -2,7 +2,8 @@
 
 `ROW_NUMBER`, `LAG`, frames in ROWS and the like depend on the order of rows that are equal in ORDER BY; for them the
 order goes on with the whole row, ascending, NULLs first. `RANK` and frames in RANGE treat equal rows alike and stay
-as they are; there `last_value` becomes the last of the current row's peers.
+as they are; there `first_value`, `last_value`, `nth_value` and lists go by the row's rank in the order, computed
+beforehand, and then by the whole row.
 """
 
 from __future__ import annotations
@@ -12,22 +13,20 @@ from collections.abc import Iterable, Mapping
 from sqlglot import exp
 
 from penstock.bind import codes
-from penstock.bind.deterministic import settled, whole_row
+from penstock.bind.deterministic import nth_of, settled, whole_row
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level, fields_of, scalar_of
-from penstock.bind.trees import call_name, core_of, replace_nodes, window_calls
+from penstock.bind.trees import call, call_name, core_of, replace_nodes, window_calls
 from penstock.catalog.functions import words
 from penstock.errors import did_you_mean
 from penstock.plan.nodes import Plan, Window
 from penstock.plan.scalar import column_tree
 from penstock.sql.text import spark_sql
 
-_PEERS = frozenset(["rank", "dense_rank", "percent_rank", "cume_dist"])
-_BY_POSITION = frozenset(words("row_number ntile lag lead first first_value any_value nth_value"))
-_ENDS = frozenset(["last", "last_value"])
-_LISTS = frozenset(
-    words("collect_list array_agg collect_set listagg string_agg first last any_value max_by min_by mode")
-)
+_PEERS = words("rank dense_rank percent_rank cume_dist")
+_NUMBERED = words("row_number ntile lag lead")
+_RANKED = words("first first_value any_value last last_value nth_value collect_list array_agg")
+_TIED = words("collect_set listagg string_agg max_by min_by mode")
 
 
 def named_windows(select: exp.Select) -> dict[str, exp.Expression]:
@@ -64,42 +63,105 @@ def windowed(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
     if not calls:
         return plan, trees
     base, names = plan, {text: f"__w{index}" for index, text in enumerate(calls)}
-    by_partition: dict[str, list[tuple[str, exp.Window]]] = {}
-    for text, node in calls.items():
-        complete = _completed(node, base, level)
-        partition = ", ".join(spark_sql(item) for item in complete.args.get("partition_by") or [])
-        by_partition.setdefault(partition, []).append((names[text], complete))
+    partitioned = {text: _over_domain(node, level) for text, node in calls.items()}
+    plan, ranks = _with_ranks(plan, list(partitioned.values()))
+    by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
+    for text, node in partitioned.items():
+        determined = _determined(node, base, ranks.get(_ordering(node)))
+        by_partition.setdefault(_partition(node), []).append((names[text], node, determined))
     for group in by_partition.values():
         plan = _node(plan, group)
     level.see(plan)
     return plan, [_replaced(tree, names) for tree in trees]
 
 
-def _node(plan: Plan, group: list[tuple[str, exp.Window]]) -> Window:
+def _partition(node: exp.Window) -> str:
+    return ", ".join(spark_sql(item) for item in node.args.get("partition_by") or [])
+
+
+def _ordering(node: exp.Window) -> str:
+    """The partition and order of a call, as text."""
+    order = node.args.get("order")
+    return f"{_partition(node)} {'' if order is None else spark_sql(order)}"
+
+
+def _over_domain(node: exp.Window, level: Level) -> exp.Window:
+    """The call with the partition of the enclosing query's values."""
+    copy = node.copy()
+    carried = [tree.copy() for _, tree in level.carried]
+    if carried:
+        copy.set("partition_by", [*carried, *(copy.args.get("partition_by") or [])])
+    return copy
+
+
+def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, exp.Expression]]:
+    """The plan with the rank of each row in the orders of calls that need it, by the text of the order."""
+    ranks: dict[str, exp.Expression] = {}
+    for node in calls:
+        text = _ordering(node)
+        if not _needs_rank(node) or text in ranks:
+            continue
+        name = f"__k{len(ranks)}"
+        ranks[text] = column_tree(name)
+        over = node.copy()
+        over.set("this", call("dense_rank"))
+        over.set("spec", None)
+        plan = _node(plan, [(name, over, over)])
+    return plan, ranks
+
+
+def _needs_rank(node: exp.Window) -> bool:
+    """Whether the answer depends on the order of rows within a frame that takes equal rows together."""
+    name = call_name(core_of(node.this)) or ""
+    return node.args.get("order") is not None and name in _RANKED and not _by_rows(node)
+
+
+def _by_rows(node: exp.Window) -> bool:
+    spec = node.args.get("spec")
+    return spec is not None and str(spec.args.get("kind") or "").upper() == "ROWS"
+
+
+def _node(plan: Plan, group: list[tuple[str, exp.Window, exp.Expression]]) -> Window:
     fields = fields_of(plan)
     partition = tuple(scalar_of(item, fields) for item in group[0][1].args.get("partition_by") or [])
-    return Window(plan, partition, tuple((name, scalar_of(_settled(node, plan), fields)) for name, node in group))
+    return Window(plan, partition, tuple((name, scalar_of(tree, fields)) for name, _, tree in group))
 
 
-def _settled(node: exp.Window, plan: Plan) -> exp.Expression:
-    """A list without an order inside a window is a sorted list."""
-    name = call_name(core_of(node.this)) or ""
-    if name not in _LISTS or node.args.get("order") is not None:
+def _determined(node: exp.Window, plan: Plan, rank: exp.Expression | None) -> exp.Expression:
+    """The call with an answer that no order of equal rows changes."""
+    name, order = call_name(core_of(node.this)) or "", node.args.get("order")
+    if order is not None and (name in _NUMBERED or (_by_rows(node) and name not in _TIED)):
+        _complete(order, whole_row(plan))
         return node
-    made = settled(node.this, plan)
-    return _over(made, node)
+    leading = () if rank is None or not _needs_rank(node) else (rank.copy(),)
+    if name == "nth_value":
+        return _over(nth_of(node.this, plan, leading), node)
+    if name in _RANKED or name in _TIED:
+        return _over(settled(node.this, plan, leading), node)
+    return node
 
 
 def _over(made: exp.Expression, node: exp.Window) -> exp.Expression:
     """The aggregate inside a settled expression with the window's OVER."""
     inner = made
-    while isinstance(inner, exp.Anonymous) and call_name(inner) in ("transform", "sort_array"):
-        inner = inner.expressions[0]
+    while isinstance(inner, exp.Dot) or call_name(inner) in ("transform", "sort_array", "get"):
+        inner = inner.this if isinstance(inner, exp.Dot) else inner.expressions[0]
     copy = node.copy()
-    copy.set("this", inner.copy())
+    copy.set("this", _unfiltered(inner))
     if inner is made:
         return copy
     return replace_nodes(made, lambda item: copy if item is inner else None)
+
+
+def _unfiltered(tree: exp.Expression) -> exp.Expression:
+    """Spark has no FILTER before OVER: the last argument becomes NULL where the condition does not hold."""
+    if not isinstance(tree, exp.Filter):
+        return tree.copy()
+    core = tree.this.copy()
+    arguments = list(core.expressions)
+    arguments[-1] = exp.Case(ifs=[exp.If(this=tree.expression.this.copy(), true=arguments[-1])])
+    core.set("expressions", arguments)
+    return core  # type: ignore[no-any-return]
 
 
 def _replaced(tree: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
@@ -109,37 +171,8 @@ def _replaced(tree: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
     return replace_nodes(tree, replacement)
 
 
-def _completed(node: exp.Window, plan: Plan, level: Level) -> exp.Window:
-    """The call with a complete order, and with the partition of the enclosing query's values."""
-    copy = node.copy()
-    carried = [tree.copy() for _, tree in level.carried]
-    if carried:
-        copy.set("partition_by", [*carried, *(copy.args.get("partition_by") or [])])
-    name = call_name(core_of(copy.this)) or ""
-    order = copy.args.get("order")
-    if order is None or name in _PEERS:
-        return copy
-    spec = copy.args.get("spec")
-    rows = spec is not None and str(spec.args.get("kind") or "").upper() == "ROWS"
-    if name in _ENDS and not rows and _ends_at_peers(spec):
-        return _last_of_peers(copy, plan)
-    if rows or name in _BY_POSITION:
-        _complete(order, whole_row(plan))
-    return copy
-
-
 def _complete(order: exp.Expression, row: Iterable[exp.Expression]) -> None:
     present = {spark_sql(item.this) for item in order.expressions}
     for item in row:
         if spark_sql(item) not in present:
             order.append("expressions", exp.Ordered(this=item, desc=False, nulls_first=True))
-
-
-def _ends_at_peers(spec: exp.Expression | None) -> bool:
-    return spec is None or str(spec.args.get("end") or "CURRENT ROW").upper() == "CURRENT ROW"
-
-
-def _last_of_peers(node: exp.Window, plan: Plan) -> exp.Window:
-    node.set("this", settled(node.this, plan))
-    node.set("spec", exp.WindowSpec(kind="RANGE", start="CURRENT ROW", end="CURRENT ROW"))
-    return node
