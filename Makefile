@@ -46,7 +46,7 @@ test-spark: setup  ## the tests on another Spark: make test-spark VERSION=4.2.0
 	.venv-$(VERSION)/bin/python -m pytest $(ARGS)
 
 fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
-	$(BIN)/python scripts/fuzz.py --minutes $(MINUTES) $(ARGS)
+	$(BIN)/python -m penstock.testing.fuzz --minutes $(MINUTES) $(ARGS)
 
 bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--quick to see that it works
 	PYTHONPATH=. $(BIN)/python -m bench $(ARGS)

@@ -49,6 +49,8 @@ def _texts(argument: ast.expr, named: dict[str, str]) -> Iterator[str]:
         case ast.IfExp(body=body, orelse=other):
             yield from _texts(body, named)
             yield from _texts(other, named)
+        case ast.Attribute(value=ast.Name(id="codes"), attr=name):  # a module whose names are their own texts
+            yield name
         case ast.Name(id=name) if name in named:
             yield named[name]
         case _:
