@@ -7,18 +7,19 @@ operator, unless a part of it has other readers too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.keys import multiplicity_one
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
 from penstock.circuit.clock import plan_reads_clock
 from penstock.circuit.operators import (
     Additive,
     Bilinear,
     Circuit,
+    Cleaned,
     Clocked,
     Constant,
     Counted,
@@ -65,12 +66,18 @@ class Typing:
         return scalar.type
 
 
-def build_circuit(views: Mapping[str, Plan], catalog: Catalog, typing: Typing | None = None) -> Circuit:
-    """The circuit that maintains `views` (lower-case name → plan); views that they read are built in as well."""
-    builder = _Builder(catalog, typing or Typing())
-    for plan in views.values():
+def build_circuit(
+    views: Mapping[str, Plan], catalog: Catalog, typing: Typing | None = None, given: Collection[str] = ()
+) -> Circuit:
+    """The circuit that maintains `views` (lower-case name → plan); views that they read are built in as well.
+
+    `given` names the views with LATENESS that another circuit maintains: they are sources here.
+    """
+    builder = _Builder(catalog, typing or Typing(), frozenset(given))
+    wanted = {name: builder.behind(name, plan) for name, plan in views.items()}
+    for plan in wanted.values():
         builder.count(plan)
-    outputs = {name: builder.operator(plan) for name, plan in views.items()}
+    outputs = {name: builder.operator(plan) for name, plan in wanted.items()}
     return Circuit(tuple(builder.operators), outputs)
 
 
@@ -78,6 +85,7 @@ def build_circuit(views: Mapping[str, Plan], catalog: Catalog, typing: Typing | 
 class _Builder:
     catalog: Catalog
     typing: Typing
+    given: frozenset[str] = frozenset()
     operators: list[Operator] = field(default_factory=list)
     numbers: dict[Plan, int] = field(default_factory=dict)
     readers: Counter[Plan] = field(default_factory=Counter)
@@ -89,6 +97,19 @@ class _Builder:
         if self.readers[plan] == 1:
             for item in self._outer_inputs(plan) if isinstance(plan, Fixpoint) else plan.inputs:
                 self.count(item)
+            cleaned = self._cleaned_view(plan)
+            if cleaned is not None and cleaned.name.lower() not in self.given:
+                self.count(cleaned.plan)
+
+    def behind(self, name: str, plan: Plan) -> Plan:
+        """What a view shows: its plan, or with LATENESS what is behind the filter."""
+        view = self.catalog.views.get(name)
+        return _scan_of(view) if view is not None and view.lateness and view.plan is plan else plan
+
+    def _cleaned_view(self, plan: Plan) -> View | None:
+        """The view with LATENESS that a plan scans."""
+        view = self.catalog.views.get(plan.relation.lower()) if isinstance(plan, Scan) else None
+        return view if view is not None and view.lateness and view.plan is not None else None
 
     def operator(self, plan: Plan) -> int:
         """The number of the operator for a plan, made where there is none yet."""
@@ -105,16 +126,18 @@ class _Builder:
             view = self.catalog.views.get(plan.relation.lower())
             if view is None or view.plan is None:
                 return plan
+            inner: Plan = _scan_of(view) if view.lateness else view.plan
             renamed = tuple(
                 (wanted.name, have)
                 for wanted in plan.outputs
-                for have in view.plan.columns()
+                for have in inner.columns()
                 if have.column is not None and have.column.lower() == wanted.name.lower()
             )
-            if plan.names == view.plan.names:
-                plan = view.plan
-            else:
-                return Project(view.plan, tuple((name, scalar) for name, scalar in renamed))
+            if plan.names != inner.names:
+                return Project(inner, tuple((name, scalar) for name, scalar in renamed))
+            if view.lateness:
+                return inner
+            plan = inner
         return plan
 
     def _next(self) -> int:
@@ -123,7 +146,7 @@ class _Builder:
     def _make(self, plan: Plan) -> Operator:
         match plan:
             case Scan():
-                return Source(self._next(), plan, (), relation=plan.relation.lower())
+                return self._scan(plan)
             case Values():
                 return Constant(self._next(), plan, ())
             case Project() | Filter() | UnionAll() | Generate():
@@ -146,6 +169,29 @@ class _Builder:
                 return self._iterated(plan)
             case _:
                 raise InternalError(Diagnostic("UNKNOWN_NODE", f"no operator for {type(plan).__name__}"))
+
+    def _scan(self, plan: Scan) -> Operator:
+        name = plan.relation.lower()
+        view = self._cleaned_view(plan)
+        if view is not None and name not in self.given:
+            number = self.operator(view.plan)
+            return Cleaned(self._next(), leaf(number, view.plan.fields), (number,), view=name)
+        late = self._reported() if name == ERROR_VIEW.name else ()
+        return Source(self._next(), plan, late, relation=name)
+
+    def _reported(self) -> tuple[int, ...]:
+        """The operators whose late rows `error_view` shows: those of views that do not read it themselves."""
+        found = [self._cleaned_view(plan) for plan in self.readers]
+        views = [view for view in found if view is not None and view.name.lower() not in self.given]
+        return tuple(self.operator(_scan_of(view)) for view in views if not self._reads_errors(view.plan, set()))
+
+    def _reads_errors(self, plan: Plan, seen: set[str]) -> bool:
+        for name in {node.relation.lower() for node in plan.walk() if isinstance(node, Scan)} - seen:
+            seen.add(name)
+            view = self.catalog.views.get(name)
+            if name == ERROR_VIEW.name or (view is not None and view.plan and self._reads_errors(view.plan, seen)):
+                return True
+        return False
 
     def _over_inputs(self, plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         inputs = tuple(self.operator(item) for item in plan.inputs)
@@ -223,3 +269,8 @@ class _Builder:
 
         node = plan.with_inputs(*(swapped(body) for body in plan.bodies))
         return Iterated(self._next(), node, tuple(dict.fromkeys(numbers.values())))
+
+
+def _scan_of(view: View) -> Scan:
+    """How what is behind a view's LATENESS is read; the same for all readers."""
+    return Scan(view.name.lower(), view.plan.fields)

@@ -6,6 +6,7 @@ operator maintains, in which every input operator is read by a `Scan` of `#<numb
     class           | state                           | a step costs
     Source          | none                            | nothing
     Constant        | none                            | nothing after the first step
+    Cleaned         | one waterline for each column     | the change
     Linear          | none                            | the change
     Bilinear        | both inputs, by join key        | the change, probed against the other side
     Additive        | partial results, by group       | the change, and the groups that it touches
@@ -43,7 +44,10 @@ class Operator:
 
 @dataclass(frozen=True)
 class Source(Operator):
-    """The change of a table."""
+    """The change of a table, or of a view that another circuit maintains.
+
+    The inputs of `error_view` are the `Cleaned` operators whose late rows it shows in the same step.
+    """
 
     relation: str = ""
 
@@ -51,6 +55,13 @@ class Source(Operator):
 @dataclass(frozen=True)
 class Constant(Operator):
     """Rows that are there from the first step on and never change."""
+
+
+@dataclass(frozen=True)
+class Cleaned(Operator):
+    """LATENESS of a view: late rows of its change are dropped right behind it."""
+
+    view: str = ""
 
 
 @dataclass(frozen=True)

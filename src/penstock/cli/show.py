@@ -27,7 +27,10 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
         case "settings":
             return Table(("setting", "value"), sorted(catalog.settings.items()))
         case "waterlines":
-            return Table(("column", "waterline"), list(pipeline.waterlines().items()))
+            columns = ("column", "waterline", "largest seen", "late rows", "held rows", "moves with")
+            facts = pipeline.waterline_facts()
+            rows = [(item.name, item.waterline, item.seen, item.late, item.held, item.waits_for) for item in facts]
+            return Table(columns, rows)
         case "state":
             return Table(("operator", "rows", "bytes"), pipeline.state())
         case _:

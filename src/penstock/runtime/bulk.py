@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -14,12 +15,13 @@ from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT
-from penstock.runtime.exchange import carried, consolidated, in_arrow, plain_type
+from penstock.runtime.exchange import carried, in_arrow, plain_type
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
-from penstock.runtime.lateness import LateColumn, comparable_value
+from penstock.runtime.lateness import LateColumn, TableLateness, comparable_value
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE
 from penstock.runtime.rows import Batch, RowReader, concatenated, unknown_column
 from penstock.runtime.store import KeyStore, RowCounts
+from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -167,9 +169,7 @@ class _Bulk:
         ]
         terms += [f"count_if({OPERATION} = '{which}') AS `{which}`" for which in "-~"]
         terms.append(f"count_if({OPERATION} IS NULL OR {OPERATION} NOT IN ('+', '-', '~')) AS `?`")
-        terms += [
-            f"max(CASE WHEN {self._possible(item)} THEN {_line(item)} END) AS `max {item.place}`" for item in self._late
-        ]
+        terms += greatest_terms(self._judge.lateness, self._judge.clock)
         return dict(zip(_names(terms), self._frame.selectExpr(*terms).toArrow().to_pylist()[0].values(), strict=True))
 
     @property
@@ -190,33 +190,9 @@ class _Bulk:
         if facts["-"] and self._table.append_only:
             refuse_deletion(self._table, f"column {OPERATION}")
 
-    def _possible(self, item: LateColumn) -> str:
-        """A condition: the value is neither infinite nor too far ahead of the clock."""
-        name, parts = quoted(item.column.name), []
-        if item.column.type in ("float", "double"):
-            parts.append(f"abs({name}) < double('Infinity')")
-        limit = item.ahead.above(self._judge.clock) if item.ahead is not None else None
-        if limit is not None:
-            parts.append(f"{name} <= TIMESTAMP '{limit} UTC'")
-        return f"coalesce({' AND '.join(parts)}, true)" if parts else "true"
-
-    def _verdict(self) -> str:
-        """The message of a row that is set aside, NULL for one that is accepted."""
-        cases = []
-        for item in self._late:
-            name = quoted(item.column.name)
-            if item.column.type in ("float", "double"):
-                cases.append(f"WHEN abs({name}) = double('Infinity') THEN '{INFINITE}'")
-            if item.ahead is not None:
-                cases.append(f"WHEN NOT {self._possible(item)} THEN '{FUTURE}'")
-        for item in self._late:
-            limit = self._judge.lateness.waterline(item).at
-            if limit is not None:
-                cases.append(f"WHEN {_line(item)} < {_literal(item, limit)} THEN '{LATE}'")
-        return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"
-
     def _plain(self, facts: dict[str, Any], live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
-        judged = self._frame.selectExpr(*self._names, OPERATION, f"{self._verdict()} AS __why") if self._late else None
+        why = f"{verdict(self._judge.lateness, self._judge.clock)} AS __why"
+        judged = self._frame.selectExpr(*self._names, OPERATION, why) if self._late else None
         kept = self._frame if judged is None else judged.where("__why IS NULL")
         if judged is not None:
             self._set_aside(judged)
@@ -282,9 +258,45 @@ def _line(item: LateColumn) -> str:
     return f"CAST({name} AS TIMESTAMP_NTZ)" if item.column.type == "date" else name
 
 
-def _literal(item: LateColumn, limit: Any) -> str:
-    if item.column.type in ("date", "timestamp_ntz"):
+def value_literal(kind: str, limit: Any) -> str:
+    """A waterline as Spark SQL that compares with a column of that type."""
+    if kind in ("date", "timestamp_ntz"):
         return f"TIMESTAMP_NTZ '{limit}'"
-    if item.column.type == "timestamp":
+    if kind == "timestamp":
         return f"TIMESTAMP '{limit} UTC'"
     return f"{limit!r}D" if isinstance(limit, float) else f"{limit}BD"
+
+
+def greatest_terms(lateness: TableLateness, clock: datetime) -> list[str]:
+    """Terms for the greatest possible value of each LATENESS column, named `max <place>`."""
+    return [
+        f"max(CASE WHEN {_possible(item, clock)} THEN {_line(item)} END) AS `max {item.place}`"
+        for item in lateness.columns
+    ]
+
+
+def _possible(item: LateColumn, clock: datetime) -> str:
+    """A condition: the value is neither infinite nor too far ahead of the clock."""
+    name, parts = quoted(item.column.name), []
+    if item.column.type in ("float", "double"):
+        parts.append(f"abs({name}) < double('Infinity')")
+    limit = item.ahead.above(clock) if item.ahead is not None else None
+    if limit is not None:
+        parts.append(f"{name} <= TIMESTAMP '{limit} UTC'")
+    return f"coalesce({' AND '.join(parts)}, true)" if parts else "true"
+
+
+def verdict(lateness: TableLateness, clock: datetime) -> str:
+    """The message of a row that is set aside, NULL for one that is accepted."""
+    cases = []
+    for item in lateness.columns:
+        name = quoted(item.column.name)
+        if item.column.type in ("float", "double"):
+            cases.append(f"WHEN abs({name}) = double('Infinity') THEN '{INFINITE}'")
+        if item.ahead is not None:
+            cases.append(f"WHEN NOT {_possible(item, clock)} THEN '{FUTURE}'")
+    for item in lateness.columns:
+        limit = lateness.waterline(item).at
+        if limit is not None:
+            cases.append(f"WHEN {_line(item)} < {value_literal(item.column.type, limit)} THEN '{LATE}'")
+    return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"

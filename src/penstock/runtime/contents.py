@@ -63,8 +63,22 @@ class Contents:
 
     def view(self, view: View) -> DataFrame:
         """The rows of a view."""
+        if view.lateness:
+            return self._filtered(view)
         maintained = self.maintained(view) if view.kind == "materialized" and not self.pending else None
         return self.query(view.plan) if maintained is None else maintained
+
+    def _filtered(self, view: View) -> DataFrame:
+        """What has passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
+        maintained = self.maintained(view)
+        if maintained is not None:
+            return maintained
+        return self.query(view.plan) if view.name.lower() in self.stepper.fresh else self.query(view.plan).limit(0)
+
+    def weighted_view(self, view: View) -> DataFrame | None:
+        """What has passed the LATENESS of a view, with weights; None if nothing ever did."""
+        retained = self.stepper.retained.get(view.name.lower())
+        return None if retained is None else retained.weighted()
 
     def maintained(self, view: View) -> DataFrame | None:
         """The rows of a view as the engine has shown them; None if it has not had a step yet."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import re
 from typing import TYPE_CHECKING, Any
 
@@ -11,6 +10,7 @@ import pyarrow as pa
 from penstock.catalog.model import Table
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, carried_plainly
+from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -94,22 +94,6 @@ def carried(frame: DataFrame, table: Table) -> DataFrame:
     return frame.selectExpr(
         *(_to_carried(name, declared[name]) if name in declared else quoted(name) for name in frame.columns)
     )
-
-
-_UNIQUE = itertools.count()
-
-
-def consolidated(frame: DataFrame) -> DataFrame:
-    """A weighted relation with equal rows added up and cancelled ones gone."""
-    from penstock.spark.grouping import consolidation
-
-    name = f"penstock_total_{next(_UNIQUE)}"
-    frame.createOrReplaceTempView(name)
-    session = frame.sparkSession
-    try:
-        return session.sql(consolidation(frame.schema, name, WEIGHT))
-    finally:
-        session.catalog.dropTempView(name)
 
 
 def repeated(weighted: DataFrame) -> DataFrame:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from penstock.analysis.final import final_of
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.nodes import Scan
@@ -16,6 +17,8 @@ from penstock.runtime.contents import Contents
 from penstock.runtime.dml import delete_batch, insert_batch, update_batch
 from penstock.runtime.exchange import plain_type
 from penstock.runtime.failures import translated
+from penstock.runtime.final import FinalOutput
+from penstock.runtime.gates import ViewGate, view_gate
 from penstock.runtime.inputs import Readers, zone_of
 from penstock.runtime.intake import Intake
 from penstock.runtime.lateness import comparable_value
@@ -245,7 +248,7 @@ class Execution:
         self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
-        from penstock.runtime.opening import check_supported
+        from penstock.runtime.opening import check_supported, check_time
         from penstock.spark.batch import resolve_types
 
         check_supported(catalog)
@@ -254,13 +257,19 @@ class Execution:
         if added:
             whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
             self._check_history(whole, added)
+            check_time(whole)
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         installed = [name for name in added if whole.views[name.lower()].plan is not None]
         if installed:
-            self._spark(lambda: engine.install(rewrite_views(whole), installed, self._content), catalog)
+            self._spark(lambda: engine.install(rewrite_views(whole), installed, self._content, self._gate), catalog)
         for name in removed:
             engine.remove(name)
             self.stepper.retained.pop(name, None)
+            self.stepper.finals.pop(name, None)
+        for name in installed:
+            final = final_of(whole.views[name.lower()], whole)
+            if final is not None:
+                self.stepper.finals[name.lower()] = FinalOutput(name, final)
         for name in forgotten:
             memory = self.stepper.memories.pop(name, None)
             if memory is not None:
@@ -278,8 +287,13 @@ class Execution:
 
     def _content(self, name: str) -> DataFrame | None:
         """What a view that starts now must know of a table: its rows so far, with weights."""
-        table = self.catalog.relation(name)
-        return None if table is None or isinstance(table, View) else self._contents().weighted(table)
+        found = self.catalog.relation(name)
+        if isinstance(found, View):
+            return self._contents().weighted_view(found)
+        return None if found is None else self._contents().weighted(found)
+
+    def _gate(self, view: View) -> ViewGate:
+        return view_gate(view, self.stepper.step_clock)
 
     # Queries
 

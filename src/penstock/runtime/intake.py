@@ -5,7 +5,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.runtime.columns import WEIGHT, python_rows, weighted_schema
 from penstock.runtime.holding import Holding
-from penstock.runtime.lateness import TableLateness, above, below, comparable
+from penstock.runtime.lateness import LateColumn, TableLateness, above, below, comparable
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 from penstock.runtime.rows import DELETE, INSERT, UPDATE, Batch
 from penstock.runtime.store import (
@@ -109,12 +109,18 @@ def _without_impossible(batch: Batch, judge: Judge) -> Batch:
     """The batch without rows that hold an infinite value, or one too far ahead of the clock, in a LATENESS column."""
     for item in judge.lateness.columns:
         column = batch.rows.column(item.place)
-        if pa.types.is_floating(column.type):
-            batch = _set_aside(batch, pc.fill_null(pc.is_inf(column), False), INFINITE, judge.rejections)  # noqa: FBT003
-        limit = item.ahead.above(judge.clock) if item.ahead is not None else None
-        if limit is not None:
-            batch = _set_aside(batch, above(batch.rows.column(item.place), limit), FUTURE, judge.rejections)
+        for message, mask in impossible(item, column, judge.clock):
+            batch = _set_aside(batch, mask, message, judge.rejections)
     return batch
+
+
+def impossible(item: LateColumn, values: pa.ChunkedArray, clock: datetime) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Which values of a LATENESS column are infinite, or too far ahead of the clock; one kind at most."""
+    if pa.types.is_floating(values.type):
+        yield INFINITE, pc.fill_null(pc.is_inf(values), False)  # noqa: FBT003
+    limit = item.ahead.above(clock) if item.ahead is not None else None
+    if limit is not None:
+        yield FUTURE, above(values, limit)
 
 
 def _without_late(batch: Batch, judge: Judge) -> Batch:

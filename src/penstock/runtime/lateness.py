@@ -28,10 +28,11 @@ from penstock.runtime.bounds import Bound, parse_bound
 
 @dataclass(frozen=True)
 class Waterline:
-    """The waterline of one column: `at` (None: nothing seen yet), and for LATENESS n ROWS the largest values seen."""
+    """The waterline of one column: `at` (None: nothing yet), the largest value seen, for n ROWS the largest few."""
 
     at: Any = None
     largest: tuple[Any, ...] = ()
+    seen: Any = None
 
 
 NONE_YET = Waterline()
@@ -61,11 +62,12 @@ class LateColumn:
         present = [value for value in values if value is not None]
         if not present:
             return waterline
+        seen = _later(waterline.seen, max(present))
         if self.rows is None:
-            return replace(waterline, at=_later(waterline.at, self.bound.below(max(present))))
+            return Waterline(_later(waterline.at, self.bound.below(max(present))), seen=seen)
         largest = tuple(heapq.nlargest(self.rows + 1, [*waterline.largest, *present]))
         at = largest[self.rows] if len(largest) > self.rows else None
-        return Waterline(_later(waterline.at, at), largest)
+        return Waterline(_later(waterline.at, at), largest, seen)
 
 
 def _later(old: Any, new: Any) -> Any:
@@ -107,18 +109,20 @@ class TableLateness:
 
 def declared_lateness(table: Table) -> TableLateness:
     """The LATENESS columns of a table before its first step; SqlError if a bound does not fit its column."""
-    found = []
-    for place, column in enumerate(table.columns):
-        lateness = column.lateness
-        if lateness is None:
-            continue
-        bound = Bound() if lateness.rows is not None else parse_bound(lateness.bound, column.type, lateness.span)
-        ahead = None if lateness.ahead is None else parse_bound(lateness.ahead, column.type, lateness.span)
-        if ahead is not None and not is_temporal(column.type):
-            message = f"AHEAD compares {table.name}.{column.name} with the clock, but it is {column.type.upper()}"
-            raise SqlError(Diagnostic("BAD_LATENESS", message, lateness.span, hint="AHEAD needs a DATE or a TIMESTAMP"))
-        found.append(LateColumn(column, place, bound, lateness.rows, ahead))
-    return TableLateness(tuple(found))
+    late = [(place, column) for place, column in enumerate(table.columns) if column.lateness is not None]
+    return TableLateness(tuple(late_column(table.name, column, place) for place, column in late))
+
+
+def late_column(relation: str, column: Column, place: int) -> LateColumn:
+    """A column that has LATENESS, at its place; SqlError if a bound does not fit its type."""
+    lateness = column.lateness
+    assert lateness is not None  # noqa: S101 - the caller has chosen it for that
+    bound = Bound() if lateness.rows is not None else parse_bound(lateness.bound, column.type, lateness.span)
+    ahead = None if lateness.ahead is None else parse_bound(lateness.ahead, column.type, lateness.span)
+    if ahead is not None and not is_temporal(column.type):
+        message = f"AHEAD compares {relation}.{column.name} with the clock, but it is {column.type.upper()}"
+        raise SqlError(Diagnostic("BAD_LATENESS", message, lateness.span, hint="AHEAD needs a DATE or a TIMESTAMP"))
+    return LateColumn(column, place, bound, lateness.rows, ahead)
 
 
 def comparable(values: pa.ChunkedArray) -> list[Any]:

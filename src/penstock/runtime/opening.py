@@ -9,9 +9,11 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.analysis.final import final_of
 from penstock.catalog.model import Catalog
-from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
+from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.runtime.execution import Execution
+from penstock.runtime.gates import view_lateness
 from penstock.runtime.holding import declared_holding
 from penstock.runtime.inputs import Readers
 from penstock.runtime.lateness import declared_lateness
@@ -68,10 +70,14 @@ def check_supported(catalog: Catalog) -> None:
         if table.history.lower() not in ("all", "none"):
             history_span(table)
         declared_holding(table)
+    check_time(catalog)
+
+
+def check_time(catalog: Catalog) -> None:
+    """Refuse LATENESS of a view that does not fit its column, and emit_final without a waterline."""
     for view in catalog.views.values():
-        if view.lateness:
-            message = f"LATENESS on view {view.name} is not supported"
-            raise UnsupportedError(Diagnostic("VIEW_LATENESS", message, view.span, hint="put LATENESS on its tables"))
+        view_lateness(view)
+        final_of(view, catalog)
 
 
 def read_program(program: str | Path) -> str:

@@ -14,6 +14,7 @@ from penstock.runtime.change import Change
 from penstock.runtime.contents import Contents
 from penstock.runtime.events import Event, StepDone
 from penstock.runtime.execution import Execution
+from penstock.runtime.facts import WaterlineFact
 from penstock.runtime.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.runtime.opening import Opened, read_program
 from penstock.runtime.run import Runner, RunOptions
@@ -92,14 +93,12 @@ class Pipeline:
         return self._execution is not None and self._execution.transaction is not None
 
     def waterlines(self) -> dict[str, Any]:
-        """The waterline of each LATENESS column, by `table.column`; None before anything has been seen."""
-        stepper = self._opened().stepper
-        memories = [stepper.memory(table) for table in self.catalog.tables.values()]
-        return {
-            f"{memory.table.name}.{item.column.name}": memory.lateness.waterline(item).at
-            for memory in memories
-            for item in memory.lateness.columns
-        }
+        """The waterline of each LATENESS column, by `relation.column`; None before anything has been seen."""
+        return {fact.name: fact.waterline for fact in self.waterline_facts()}
+
+    def waterline_facts(self) -> list[WaterlineFact]:
+        """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+        return self._opened().stepper.waterline_facts()
 
     def rejected(self) -> dict[tuple[str, str], int]:
         """How many rows went to `error_view` since the start, by relation and message."""
@@ -187,6 +186,9 @@ class Pipeline:
         with self._lock:
             execution = self._opened()
             found = self._view(view)
+            if found.lateness:
+                message = f"view {found.name} has LATENESS: it forgets late rows, which its query does not"
+                raise DataError(Diagnostic("NOT_COMPARABLE", message, hint="verify the views that read it"))
             contents = Contents(execution.stepper, execution.stepper.clock or self._now())
             expected = contents.query(found.plan)
             return compare(found.name, execution.maintained(found, expected), expected)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.runtime.exchange import consolidated
+from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -15,6 +15,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -25,16 +26,21 @@ from penstock.runtime.bulk import FrameBatch, fold_frame
 from penstock.runtime.change import Change
 from penstock.runtime.columns import python_rows
 from penstock.runtime.events import StepDone
-from penstock.runtime.exchange import as_delta, consolidated
+from penstock.runtime.exchange import as_delta
+from penstock.runtime.facts import WaterlineFact, facts_of
 from penstock.runtime.failures import translated
+from penstock.runtime.final import FinalOutput
+from penstock.runtime.gates import ViewGate, error_rows, view_lateness
 from penstock.runtime.holding import Holding, declared_holding
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
 from penstock.runtime.lateness import TableLateness, declared_lateness
+from penstock.runtime.lines import LineReader, Lines
 from penstock.runtime.log import InputLog, Staged
 from penstock.runtime.rejected import Rejections, counts
 from penstock.runtime.retained import Retained
 from penstock.runtime.rows import Batch, concatenated
 from penstock.runtime.store import KeyStore, RowCounts
+from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
     from penstock.spark.change import Delta
@@ -66,6 +72,8 @@ class _Proposal:
     rejections: Rejections
     result: StepResult
     views: Mapping[str, Delta]
+    shown: Mapping[str, Delta]
+    finals: Mapping[str, FinalOutput]
     staged: Staged
 
 
@@ -83,7 +91,14 @@ class Stepper:
     retained: dict[str, Retained] = field(default_factory=dict)
     fresh: set[str] = field(default_factory=set)
     rejected: dict[tuple[str, str], int] = field(default_factory=dict)
+    finals: dict[str, FinalOutput] = field(default_factory=dict)
+    _stepping: datetime | None = None
     listeners: list[Callable[[StepDone, Mapping[str, Change]], None]] = field(default_factory=list)
+
+    @cached_property
+    def line_reader(self) -> LineReader:
+        """What evaluates inferred waterlines."""
+        return LineReader(self.engine.workspace)
 
     def memory(self, table: Table) -> TableMemory:
         """What is remembered of a table."""
@@ -114,8 +129,12 @@ class Stepper:
             if ended:
                 intakes += self._released(intakes)
             inputs = self._inputs(intakes, rejections)
+            self._stepping = clock
             result = self.engine.step(inputs, clock)
+            for row in error_rows(result.late):
+                rejections.add(*row)
             views = self._settled(result)
+            shown, finals = self._final(views, self.lines(clock, intakes, advances))
             staged = self._stage(clock, intakes, rejections)
         except BaseException as error:
             if staged is not None:
@@ -124,10 +143,62 @@ class Stepper:
                 result.discard()
             self.engine.workspace.release()
             raise self._translated(error) from error
-        proposal = _Proposal(self.number + 1, clock, intakes, rejections, result, views, staged)
+        proposal = _Proposal(self.number + 1, clock, intakes, rejections, result, views, shown, finals, staged)
         with uninterrupted():
             self._commit(proposal, advances)
         return self._announce(proposal, time.perf_counter() - started)
+
+    def lines(
+        self,
+        clock: datetime | None = None,
+        intakes: Sequence[Intake] = (),
+        advances: Sequence[tuple[Table, str, Any]] = (),
+    ) -> Lines:
+        """The waterlines now, or as they will be once a step with these intakes is committed."""
+        found = {name: (memory.lateness, memory.holding) for name, memory in self.memories.items()}
+        for table in self.catalog.tables.values():
+            found.setdefault(table.name.lower(), (declared_lateness(table), Holding()))
+        found |= {intake.table.name.lower(): (intake.lateness, intake.holding) for intake in intakes}
+        for table, column, value in advances:
+            lateness, holding = found[table.name.lower()]
+            found[table.name.lower()] = lateness.advanced(column, value), holding
+        present = self.engine.gates()
+        for name, view in self.catalog.views.items():
+            if view.lateness:
+                gate = present.get(name)
+                lateness = gate.lateness if isinstance(gate, ViewGate) else view_lateness(view)
+                found[name] = lateness, Holding()
+        return Lines(found, clock or self.clock)
+
+    def _final(self, views: Mapping[str, Delta], lines: Lines) -> tuple[dict[str, Delta], dict[str, FinalOutput]]:
+        """The changes as outputs show them, and what waits to become final after this step."""
+        shown, after = dict(views), dict[str, FinalOutput]()
+        values = self.line_reader.values([item.final.waterline for item in self.finals.values()], lines)
+        for (name, output), value in zip(self.finals.items(), values, strict=True):
+            final, after[name] = output.after(views.get(name), value)
+            shown.pop(name, None)
+            if final is not None:
+                shown[name] = final
+        return shown, after
+
+    def waterline_facts(self) -> list[WaterlineFact]:
+        """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+        found: list[WaterlineFact] = []
+        for table in self.catalog.tables.values():
+            memory = self.memory(table)
+            found += facts_of(table.name, memory.lateness, memory.holding, self.rejected)
+        present = self.engine.gates()
+        for name, view in self.catalog.views.items():
+            gate = present.get(name)
+            if view.lateness:
+                lateness = gate.lateness if isinstance(gate, ViewGate) else view_lateness(view)
+                found += facts_of(view.name, lateness, Holding(), self.rejected)
+        return found
+
+    def step_clock(self) -> datetime:
+        """The clock of the step that is under way, or of the last one."""
+        clock = self._stepping or self.clock
+        return now() if clock is None else clock
 
     def _translated(self, error: BaseException) -> BaseException:
         return translated(error, self.catalog)
@@ -240,6 +311,7 @@ class Stepper:
         for table, column, value in advances:
             memory = self.memory(table)
             memory.lateness = memory.lateness.advanced(column, value)
+        self.finals.update(proposal.finals)
         for name, delta in proposal.views.items():
             if self._keeps(name):
                 self.retained.setdefault(name, Retained(self.engine.workspace)).add(delta)
@@ -249,7 +321,8 @@ class Stepper:
         self.fresh.clear()
 
     def _keeps(self, view: str) -> bool:
-        return self.retain == "all" or self.catalog.views[view].kind == "materialized"
+        found = self.catalog.views[view]
+        return self.retain == "all" or found.kind == "materialized" or bool(found.lateness)
 
     def _announce(self, proposal: _Proposal, seconds: float) -> dict[str, Change]:
         changes = {
@@ -269,7 +342,7 @@ class Stepper:
             proposal.clock,
             seconds,
             {intake.table.name: intake.received for intake in proposal.intakes},
-            {self.catalog.views[name].name: delta.count() for name, delta in proposal.views.items()},
+            {self.catalog.views[name].name: delta.count() for name, delta in proposal.shown.items()},
             rejected,
         )
         for listener in list(self.listeners):
@@ -277,7 +350,7 @@ class Stepper:
         return changes
 
     def _change(self, proposal: _Proposal, name: str, columns: tuple[str, ...], shown: str) -> Change:
-        return Change(shown, columns, proposal.number, proposal.clock, proposal.views.get(name))
+        return Change(shown, columns, proposal.number, proposal.clock, proposal.shown.get(name))
 
 
 def now() -> datetime:

@@ -17,8 +17,9 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
-from penstock.runtime.exchange import as_delta, as_frame, carried, consolidated, in_arrow, repeated
+from penstock.runtime.exchange import as_delta, as_frame, carried, in_arrow, repeated
 from penstock.runtime.rows import Batch
+from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

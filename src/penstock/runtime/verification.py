@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.plan.scalar import quoted
 from penstock.runtime.change import fetched_rows
 from penstock.runtime.columns import WEIGHT
-from penstock.runtime.exchange import consolidated
+from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -8,26 +8,29 @@ or `discard` ends it.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
 from penstock.circuit.build import Typing, build_circuit
-from penstock.circuit.operators import Circuit, Constant, Operator, Source
+from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
+from penstock.errors import Diagnostic, UnsupportedError
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import Scalar
-from penstock.spark.batch import empty_relation, table_schema
+from penstock.spark.batch import empty_relation, struct_of, table_schema
 from penstock.spark.change import Delta
+from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
 from penstock.spark.operators.runner import Runner
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
@@ -86,11 +89,15 @@ class _Installed:
 
 @dataclass
 class StepResult:
-    """What a step has changed, until it is committed or discarded; views that did not change may be missing."""
+    """What a step has changed, until it is committed or discarded; views that did not change may be missing.
+
+    `late` has the rows that LATENESS of a view has dropped, as changes of `error_view`.
+    """
 
     engine: Engine
     changes: dict[str, Delta]
     touched: list[Runner]
+    late: list[pa.Table] = field(default_factory=list)
 
     def commit(self) -> None:
         """Make the step's state the engine's."""
@@ -116,23 +123,60 @@ class Engine:
         self.installed: list[_Installed] = []
         self._content: Content = lambda name: None  # noqa: ARG005
         self._grown: list[Runner] = []
+        self._gate: Callable[[View], Gate] | None = None
+        self._views: dict[str, View] = {}
 
-    def install(self, catalog: Catalog, names: Collection[str], content: Content | None = None) -> None:
+    def install(
+        self,
+        catalog: Catalog,
+        names: Collection[str],
+        content: Content | None = None,
+        gate: Callable[[View], Gate] | None = None,
+    ) -> None:
         """Maintain the views `names` of `catalog` from the next step on.
 
-        `content` gives a table's rows before that step (columns and `__weight`), None for an empty table.
+        `content` gives a table's rows before that step (columns and `__weight`), None for an empty table; `gate` the
+        filter of a view with LATENESS.
         """
         views = {name.lower(): catalog.views[name.lower()].plan for name in names}
-        circuit = build_circuit(views, catalog, SparkTyping(self.workspace, catalog))
+        circuit = build_circuit(views, catalog, SparkTyping(self.workspace, catalog), self.gates())
+        self._check_order(circuit)
         tables = {
-            operator.relation: table_schema(catalog.tables[operator.relation])
+            operator.relation: _relation_schema(catalog, operator.relation)
             for operator in circuit.operators
             if isinstance(operator, Source)
         }
+        self._gate = gate or self._gate
+        self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
         if content is not None:
             self._content = content
         self.installed.append(_Installed(circuit, tables))
         self.workspace.release()
+
+    def gates(self) -> dict[str, Gate | None]:
+        """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""
+        found: dict[str, Gate | None] = {}
+        for installed in self.installed:
+            for operator in installed.circuit.operators:
+                if isinstance(operator, Cleaned):
+                    runner = installed.runners.get(operator.number)
+                    found[operator.view] = runner.proposed_gate if isinstance(runner, CleanedRunner) else None
+        return found
+
+    def _check_order(self, circuit: Circuit) -> None:
+        """Refuse late rows that a view installed earlier would have to show in the same step."""
+        cleaned = [item.view for item in circuit.operators if isinstance(item, Cleaned)]
+        reported = any(
+            isinstance(item, Source) and item.relation == ERROR_VIEW.name
+            for installed in self.installed
+            for item in installed.circuit.operators
+        )
+        if cleaned and reported:
+            message = (
+                f"LATENESS of view {cleaned[0]} would have to reach a view that reads error_view and exists already"
+            )
+            hint = f"create the view that reads error_view after {cleaned[0]}"
+            raise UnsupportedError(Diagnostic("VIEW_LATENESS_ORDER", message, hint=hint))
 
     def remove(self, name: str) -> None:
         """Stop maintaining a view; operators that only it needed go with it."""
@@ -152,11 +196,29 @@ class Engine:
         result = StepResult(self, {}, [])
         try:
             for installed in self.installed:
-                self._evaluate(installed, inputs, result)
+                self._evaluate(installed, self._with_cleaned(inputs, result), result)
         except BaseException:
             result.discard()
             raise
         return result
+
+    def _with_cleaned(self, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
+        """The inputs of a circuit: the step's, and what circuits before it say of views with LATENESS."""
+        cleaned = {name: result.changes[name] for name in self.gates() if name in result.changes}
+        found = {**inputs, **{name: delta.settled() for name, delta in cleaned.items()}}
+        if result.late:
+            found[ERROR_VIEW.name] = self._errors(inputs.get(ERROR_VIEW.name), result.late)
+        return found
+
+    def _errors(self, reported: Delta | None, late: Sequence[pa.Table]) -> Delta:
+        """The change of `error_view`: what intake has rejected, and late rows of views."""
+        import pyarrow as pa
+        from pyspark.sql.types import LongType
+
+        tables = ([] if reported is None else [reported.arrow()]) + list(late)
+        together = pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
+        schema = table_schema(ERROR_VIEW).add(WEIGHT, LongType())
+        return Delta.of_arrow(self.workspace, together, schema)
 
     def _evaluate(self, installed: _Installed, inputs: Mapping[str, Delta], result: StepResult) -> None:
         deltas: dict[int, Delta | None] = {}
@@ -174,12 +236,14 @@ class Engine:
             delta = deltas.get(number)
             if delta is not None:
                 result.changes[view] = delta
+        runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
+        result.late += [item.late for item in runners if item.late is not None]
 
     def _due(
         self, installed: _Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]
     ) -> bool:
         if isinstance(operator, Source):
-            return installed.fresh or operator.relation in inputs
+            return installed.fresh or operator.relation in inputs or bool(self._late_of(installed, operator))
         if installed.fresh:
             return True
         runner = installed.runners.get(operator.number)
@@ -207,8 +271,16 @@ class Engine:
 
         return run
 
+    def _late_of(self, installed: _Installed, operator: Source) -> list[pa.Table]:
+        """The late rows that the operators before `error_view` have found in this step."""
+        runners = [installed.runners.get(number) for number in operator.inputs]
+        return [item.late for item in runners if isinstance(item, CleanedRunner) and item.late is not None]
+
     def _source(self, installed: _Installed, operator: Source, inputs: Mapping[str, Delta]) -> Delta | None:
         delta = inputs.get(operator.relation)
+        late = self._late_of(installed, operator)
+        if late:
+            delta = self._errors(delta, late)
         before = self._content(operator.relation) if installed.fresh else None
         if before is not None:
             frame = before if delta is None else before.unionByName(delta.frame())
@@ -219,6 +291,10 @@ class Engine:
         return Delta.of_query(self.workspace, query, self._schema(installed, operator.number), estimate=delta.estimate)
 
     def _runner(self, installed: _Installed, operator: Operator) -> Runner:
+        if operator.number not in installed.runners and isinstance(operator, Cleaned):
+            assert self._gate is not None  # noqa: S101 - given when a view with LATENESS is installed
+            gate = self._gate(self._views[operator.view])
+            installed.runners[operator.number] = CleanedRunner(self.workspace, operator, gate)
         if operator.number not in installed.runners:
             schemas = [self._schema(installed, number) for number in operator.inputs]
             installed.runners[operator.number] = make_runner(
@@ -271,6 +347,11 @@ class Engine:
             for runner in installed.runners.values():
                 runner.compact()
         self.workspace.release()
+
+
+def _relation_schema(catalog: Catalog, name: str) -> StructType:
+    table = catalog.tables.get(name)
+    return table_schema(table) if table is not None else struct_of(catalog.views[name].columns)
 
 
 def _has_rows(delta: Delta | None) -> bool:

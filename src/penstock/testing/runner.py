@@ -14,7 +14,9 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, UnsupportedError
+from penstock.plan.nodes import Field, Scan
 from penstock.sql import statements
 from penstock.sql.parse import parse
 from penstock.testing.cases import Case, Refusal, Step
@@ -26,7 +28,6 @@ from penstock.testing.values import matches, plain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.runtime.change import Change
     from penstock.runtime.pipeline import Pipeline
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
@@ -150,6 +151,7 @@ class _Run:
         text = settings + self.case.sql
         compile_program(text, self.case.dialect)  # a program that is wrong is refused before a JVM has to start
         with Pipeline(text, spark=self._session(), dialect=self.case.dialect) as pipeline:
+            self._compare_waterlines(pipeline)
             observed = Observed(pipeline, self.case)
             try:
                 for number, step in enumerate(self.case.steps, 1):
@@ -166,12 +168,22 @@ class _Run:
             "standing queries (`start`)": any(step.start for step in self.case.steps),
             "emissions (`emit`)": any(step.emit for step in self.case.steps) or bool(self.case.expect.emitted),
             "facts about monotonic expressions": bool(self.case.monotonic),
-            "facts about inferred waterlines": bool(self.case.waterline),
             "the normal form of EMIT": bool(self.case.normal_form),
         }
         for what, present in asked.items():
             if present:
                 raise UnsupportedError(Diagnostic("NOT_TESTABLE_YET", f"{what} cannot be tested yet"))
+
+    def _compare_waterlines(self, pipeline: Pipeline) -> None:
+        """The columns of which the case says whether a waterline is inferred (B8)."""
+        from penstock.analysis.waterline import waterlines
+
+        for name, columns in self.case.waterline.items():
+            found = waterlines(_scan_of(pipeline.catalog, name), pipeline.catalog)
+            for column, expected in columns.items():
+                if (column in found) is not expected:
+                    what = "a waterline" if expected else "no waterline"
+                    self._fail(f"{what} was expected for {name}.{column}")
 
     def _step(self, pipeline: Pipeline, observed: Observed, step: Step) -> None:
         self._move_clock(pipeline, step)
@@ -181,7 +193,11 @@ class _Run:
         if step.error is not None:
             self._must_refuse(pipeline, observed, step, inputs)
             return
-        changes = self._changes(pipeline, step, inputs)
+        declares = step.sql is not None and not inputs and _declares(step.sql, pipeline.dialect)
+        # Declarations are no part of a transaction, so they run as a user would run them.
+        changes = (
+            pipeline.execute(step.sql or "") if declares else pipeline.step(inputs, clock=self._clock, sql=step.sql)
+        )
         rows = observed.take(changes)
         if isinstance(rows, str):
             self._fail(rows)
@@ -190,13 +206,8 @@ class _Run:
         self._rows(observed, step.rows, answers)
         if self._options.compact:
             pipeline._opened().stepper.engine.compact()  # noqa: SLF001 - a test's privilege; users have no such wish
-        self._check_invariant(observed)
-
-    def _changes(self, pipeline: Pipeline, step: Step, inputs: Mapping[str, Any]) -> Mapping[str, Change]:
-        """A step; declarations are no part of a transaction, so they run as a user would run them."""
-        if step.sql is not None and not inputs and _declares(step.sql, pipeline.dialect):
-            return pipeline.execute(step.sql)
-        return pipeline.step(inputs, clock=self._clock, sql=step.sql)
+        if not declares:  # the first change of a view created now comes with the next step
+            self._check_invariant(observed)
 
     def _fail(self, what: str) -> NoReturn:
         raise Failure(self.place + what)
@@ -272,3 +283,11 @@ def _declares(text: str, dialect: str) -> bool:
 
 def _plain(rows: Any) -> list[Weighted]:
     return [(weight, tuple(plain(value) for value in row)) for weight, row in rows]
+
+
+def _scan_of(catalog: Catalog, name: str) -> Scan:
+    relation = catalog.relation(name)
+    if relation is None:
+        what = f"there is no {name}"
+        raise Failure(what)
+    return Scan(relation.name, tuple(Field(item.name, item.type, item.nullable) for item in relation.columns))
