@@ -27,6 +27,16 @@ class Observed:
         self._contents: dict[str, tuple[View, Content]] = {}
         self._oracle = Oracle(pipeline.spark, case.dialect)
         self._handed: dict[str, DataFrame] = {}
+        if pipeline.steps:
+            self._begin_with_the_program()
+
+    def _begin_with_the_program(self) -> None:
+        """What the program's own statements have changed before anyone could look."""
+        for name, view in self._pipeline.catalog.views.items():
+            if shows_its_content(view):
+                content = Content()
+                content.apply(_once(_fetched(self._pipeline.content(view.name))))
+                self._contents[name] = (view, content)
 
     def take(self, changes: Mapping[str, Change]) -> dict[str, list[Weighted]] | str:
         """Add a step's changes up; gives their rows by lower-case name, or what is wrong with them."""
