@@ -4,7 +4,7 @@
     explain(catalog, "totals", ("trace",))          each rule that fired
     explain_json(catalog)                           everything, as values
 
-`verdict` reads the circuit, `report` collects, `text` and `json` render; `constructs` writes the table
+`verdict` reads the circuit, `report` collects, `text` and `values` render; `constructs` writes the table
 of docs/reference/incremental.md.
 """
 
@@ -14,9 +14,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Span
-from penstock.explain.json import report_json
 from penstock.explain.report import query_report, reports
 from penstock.explain.text import SECTIONS, report_text
+from penstock.explain.values import report_json
 
 if TYPE_CHECKING:
     from penstock.bind.program import Program
