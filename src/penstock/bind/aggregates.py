@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.attach import attached
 from penstock.bind.deterministic import settled
 from penstock.bind.diagnose import wrong
@@ -34,7 +33,7 @@ class Aggregation:
 
     def empty_value(self, tree: exp.Expression) -> exp.Expression | None:
         """What an expression over the aggregates is where there are no rows; None if that is NULL."""
-        if not any(self.functions.get(node.name) in _ZERO | _EMPTY_ARRAY for node in tree.find_all(exp.Column)):
+        if isinstance(tree, exp.Column) and self.functions.get(tree.name) not in _ZERO | _EMPTY_ARRAY:
             return None
         return replace_nodes(tree, self._empty)
 
@@ -121,7 +120,7 @@ def _refuse_nested(tree: exp.Expression) -> None:
         if inner is not None:
             message = "an aggregate cannot stand inside another one"
             hint = "compute the inner one in a subquery"
-            raise wrong(codes.NESTED_AGGREGATE, message, inner, hint=hint, sqlstate="42607")
+            raise wrong(code="NESTED_AGGREGATE", message=message, place=inner, hint=hint, sqlstate="42607")
 
 
 def _group_name(tree: exp.Expression, index: int) -> str:
@@ -186,7 +185,7 @@ def _refuse_ungrouped(tree: exp.Expression, node: Plan) -> None:
             shown = found.name.rpartition(".")[2]
             message = f"{shown!r} is neither in GROUP BY nor inside an aggregate"
             hint = f"add it to GROUP BY, or take any_value({shown})"
-            raise wrong(codes.NOT_IN_GROUP_BY, message, found, hint=hint, sqlstate="42803")
+            raise wrong(code="NOT_IN_GROUP_BY", message=message, place=found, hint=hint, sqlstate="42803")
 
 
 def _refuse_grouping(trees: list[exp.Expression]) -> None:
@@ -194,4 +193,4 @@ def _refuse_grouping(trees: list[exp.Expression]) -> None:
     for node in (node for tree in trees for node in tree.find_all(exp.Anonymous)):
         if call_name(node) in ("grouping", "grouping_id"):
             message = "GROUPING needs GROUPING SETS, CUBE or ROLLUP"
-            raise wrong(codes.GROUPING_WITHOUT_SETS, message, node, sqlstate="42K0E")
+            raise wrong(code="GROUPING_WITHOUT_SETS", message=message, place=node, sqlstate="42K0E")

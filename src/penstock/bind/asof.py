@@ -10,7 +10,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.joins import aligned, join_on
@@ -57,16 +56,22 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[Scala
     """Left value, comparison, right value."""
     condition = join.args.get("match_condition")
     if condition is None:
-        raise wrong(codes.ASOF_WITHOUT_MATCH, "ASOF JOIN needs MATCH_CONDITION (left time >= right time)", join)
+        raise wrong(
+            code="ASOF_WITHOUT_MATCH", message="ASOF JOIN needs MATCH_CONDITION (left time >= right time)", place=join
+        )
     tree = bind(bare(condition), level)
     kind: type = type(tree)
     if kind not in _FLIPPED or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
-        raise wrong(codes.ASOF_MATCH, "MATCH_CONDITION compares a left with a right value by >=, >, <= or <", condition)
+        raise wrong(
+            code="ASOF_MATCH",
+            message="MATCH_CONDITION compares a left with a right value by >=, >, <= or <",
+            place=condition,
+        )
     one, two = tree.this, tree.expression
     if _reads(one) <= set(right.names) and _reads(two) <= set(left.names):
         one, two, kind = two, one, _FLIPPED[kind]
     if not (_reads(one) <= set(left.names) and _reads(two) <= set(right.names)):
-        raise wrong(codes.ASOF_MATCH, "MATCH_CONDITION needs one side from each relation", condition)
+        raise wrong(code="ASOF_MATCH", message="MATCH_CONDITION needs one side from each relation", place=condition)
     return scalar_of(one, fields_of(left)), kind, scalar_of(two, fields_of(right))
 
 
@@ -89,5 +94,7 @@ def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKe
     joined = join_on(left, right, INNER, list(conjuncts(bind(condition, level))))
     if joined.residual is not None:
         hint = "put other conditions into WHERE"
-        raise unsupported(codes.ASOF_CONDITION, "ON of an ASOF JOIN with more than equalities", condition, hint=hint)
+        raise unsupported(
+            code="ASOF_CONDITION", message="ON of an ASOF JOIN with more than equalities", place=condition, hint=hint
+        )
     return joined.keys

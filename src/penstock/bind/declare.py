@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.level import Context, Level
@@ -64,7 +63,7 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
             )
         case _:
             message = f"{type(statement).__name__} declares nothing"
-            raise wrong(codes.NOT_A_DECLARATION, message, statement.span)
+            raise wrong(code="NOT_A_DECLARATION", message=message, place=statement.span)
 
 
 def _refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_replace: bool) -> None:
@@ -73,7 +72,11 @@ def _refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_repla
         what = "table" if isinstance(found, Table) else "view"
         hint = f"CREATE OR REPLACE replaces it, DROP {what.upper()} {found.name} removes it"
         raise wrong(
-            codes.ALREADY_EXISTS, f"there is a {what} {found.name!r} already", span, hint=hint, sqlstate="42P07"
+            code="ALREADY_EXISTS",
+            message=f"there is a {what} {found.name!r} already",
+            place=span,
+            hint=hint,
+            sqlstate="42P07",
         )
 
 
@@ -95,7 +98,7 @@ def _check_default(catalog: Catalog, text: str, span: Span | None) -> None:
     tree = parse_expression(text)
     if any(True for _ in tree.find_all(exp.Column, exp.Select)):
         hint = "a default is a value, such as 0 or current_timestamp()"
-        raise wrong(codes.DEFAULT_NOT_CONSTANT, "DEFAULT cannot read columns or tables", span, hint=hint)
+        raise wrong(code="DEFAULT_NOT_CONSTANT", message="DEFAULT cannot read columns or tables", place=span, hint=hint)
     bind(tree, Level(Context(catalog)))
 
 
@@ -120,7 +123,7 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
     _refuse_existing(catalog, statement.name, statement.name_span, or_replace=statement.or_replace or waiting)
     if statement.name.lower() in catalog.tables:
         message = f"{statement.name!r} is a table; a view cannot replace it"
-        raise wrong(codes.ALREADY_EXISTS, message, statement.name_span, sqlstate="42P07")
+        raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, sqlstate="42P07")
     refuse_impure(statement.query, catalog, "a view")
     view = view_of(catalog, statement)
     found = catalog.with_view(view) if old is None else replaced_view(catalog, old, view, statement.name_span)
@@ -143,7 +146,12 @@ def _function(catalog: Catalog, statement: CreateFunction) -> Catalog:
     lower = statement.name.lower()
     if lower in catalog.functions and not statement.or_replace:
         hint = "CREATE OR REPLACE FUNCTION replaces it"
-        raise wrong(codes.ALREADY_EXISTS, f"there is a function {statement.name!r} already", statement.span, hint=hint)
+        raise wrong(
+            code="ALREADY_EXISTS",
+            message=f"there is a function {statement.name!r} already",
+            place=statement.span,
+            hint=hint,
+        )
     function = Function(statement.name, statement.parameters, statement.returns, statement.body, statement.text)
     level = Level(
         Context(catalog),
@@ -167,9 +175,9 @@ def _drop(catalog: Catalog, statement: Drop) -> Catalog:
             kind = "view" if statement.what == "table" else "table"
             message = f"{other.name!r} is a {kind}"
             raise wrong(
-                codes.WRONG_KIND,
-                message,
-                statement.name_span,
+                code="WRONG_KIND",
+                message=message,
+                place=statement.name_span,
                 hint=f"use DROP {kind.upper()} {other.name}",
                 sqlstate="42809",
             )
@@ -184,7 +192,9 @@ def _refuse_dependants(catalog: Catalog, name: str, span: Span | None, action: s
     readers = dependants(catalog, name)
     if readers:
         message = f"cannot {action} {name!r}: it is read by {', '.join(readers)}"
-        raise wrong(codes.HAS_DEPENDANTS, message, span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01")
+        raise wrong(
+            code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
+        )
 
 
 def _drop_function(catalog: Catalog, statement: Drop) -> Catalog:
@@ -194,7 +204,9 @@ def _drop_function(catalog: Catalog, statement: Drop) -> Catalog:
             return catalog
         close = did_you_mean(statement.name, tuple(catalog.functions))
         message = f"there is no function {statement.name[:80]!r}"
-        raise wrong(codes.UNKNOWN_FUNCTION, message, statement.name_span, candidates=close, sqlstate="42883")
+        raise wrong(
+            code="UNKNOWN_FUNCTION", message=message, place=statement.name_span, candidates=close, sqlstate="42883"
+        )
     kept = {name: item for name, item in catalog.functions.items() if name != lower}
     return replace(catalog, functions=MappingProxyType(kept))
 

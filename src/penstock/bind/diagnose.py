@@ -6,7 +6,6 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 from penstock.sql.text import span_of
 
@@ -50,7 +49,7 @@ def unknown_relation(name: str, known: Sequence[str], place: exp.Expression | Sp
     hint = None if known else "nothing has been declared yet; CREATE TABLE comes first"
     message = f"there is no table or view {name[:80]!r}"
     close = did_you_mean(name, known)
-    return wrong(codes.UNKNOWN_RELATION, message, place, candidates=close, hint=hint, sqlstate="42P01")
+    return wrong(code="UNKNOWN_RELATION", message=message, place=place, candidates=close, hint=hint, sqlstate="42P01")
 
 
 def unknown_column(name: str, known: Sequence[str], place: exp.Expression | Span | None) -> SqlError:
@@ -59,16 +58,18 @@ def unknown_column(name: str, known: Sequence[str], place: exp.Expression | Span
     listed = ", ".join(dict.fromkeys(known))
     hint = None if close or not listed else f"the columns here are: {listed[:300]}"
     message = f"there is no column {name[:80]!r}"
-    return wrong(codes.UNKNOWN_COLUMN, message, place, candidates=close, hint=hint, sqlstate="42703")
+    return wrong(code="UNKNOWN_COLUMN", message=message, place=place, candidates=close, hint=hint, sqlstate="42703")
 
 
 def ambiguous_column(name: str, candidates: Sequence[str], place: exp.Expression) -> SqlError:
     """A name that several relations have."""
     message = f"the name {name!r} is ambiguous: {' and '.join(candidates)} have it"
-    return wrong(codes.AMBIGUOUS_COLUMN, message, place, candidates=candidates, sqlstate="42704")
+    return wrong(code="AMBIGUOUS_COLUMN", message=message, place=place, candidates=candidates, sqlstate="42704")
 
 
 def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> SqlError:
     """No function of that name."""
     message = f"there is no function {name[:80]!r}"
-    return wrong(codes.UNKNOWN_FUNCTION, message, place, candidates=did_you_mean(name, known), sqlstate="42883")
+    return wrong(
+        code="UNKNOWN_FUNCTION", message=message, place=place, candidates=did_you_mean(name, known), sqlstate="42883"
+    )

@@ -6,7 +6,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unknown_column, unsupported, wrong
 from penstock.bind.expressions import bind, data_type
 from penstock.bind.level import Bound, Context, Level, fields_of
@@ -68,7 +67,7 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
         if len(bound.names) != len(columns):
             wanted = ", ".join(item.name for item in columns)
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
-            raise wrong(codes.WRONG_NUMBER_OF_VALUES, message, statement.source, sqlstate="21S01")
+            raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
         _refuse_nulls(statement.source, columns)
         plan = _converted(bound, columns)
     except PenstockError as error:
@@ -82,10 +81,12 @@ def _table(name: str, span: Span, catalog: Catalog) -> Table:
         return found
     if name.lower() in catalog.views:
         hint = "change the tables that it reads"
-        raise wrong(codes.NOT_A_TABLE, f"{name!r} is a view, which cannot be changed itself", span, hint=hint)
+        raise wrong(
+            code="NOT_A_TABLE", message=f"{name!r} is a view, which cannot be changed itself", place=span, hint=hint
+        )
     known = tuple(item.name for item in catalog.tables.values())
     message = f"there is no table {name[:80]!r}"
-    raise SqlError(Diagnostic(codes.UNKNOWN_TABLE, message, span, did_you_mean(name, known), sqlstate="42P01"))
+    raise SqlError(Diagnostic("UNKNOWN_TABLE", message, span, did_you_mean(name, known), sqlstate="42P01"))
 
 
 def _targets(statement: Insert, table: Table) -> tuple[Column, ...]:
@@ -97,13 +98,15 @@ def _targets(statement: Insert, table: Table) -> tuple[Column, ...]:
         if item is None:
             raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
         if item in found:
-            raise wrong(codes.DUPLICATE_COLUMN, f"the column {name!r} is named twice", statement.table_span)
+            raise wrong(
+                code="DUPLICATE_COLUMN", message=f"the column {name!r} is named twice", place=statement.table_span
+            )
         found.append(item)
     given = {item.name for item in found}
     for item in table.columns:
         if item.name not in given and not item.nullable and item.default is None:
             message = f"the column {item.name!r} is NOT NULL, has no DEFAULT and is not among the columns"
-            raise wrong(codes.MISSING_VALUE, message, statement.table_span, sqlstate="23502")
+            raise wrong(code="MISSING_VALUE", message=message, place=statement.table_span, sqlstate="23502")
     return tuple(found)
 
 
@@ -133,7 +136,7 @@ def _refuse_nulls(source: exp.Expression, columns: tuple[Column, ...]) -> None:
         for item, cell in zip(columns, cells, strict=False):
             if isinstance(cell, exp.Null) and not item.nullable:
                 message = f"NULL for the column {item.name!r}, which is NOT NULL"
-                raise wrong(codes.NULL_IN_NOT_NULL, message, row, sqlstate="23502")
+                raise wrong(code="NULL_IN_NOT_NULL", message=message, place=row, sqlstate="23502")
 
 
 def _converted(bound: Bound, columns: tuple[Column, ...]) -> Plan:
@@ -174,7 +177,7 @@ def _assignment(name: str, tree: exp.Expression, table: Table, level: Level, sta
         raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
-        raise wrong(codes.NULL_IN_NOT_NULL, message, tree, sqlstate="23502")
+        raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
     return item.name, _cast(_row_scalar(tree, level), item)
 
 
@@ -203,7 +206,7 @@ def _row_scalar(tree: exp.Expression, level: Level) -> Scalar:
     bound = bind(tree, level)
     if level.subqueries:
         hint = "insert the rows that are wanted, or compute the condition in a view"
-        raise unsupported(codes.SUBQUERY_IN_DML, "a subquery in UPDATE or DELETE", tree, hint=hint)
+        raise unsupported(code="SUBQUERY_IN_DML", message="a subquery in UPDATE or DELETE", place=tree, hint=hint)
     for found in (*aggregate_calls(bound), *window_calls(bound)):
-        raise wrong(codes.AGGREGATE_IN_DML, "an aggregate cannot stand here", found)
+        raise wrong(code="AGGREGATE_IN_DML", message="an aggregate cannot stand here", place=found)
     return level.scalar(bound)

@@ -10,7 +10,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.trees import call, grouped
 from penstock.sql.text import spark_sql
@@ -50,7 +49,9 @@ def duration_of(tree: exp.Expression) -> Duration:
         one, two = duration_of(inner.this), duration_of(inner.expression)
         return _checked(Duration(one.months + two.months, one.micros + two.micros), tree)
     if not isinstance(inner, exp.Interval):
-        raise wrong(codes.NOT_AN_INTERVAL, "a window needs an interval, such as INTERVAL '5' MINUTES", tree)
+        raise wrong(
+            code="NOT_AN_INTERVAL", message="a window needs an interval, such as INTERVAL '5' MINUTES", place=tree
+        )
     unit = inner.args.get("unit")
     text = str(inner.this.name) if inner.this is not None else ""
     if isinstance(unit, exp.IntervalSpan):
@@ -61,7 +62,17 @@ def duration_of(tree: exp.Expression) -> Duration:
             return _checked(Duration(int(text) * _MONTHS[name], 0), tree)
         return _checked(Duration(0, round(float(text) * _MICROS[name])), tree)
     except (ValueError, KeyError):
-        raise wrong(codes.NOT_AN_INTERVAL, f"{spark_sql(tree)} is no length of a window", tree) from None
+        raise wrong(code="NOT_AN_INTERVAL", message=f"{spark_sql(tree)} is no length of a window", place=tree) from None
+
+
+def micros_of(tree: exp.Interval) -> int:
+    """An offset in microseconds, which may be negative."""
+    text = str(tree.this.name)
+    if not text.startswith("-"):
+        return duration_of(tree).micros
+    positive = tree.copy()
+    positive.set("this", exp.Literal.string(text[1:]))
+    return -duration_of(positive).micros
 
 
 def duration_of_text(tree: exp.Expression) -> Duration:
@@ -76,7 +87,7 @@ def duration_of_text(tree: exp.Expression) -> Duration:
         ]
         micros = sum(round(amount * _MICROS[unit]) for amount, unit in parts)
     except (ValueError, KeyError):
-        raise wrong(codes.NOT_AN_INTERVAL, f"{tree.this!r} is no length of a window", tree) from None
+        raise wrong(code="NOT_AN_INTERVAL", message=f"{tree.this!r} is no length of a window", place=tree) from None
     return Duration(0, micros)
 
 
@@ -84,19 +95,19 @@ def _span(text: str, unit: exp.IntervalSpan, place: exp.Expression) -> int:
     """`'1:30' HOUR TO MINUTE` in microseconds."""
     first, last = (str(part.name).upper().removesuffix("S") for part in (unit.this, unit.expression))
     if first not in _SPANS or last not in _SPANS:
-        raise wrong(codes.NOT_AN_INTERVAL, "a window needs days, hours, minutes or seconds", place)
+        raise wrong(code="NOT_AN_INTERVAL", message="a window needs days, hours, minutes or seconds", place=place)
     units = _SPANS[_SPANS.index(first) : _SPANS.index(last) + 1]
     parts = text.replace(" ", ":").split(":")
     if len(parts) != len(units):
-        raise wrong(codes.NOT_AN_INTERVAL, f"{text!r} does not say {first} TO {last}", place)
+        raise wrong(code="NOT_AN_INTERVAL", message=f"{text!r} does not say {first} TO {last}", place=place)
     return sum(round(float(part) * _MICROS[name]) for part, name in zip(parts, units, strict=True))
 
 
 def _checked(found: Duration, place: exp.Expression) -> Duration:
     if found.months and found.micros:
-        raise wrong(codes.NOT_AN_INTERVAL, "months and days together have no fixed length", place)
+        raise wrong(code="NOT_AN_INTERVAL", message="months and days together have no fixed length", place=place)
     if found.months < 0 or found.micros < 0 or not (found.months or found.micros):
-        raise wrong(codes.NOT_AN_INTERVAL, "a window needs a length above zero", place)
+        raise wrong(code="NOT_AN_INTERVAL", message="a window needs a length above zero", place=place)
     return found
 
 
@@ -149,7 +160,7 @@ def hop_starts(
 ) -> exp.Expression:
     """An array of the starts of all windows in which a time lies."""
     if slide.months or size.months:
-        raise wrong(codes.NOT_AN_INTERVAL, "HOP needs lengths in days, hours, minutes or seconds", place)
+        raise wrong(code="NOT_AN_INTERVAL", message="HOP needs lengths in days, hours, minutes or seconds", place=place)
     last = _start_micros(time, slide.micros, offset)
     count = -(-size.micros // slide.micros)
     first = exp.Sub(this=last, expression=_long((count - 1) * slide.micros))
@@ -165,7 +176,7 @@ def hop_starts(
 def cumulate_ends(time: exp.Expression, step: Duration, size: Duration, place: exp.Expression) -> exp.Expression:
     """An array of the ends of all cumulating windows in which a time lies."""
     if step.months or size.months or size.micros % step.micros:
-        raise wrong(codes.NOT_AN_INTERVAL, "CUMULATE needs a size that is a multiple of its step", place)
+        raise wrong(code="NOT_AN_INTERVAL", message="CUMULATE needs a size that is a multiple of its step", place=place)
     start = _start_micros(time, size.micros, None)
     begun = _start_micros(time, step.micros, start)
     first = exp.Add(this=begun, expression=_long(step.micros))

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unknown_function, unsupported, wrong
 from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, grouped, replace_nodes
@@ -58,14 +57,17 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _quantified(node, level)
         case exp.Any() | exp.All() if isinstance(node.this, exp.Select | exp.Subquery | exp.SetOperation):
             raise unsupported(
-                codes.QUANTIFIED_COMPARISON, "a comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
+                code="QUANTIFIED_COMPARISON",
+                message="a comparison with ANY or ALL of a subquery",
+                place=node,
+                hint="use EXISTS",
             )
         case exp.Anonymous():
             return _call(node, level)
         case exp.Window():
             return _window(node, level)
         case exp.Placeholder() | exp.Parameter():
-            raise wrong(codes.PARAMETER, "a parameter has no value here", node, hint="write the value")
+            raise wrong(code="PARAMETER", message="a parameter has no value here", place=node, hint="write the value")
         case _:
             return None
 
@@ -76,7 +78,7 @@ def _is_query(node: exp.Expression) -> bool:
 
 def _column(node: exp.Column, level: Level) -> exp.Expression:
     if isinstance(node.this, exp.Star):
-        raise wrong(codes.STAR_HERE, "`*` cannot stand in this place", node, hint="name the columns")
+        raise wrong(code="STAR_HERE", message="`*` cannot stand in this place", place=node, hint="name the columns")
     return level.column([part.name for part in node.parts], node)
 
 
@@ -85,7 +87,10 @@ def _quantified(node: exp.Expression, level: Level) -> exp.Expression:
     equal, any_of = isinstance(node, exp.EQ), isinstance(node.expression, exp.Any)
     if equal != any_of:
         raise unsupported(
-            codes.QUANTIFIED_COMPARISON, "this comparison with ANY or ALL of a subquery", node, hint="use EXISTS"
+            code="QUANTIFIED_COMPARISON",
+            message="this comparison with ANY or ALL of a subquery",
+            place=node,
+            hint="use EXISTS",
         )
     query = node.expression.this
     inner = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
@@ -124,6 +129,8 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
 
         return bind_group_function(node, level)
     check_call(name, node)
+    if name == "struct":
+        return _struct(node, level)
     output_first = level.output_first
     level.output_first = output_first and not is_aggregate(name)
     copy = call(str(node.this), *_arguments(name, node, level))
@@ -146,7 +153,7 @@ def check_call(name: str, node: exp.Anonymous) -> None:
     if not found.accepts(given):
         wanted = str(found.least) if found.least == found.most else f"{found.least} to {found.most or 'any number'}"
         message = f"{name} takes {wanted} arguments, not {given}"
-        raise wrong(codes.WRONG_NUMBER_OF_ARGUMENTS, message, node, sqlstate="42605")
+        raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, sqlstate="42605")
 
 
 def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Expression]:
@@ -157,6 +164,21 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Express
     for item in arguments:
         result += _star(item, level) if name != "count" and _starred(item) else [_argument(item, level)]
     return result
+
+
+def _struct(node: exp.Anonymous, level: Level) -> exp.Expression:
+    """STRUCT takes the names of its fields from its arguments, which have other names when they are bound."""
+    from penstock.bind.stars import expand, name_of
+
+    parts: list[exp.Expression] = []
+    for index, item in enumerate(node.expressions):
+        named = isinstance(item, exp.Alias | exp.Column | exp.Dot)
+        name = name_of(item) if named else f"col{index + 1}"
+        found = list(expand(item, level)) if _starred(item) else [(name, bind(item.unalias(), level))]
+        parts += [part for key, tree in found for part in (exp.Literal.string(key), tree)]
+    made = call("named_struct", *parts)
+    made.meta.update(node.meta)
+    return made
 
 
 def _starred(item: exp.Expression) -> bool:
@@ -184,7 +206,7 @@ def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expre
     """A SQL function's body with the arguments in place of its parameters."""
     if len(node.expressions) != len(function.parameters):
         message = f"{function.name} takes {len(function.parameters)} arguments, not {len(node.expressions)}"
-        raise wrong(codes.WRONG_NUMBER_OF_ARGUMENTS, message, node, sqlstate="42605")
+        raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, sqlstate="42605")
     values = {
         parameter.name.lower(): _cast(bind(argument, level), parameter.type)
         for parameter, argument in zip(function.parameters, node.expressions, strict=True)

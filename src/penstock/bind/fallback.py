@@ -6,7 +6,6 @@ import re
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.level import Bound, Context, Level, unique_names
 from penstock.bind.relations import bind_from, scan
@@ -40,7 +39,9 @@ def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
         if asof or isinstance(node, exp.Qualify | TableFunction):
             name = "ASOF JOIN" if asof else ("QUALIFY" if isinstance(node, exp.Qualify) else node.name)
             message = f"{name} together with {reason.reason}"
-            raise unsupported(codes.NOT_TOGETHER, message, node, hint="put one of them into a view of its own")
+            raise unsupported(
+                code="NOT_TOGETHER", message=message, place=node, hint="put one of them into a view of its own"
+            )
 
 
 def _inlined(tree: exp.Expression, context: Context) -> exp.Expression:
@@ -95,7 +96,7 @@ def output_names(tree: exp.Expression, context: Context) -> list[str]:
         case exp.Select():
             return _selected_names(tree, context)
         case _:
-            raise unsupported(codes.QUERY, f"{type(tree).__name__.upper()} as a query", tree)
+            raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
 
 
 def _selected_names(select: exp.Select, context: Context) -> list[str]:
@@ -106,7 +107,7 @@ def _selected_names(select: exp.Select, context: Context) -> list[str]:
         bind_from(select, level)
     except NotIncremental as error:
         message = f"`*` over what is recomputed ({error.reason})"
-        raise unsupported(codes.STAR_OVER_RECOMPUTED, message, select, hint="name the columns") from None
+        raise unsupported(code="STAR_OVER_RECOMPUTED", message=message, place=select, hint="name the columns") from None
     names: list[str] = []
     for item in select.expressions:
         names += [name for name, _ in expand(item, level)] if is_star(item) else [name_of(item)]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
@@ -55,7 +54,10 @@ def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tupl
     side = str(join.args.get("side") or "").upper()
     if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
         raise unsupported(
-            codes.LATERAL_CONDITION, "a lateral join on a condition", join, hint="put the condition into WHERE"
+            code="LATERAL_CONDITION",
+            message="a lateral join on a condition",
+            place=join,
+            hint="put the condition into WHERE",
         )
     plan, source = _lateral_function(left, tree, level, outer=side == "LEFT")
     return plan, scope.beside(Scope((source,)))
@@ -87,7 +89,9 @@ def _unnested(
     if position is None:
         return _generated(left, call("inline" if several else "explode", value), (alias, names), level, outer=outer)
     if several:
-        raise unsupported(codes.UNNEST, "WITH ORDINALITY of several columns", tree, hint="use LATERAL VIEW posexplode")
+        raise unsupported(
+            code="UNNEST", message="WITH ORDINALITY of several columns", place=tree, hint="use LATERAL VIEW posexplode"
+        )
     plan, source = _generated(
         left, call("posexplode", value), (alias, [f"{position}#0", names[0] if names else "col"]), level, outer=outer
     )
@@ -106,7 +110,7 @@ def _generated(
 ) -> tuple[Plan, Source]:
     if not is_generator(generator):
         message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
-        raise wrong(codes.NOT_A_GENERATOR, message, generator)
+        raise wrong(code="NOT_A_GENERATOR", message=message, place=generator)
     alias, names = named
     tree = bind(generator, level)
     columns = generated_columns(tree, names, level)
@@ -136,7 +140,7 @@ def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> l
         return found
     if len(names) != len(found):
         message = f"{call_name(tree)} gives {len(found)} columns, but {len(names)} names are given"
-        raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, tree)
+        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
     return [(name, kind) for name, (_, kind) in zip(names, found, strict=True)]
 
 
@@ -174,7 +178,12 @@ def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list
         return [(name.strip("`"), of) for name, _, of in parts]
     if named > 0:
         return [(f"col{index}", None) for index in range(named)]
-    raise wrong(codes.UNKNOWN_COLUMNS, "the columns of this call are not known", tree, hint="name them: AS x(a, b)")
+    raise wrong(
+        code="UNKNOWN_COLUMNS",
+        message="the columns of this call are not known",
+        place=tree,
+        hint="name them: AS x(a, b)",
+    )
 
 
 def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
@@ -207,7 +216,9 @@ def _range(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
     """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node."""
     if level.generators:
-        raise unsupported(codes.SEVERAL_GENERATORS, "two generators in one SELECT list", tree, hint="use LATERAL VIEW")
+        raise unsupported(
+            code="SEVERAL_GENERATORS", message="two generators in one SELECT list", place=tree, hint="use LATERAL VIEW"
+        )
     columns = generated_columns(tree, names, level)
     fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
     level.generators.append((tree, fields))
@@ -233,7 +244,10 @@ def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tu
     condition = join.args.get("on")
     if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
         raise unsupported(
-            codes.LATERAL_CONDITION, "a lateral join on a condition", join, hint="put the condition into the subquery"
+            code="LATERAL_CONDITION",
+            message="a lateral join on a condition",
+            place=join,
+            hint="put the condition into the subquery",
         )
     inner = Level(level.context, scope)
     inner.see(left)

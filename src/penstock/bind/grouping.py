@@ -7,7 +7,6 @@ from itertools import combinations, product
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.expressions import bind
 from penstock.bind.level import Level
@@ -78,7 +77,7 @@ class _Builder:
         found = next(aggregate_calls(tree), None)
         if found is not None:
             message = "an aggregate cannot stand in GROUP BY"
-            raise wrong(codes.AGGREGATE_IN_GROUP_BY, message, found, sqlstate="42903")
+            raise wrong(code="AGGREGATE_IN_GROUP_BY", message=message, place=found, sqlstate="42903")
         text = spark_sql(tree)
         if text not in self.texts:
             self.texts[text] = len(self.trees)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import fields_of, scalar_of
 from penstock.bind.trees import call, call_name
@@ -64,7 +63,7 @@ def grouping_bits(node: exp.Expression, keys: dict[str, exp.Expression]) -> exp.
     found = [positions.get(spark_sql(item)) for item in node.expressions]
     if None in found:
         message = f"{call_name(node)} takes expressions of GROUP BY"
-        raise wrong(codes.NOT_IN_GROUP_BY, message, node)
+        raise wrong(code="NOT_IN_GROUP_BY", message=message, place=node)
     bits = [_bit(identifier, len(keys) - 1 - (index or 0)) for index in found]
     if call_name(node) == "grouping":
         return exp.Cast(this=bits[0], to=exp.DataType(this=exp.DType.USERDEFINED, kind="tinyint"))

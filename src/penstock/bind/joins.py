@@ -6,7 +6,6 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unknown_column, unsupported, wrong
 from penstock.bind.level import Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.scope import Scope, Visible
@@ -54,7 +53,7 @@ def kind_of(join: exp.Join) -> str:
         return SEMI if kind == "SEMI" else ANTI
     found = {"LEFT": LEFT, "RIGHT": RIGHT, "FULL": FULL, "": INNER}.get(side)
     if found is None or kind not in ("", "INNER", "CROSS", "OUTER"):
-        raise unsupported(codes.JOIN_KIND, f"a {side} {kind} JOIN", join)
+        raise unsupported(code="JOIN_KIND", message=f"a {side} {kind} JOIN", place=join)
     return found
 
 
@@ -65,7 +64,7 @@ def _on(left: Plan, right: Plan, kind: str, join: exp.Join, level: Level) -> Pla
     condition = join.args.get("on")
     if condition is None:
         if kind != INNER:
-            raise wrong(codes.JOIN_WITHOUT_CONDITION, f"a {kind.upper()} JOIN needs ON or USING", join)
+            raise wrong(code="JOIN_WITHOUT_CONDITION", message=f"a {kind.upper()} JOIN needs ON or USING", place=join)
         return Join(left, right, INNER)
     level.see(right)
     parts = list(conjuncts(bind(condition, level)))

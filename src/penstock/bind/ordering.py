@@ -7,7 +7,6 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Level
 from penstock.plan.nodes import Plan, SortKey, TopK
@@ -89,7 +88,7 @@ def by_position(tree: exp.Expression, items: list[exp.Expression], clause: str) 
     position = int(tree.this)
     if not 1 <= position <= len(items):
         message = f"{clause} {position}: the SELECT list has {len(items)} items"
-        raise wrong(codes.POSITION_OUT_OF_RANGE, message, tree, sqlstate="42805")
+        raise wrong(code="POSITION_OUT_OF_RANGE", message=message, place=tree, sqlstate="42805")
     return items[position - 1].copy()
 
 
@@ -99,7 +98,7 @@ def limit_of(query: exp.Expression) -> Limit | None:
     if limit is None and offset is None:
         return None
     if isinstance(limit, exp.Fetch):
-        raise unsupported(codes.FETCH, "FETCH FIRST", limit, hint="use LIMIT")
+        raise unsupported(code="FETCH", message="FETCH FIRST", place=limit, hint="use LIMIT")
     rows = None if limit is None else _number(limit.expression, "LIMIT")
     return Limit(rows, 0 if offset is None else _number(offset.expression, "OFFSET") or 0)
 
@@ -111,7 +110,7 @@ def _number(tree: exp.Expression, clause: str) -> int | None:
     if isinstance(tree, exp.Cast):
         text = tree.this.name
     if not text.isdigit():
-        raise unsupported(codes.LIMIT, f"{clause} needs a whole number", tree, hint=f"write {clause} 10")
+        raise unsupported(code="LIMIT", message=f"{clause} needs a whole number", place=tree, hint=f"write {clause} 10")
     return int(text)
 
 

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.aggregates import aggregated
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.expressions import bind
@@ -40,7 +39,10 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str
     fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In) or isinstance(fields[0].this, exp.Tuple):
         raise unsupported(
-            codes.PIVOT, "PIVOT over several columns", pivot, hint="write aggregates with FILTER (WHERE …)"
+            code="PIVOT",
+            message="PIVOT over several columns",
+            place=pivot,
+            hint="write aggregates with FILTER (WHERE …)",
         )
     aggregates = [(item.alias if isinstance(item, exp.Alias) else "", item.unalias()) for item in pivot.expressions]
     column = fields[0].this

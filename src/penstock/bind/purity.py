@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.trees import call_name
 from penstock.catalog.functions import built_in
@@ -29,4 +28,4 @@ def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
         if found is not None and not found.deterministic:
             message = f"{what} cannot use {name}(): its answer is not decided by the tables' contents"
             hint = _HINTS.get(name, "compute the value outside and put it into a column of a table")
-            raise wrong(codes.NON_DETERMINISTIC, message, node, hint=hint)
+            raise wrong(code="NON_DETERMINISTIC", message=message, place=node, hint=hint)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.fallback import recomputed
 from penstock.bind.level import Bound, Context, Level, NeedDomain
@@ -67,7 +66,7 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
             star = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree))
             return bind_select(star, context)
         case _:
-            raise unsupported(codes.QUERY, f"{type(tree).__name__.upper()} as a query", tree)
+            raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
 
 
 def _with_ctes(tree: exp.Expression, context: Context) -> Context:
@@ -92,7 +91,7 @@ def bind_cte(cte: exp.CTE, context: Context) -> Bound:
     names = tuple(part.name for part in alias.args.get("columns") or [])
     if names and len(names) != len(bound.names):
         message = f"{cte.alias} has {len(bound.names)} columns, but {len(names)} names are given"
-        raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, alias)
+        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=alias)
     return replace(bound, names=names or bound.names, level=None)
 
 

@@ -9,7 +9,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Bound, Context
 from penstock.bind.types import common_type
@@ -40,12 +39,14 @@ def _recursive(cte: exp.CTE, context: Context) -> Bound:
     union = cte.this.unnest() if isinstance(cte.this, exp.Subquery) else cte.this
     if not isinstance(union, exp.Union):
         hint = "write: base query UNION ALL recursive query"
-        raise wrong(codes.RECURSION_WITHOUT_UNION, f"{cte.alias!r} reads itself outside a UNION", cte, hint=hint)
+        raise wrong(
+            code="RECURSION_WITHOUT_UNION", message=f"{cte.alias!r} reads itself outside a UNION", place=cte, hint=hint
+        )
     base = bind_tree(union.this, context.alone())
     names = tuple(part.name for part in cte.args["alias"].args.get("columns") or []) or base.names
     if len(names) != len(base.names):
         message = f"{cte.alias} has {len(base.names)} columns, but {len(names)} names are given"
-        raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, cte)
+        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=cte)
     fields = tuple(Field(name, item.type) for name, item in zip(names, base.fields, strict=True))
     body, outputs = _body(union, cte.alias, (names, fields), context)
     distinct = bool(union.args.get("distinct"))
@@ -106,8 +107,8 @@ def refuse_incomplete(catalog: Catalog) -> None:
         if view.recursive and view.plan is None:
             hint = f"add CREATE VIEW {view.name} AS …"
             raise wrong(
-                codes.RECURSIVE_VIEW_WITHOUT_QUERY,
-                f"{view.name!r} was declared but never created",
-                view.span,
+                code="RECURSIVE_VIEW_WITHOUT_QUERY",
+                message=f"{view.name!r} was declared but never created",
+                place=view.span,
                 hint=hint,
             )

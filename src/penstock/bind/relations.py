@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, unknown_relation, unsupported, wrong
 from penstock.bind.joins import joined
 from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
@@ -63,7 +62,7 @@ def bind_relation(tree: exp.Expression, level: Level) -> Relation:
         level.see(plan)
     if tree.args.get("sample") is not None:
         hint = "choose rows by a condition on a hash of the key, such as pmod(hash(id), 100) < 10"
-        raise unsupported(codes.SAMPLE, "a random sample cannot be kept up to date", tree, hint=hint)
+        raise unsupported(code="SAMPLE", message="a random sample cannot be kept up to date", place=tree, hint=hint)
     return plan, scope
 
 
@@ -86,7 +85,7 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
 
             return bind_window_table(tree, level)
         case exp.Lateral() | exp.Unnest():
-            raise wrong(codes.LATERAL_FIRST, "LATERAL and UNNEST need a relation before them", tree)
+            raise wrong(code="LATERAL_FIRST", message="LATERAL and UNNEST need a relation before them", place=tree)
         case _:
             reason = f"{type(tree).__name__.upper()} in FROM"
             raise NotIncremental(reason, tree)
@@ -126,7 +125,7 @@ def _refuse_qualifiers(tree: exp.Table) -> None:
     for key in ("version", "when", "changes"):
         if tree.args.get(key) is not None:
             message = "FOR SYSTEM_TIME AS OF and other versions of a table"
-            raise unsupported(codes.TABLE_VERSION, message, tree, hint="read the table as it is now")
+            raise unsupported(code="TABLE_VERSION", message=message, place=tree, hint="read the table as it is now")
 
 
 def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
@@ -151,7 +150,7 @@ def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> R
     if columns:
         if len(columns) != len(names):
             message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
-            raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, tree)
+            raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
         names = columns
     prefix = _free_prefix(alias, level)
     fields = [f"{prefix}.{name}" for name in unique_names(names)]
@@ -181,7 +180,11 @@ def bind_values(tree: exp.Values, context: Context) -> Bound:
         parts = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
         rows.append(tuple(level.scalar(bind(part, level)) for part in parts))
     if len({len(row) for row in rows}) != 1:
-        raise wrong(codes.VALUES_OF_DIFFERENT_LENGTH, "the rows of VALUES have different numbers of columns", tree)
+        raise wrong(
+            code="VALUES_OF_DIFFERENT_LENGTH",
+            message="the rows of VALUES have different numbers of columns",
+            place=tree,
+        )
     if level.subqueries:
         reason = "a subquery in VALUES"
         raise NotIncremental(reason, tree)

@@ -7,7 +7,6 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.aggregates import Aggregation, aggregated
 from penstock.bind.attach import attached, filtered
 from penstock.bind.correlation import split_correlated
@@ -78,11 +77,14 @@ def refuse_streaming(select: exp.Expression) -> None:
     """SELECT STREAM and EMIT are emission, which this version does not have."""
     if select.meta.get("stream"):
         hint = "leave STREAM out: every view is kept up to date as it is"
-        raise unsupported(codes.SELECT_STREAM, "SELECT STREAM", select.meta["stream"], hint=hint)
+        raise unsupported(code="SELECT_STREAM", message="SELECT STREAM", place=select.meta["stream"], hint=hint)
     if select.meta.get("emit"):
         text, span = select.meta["emit"]
         raise unsupported(
-            codes.EMIT, f"EMIT {text}".strip(), span, hint="leave EMIT out: every change is shown in its step"
+            code="EMIT",
+            message=f"EMIT {text}".strip(),
+            place=span,
+            hint="leave EMIT out: every change is shown in its step",
         )
 
 
@@ -94,7 +96,13 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
     found = next(aggregate_calls(condition), None)
     if found is not None:
         hint = "conditions on aggregates go into HAVING"
-        raise wrong(codes.AGGREGATE_IN_WHERE, "an aggregate cannot stand in WHERE", found, hint=hint, sqlstate="42903")
+        raise wrong(
+            code="AGGREGATE_IN_WHERE",
+            message="an aggregate cannot stand in WHERE",
+            place=found,
+            hint=hint,
+            sqlstate="42903",
+        )
     return filtered(plan, split_correlated(list(conjuncts(condition)), level), level)
 
 
@@ -130,7 +138,9 @@ def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]
     if is_generator(tree):
         return select_generator(tree, _aliases(item), level)
     if isinstance(item, exp.Aliases):
-        raise wrong(codes.SEVERAL_ALIASES, "several names for one value", item, hint="one name is enough")
+        raise wrong(
+            code="SEVERAL_ALIASES", message="several names for one value", place=item, hint="one name is enough"
+        )
     name = name_of(item)
     if isinstance(item, exp.Alias):
         level.aliases.setdefault(name.lower(), tree)
@@ -173,7 +183,9 @@ def _output(select: exp.Select, plan: Plan, pieces: Pieces, level: Level, *, kee
     limit = limit_of(select)
     distinct = select.args.get("distinct")
     if distinct is not None and distinct.args.get("on") is not None:
-        raise unsupported(codes.DISTINCT_ON, "DISTINCT ON", select, hint="use QUALIFY ROW_NUMBER() OVER (…) = 1")
+        raise unsupported(
+            code="DISTINCT_ON", message="DISTINCT ON", place=select, hint="use QUALIFY ROW_NUMBER() OVER (…) = 1"
+        )
     if distinct is not None:
         if limit is not None or keep_order:
             _refuse_unseen_order(pieces)
@@ -211,7 +223,7 @@ def _refuse_unseen_order(pieces: Pieces) -> None:
     for tree in pieces.order.trees():
         if spark_sql(tree) not in seen:
             message = "ORDER BY of a SELECT DISTINCT can only name what the SELECT list has"
-            raise wrong(codes.ORDER_BY_NOT_SELECTED, message, tree)
+            raise wrong(code="ORDER_BY_NOT_SELECTED", message=message, place=tree)
 
 
 def _empty_value(made: Aggregation, pieces: Pieces) -> exp.Expression | None:

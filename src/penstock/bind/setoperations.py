@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Bound, Context, NeedDomain
 from penstock.bind.types import common_type
@@ -17,7 +16,9 @@ from penstock.plan.scalar import Scalar, column, quoted
 def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
     """The plan of a set operation; columns go by position under the names of the left side."""
     if tree.args.get("by_name"):
-        raise unsupported(codes.UNION_BY_NAME, "UNION BY NAME", tree, hint="name the columns in one order")
+        raise unsupported(
+            code="UNION_BY_NAME", message="UNION BY NAME", place=tree, hint="name the columns in one order"
+        )
     parts = list(_operands(tree))
     bounds = [_operand(part, context) for part in parts]
     _check_width(bounds, parts)
@@ -59,7 +60,7 @@ def _check_width(bounds: list[Bound], parts: list[exp.Expression]) -> None:
     for bound, part in zip(bounds, parts, strict=True):
         if len(bound.names) != wanted:
             message = f"the first part has {wanted} columns, this one {len(bound.names)}"
-            raise wrong(codes.DIFFERENT_NUMBER_OF_COLUMNS, message, part, sqlstate="42826")
+            raise wrong(code="DIFFERENT_NUMBER_OF_COLUMNS", message=message, place=part, sqlstate="42826")
 
 
 def _aligned(plans: list[Plan]) -> tuple[tuple[Plan, ...], tuple[Field, ...]]:

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
 from penstock.bind.level import Level
 from penstock.bind.scope import Visible, with_fields
@@ -39,7 +38,12 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
 def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
     if isinstance(tree, exp.Star):
         if not level.scope.sources:
-            raise wrong(codes.STAR_WITHOUT_FROM, "there is no relation that `*` could mean", tree, hint="add FROM")
+            raise wrong(
+                code="STAR_WITHOUT_FROM",
+                message="there is no relation that `*` could mean",
+                place=tree,
+                hint="add FROM",
+            )
         return level.scope.star() or ()
     parts = [part.name for part in tree.parts[:-1]] if isinstance(tree, exp.Column) else []
     found = level.scope.star(parts[-1])
@@ -57,7 +61,9 @@ def _struct(tree: exp.Expression, level: Level, place: exp.Expression) -> tuple[
 
     kind: Type | None = level.scalar(tree).type
     if kind is None or not kind.startswith("struct<"):
-        raise wrong(codes.NOT_A_STRUCT, "`.*` needs a relation or a STRUCT whose fields are known", place)
+        raise wrong(
+            code="NOT_A_STRUCT", message="`.*` needs a relation or a STRUCT whose fields are known", place=place
+        )
     names = [part.partition(":")[0].strip("`") for part in split_types(kind[7:-1])]
     return tuple(Visible(name, with_fields(tree.copy(), [name])) for name in names)
 

@@ -13,7 +13,6 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
 from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_mark, marked, replace_nodes
@@ -70,7 +69,7 @@ def _check_width(subquery: Subquery, node: exp.Expression) -> None:
     given = len(subquery.bound.names)
     if wanted is not None and wanted != given:
         message = f"this subquery has {given} columns where {wanted} can be used"
-        raise wrong(codes.SUBQUERY_COLUMNS, message, node, sqlstate="42823")
+        raise wrong(code="SUBQUERY_COLUMNS", message=message, place=node, sqlstate="42823")
 
 
 def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:

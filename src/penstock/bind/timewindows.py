@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.durations import (
     Duration,
@@ -16,6 +15,7 @@ from penstock.bind.durations import (
     duration_of_text,
     hop_starts,
     later,
+    micros_of,
     window_start,
 )
 from penstock.bind.expressions import bind
@@ -27,7 +27,7 @@ from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
 
-START, END = "window_start", "window_end"
+START, END, TIME = "window_start", "window_end", "window_time"
 _TUMBLES = {"tumble": "start", "tumble_start": "start", "tumble_end": "end"}
 _HOPS = {"hop": "start", "hop_start": "start", "hop_end": "end"}
 
@@ -39,7 +39,9 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     if tree.name == "TABLE":
         return bind_relation(tree.expressions[0], level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
-        raise unsupported(codes.SESSION_WINDOW, f"{tree.name} in FROM", tree, hint="TUMBLE, HOP and CUMULATE work")
+        raise unsupported(
+            code="SESSION_WINDOW", message=f"{tree.name} in FROM", place=tree, hint="TUMBLE, HOP and CUMULATE work"
+        )
     relation, time_tree, lengths, offset = _arguments(tree)
     inner = Level(level.context)
     plan, inner.scope = bind_relation(relation, inner)
@@ -50,6 +52,9 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     fields = fields_of(plan)
     items: list[tuple[str, Scalar]] = [(item.name, scalar_of(item.tree, fields)) for item in visible]
     items += [(START, scalar_of(start, fields)), (END, scalar_of(end, fields))]
+    if level.context.catalog.settings.get("dialect") == "flink":
+        last = exp.Interval(this=exp.Literal.string("0.001"), unit=exp.Var(this="SECOND"))
+        items.append((TIME, scalar_of(exp.Sub(this=exp.Paren(this=end.copy()), expression=last), fields)))
     default = str(relation.alias_or_name) or tree.name.lower()
     return aliased(Bound(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
 
@@ -89,7 +94,7 @@ def _arguments(
         lengths.append(placed.pop(0))
     if relation is None or time is None or len(lengths) != wanted or named:
         form = f"{tree.name}(TABLE t, DESCRIPTOR(ts), {'size' if wanted == 1 else 'slide, size'})"
-        raise wrong(codes.WINDOW_ARGUMENTS, f"{tree.name} is written {form}", tree)
+        raise wrong(code="WINDOW_ARGUMENTS", message=f"{tree.name} is written {form}", place=tree)
     if offset is None and placed:
         offset = placed.pop(0)
     return relation, _time_column(time), [duration_of(item) for item in lengths], offset
@@ -107,7 +112,7 @@ def _micros(offset: exp.Expression | None, level: Level) -> exp.Expression | Non
     if offset is None:
         return None
     if isinstance(offset, exp.Interval):
-        return exp.Literal.number(duration_of(offset).micros)
+        return exp.Literal.number(micros_of(offset))
     tree = bind(offset, level)
     if (
         isinstance(tree, exp.Cast)
@@ -131,11 +136,13 @@ def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:
         last = exp.Interval(this=exp.Literal.string("0.000001"), unit=exp.Var(this="SECOND"))
         return exp.Paren(this=exp.Sub(this=with_fields(bind(node.expressions[0], level), ["end"]), expression=last))
     if name.startswith("session"):
-        raise unsupported(codes.SESSION_WINDOW, "SESSION windows", node, hint="TUMBLE and HOP work")
+        raise unsupported(code="SESSION_WINDOW", message="SESSION windows", place=node, hint="TUMBLE and HOP work")
     wanted = 2 if name in _TUMBLES else 3
     if len(node.expressions) not in (wanted, wanted + 1):
         form = "(time, size[, align])" if name in _TUMBLES else "(time, slide, size[, align])"
-        raise wrong(codes.WRONG_NUMBER_OF_ARGUMENTS, f"{name.upper()} is written {name.upper()}{form}", node)
+        raise wrong(
+            code="WRONG_NUMBER_OF_ARGUMENTS", message=f"{name.upper()} is written {name.upper()}{form}", place=node
+        )
     time = bind(node.expressions[0], level)
     offset = _micros(node.expressions[wanted], level) if len(node.expressions) > wanted else None
     lengths = [duration_of(item) for item in node.expressions[1:wanted]]
@@ -151,7 +158,7 @@ def _spark_window(node: exp.Anonymous, level: Level) -> exp.Expression:
     time, *rest = node.expressions
     if not rest or any(not isinstance(item, exp.Literal | exp.Interval) for item in rest):
         message = "window is written window(time, '10 minutes'[, '5 minutes'[, '1 minute']])"
-        raise wrong(codes.WINDOW_ARGUMENTS, message, node)
+        raise wrong(code="WINDOW_ARGUMENTS", message=message, place=node)
     lengths = [duration_of_text(item) for item in rest]
     offset = exp.Literal.number(lengths[2].micros) if len(lengths) > 2 else None  # noqa: PLR2004 - the third is the offset
     size, slide = lengths[0], lengths[1] if len(lengths) > 1 else lengths[0]

@@ -277,8 +277,17 @@ def _call(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
             "collect_list",
             "regr_count",
         )
+    if name == "named_struct":
+        return _struct_type(arguments, kinds), False
     if name in ("coalesce", "nvl", "ifnull"):
         return common_type(kinds), all(nullable for _, nullable in known)
     if name in ("if", "nvl2"):
         return common_type(kinds[1:]), any(nullable for _, nullable in known[1:])
     return scalar_type(name, kinds), name not in ("isnull", "isnotnull", "now", "current_timestamp", "current_date")
+
+
+def _struct_type(arguments: list[exp.Expression], kinds: list[Type | None]) -> Type | None:
+    names = [item.name if isinstance(item, exp.Literal) else "" for item in arguments[::2]]
+    if any(kind is None for kind in kinds[1::2]) or not all(name.isidentifier() for name in names):
+        return None
+    return f"struct<{','.join(f'{name}:{kind}' for name, kind in zip(names, kinds[1::2], strict=True))}>"

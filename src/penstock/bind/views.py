@@ -7,7 +7,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.diagnose import wrong
 from penstock.bind.query import bind_named, renamed
 from penstock.catalog.model import Catalog, Column, View
@@ -23,7 +22,7 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
     names = statement.column_names or bound.names
     if len(names) != len(bound.names):
         message = f"the query has {len(bound.names)} columns, but {len(names)} names are given"
-        raise wrong(codes.WRONG_NUMBER_OF_NAMES, message, statement.name_span, sqlstate="21S01")
+        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=statement.name_span, sqlstate="21S01")
     _refuse_equal(names, statement)
     plan = bound.plan if bound.plan.names == tuple(names) else renamed(bound, tuple(names))
     declared = catalog.views.get(statement.name.lower())
@@ -51,7 +50,7 @@ def _as_declared(declared: View, columns: tuple[Column, ...], statement: CreateV
     if [item.name.lower() for item in declared.columns] != [item.name.lower() for item in columns]:
         wanted = ", ".join(item.name for item in declared.columns)
         message = f"{statement.name} was declared with the columns {wanted}"
-        raise wrong(codes.NOT_AS_DECLARED, message, statement.name_span)
+        raise wrong(code="NOT_AS_DECLARED", message=message, place=statement.name_span)
     return declared.columns
 
 
@@ -62,7 +61,7 @@ def _refuse_self(catalog: Catalog, statement: CreateView) -> None:
     for table in statement.query.find_all(exp.Table):
         if table.name.lower() == statement.name.lower() and table.name.lower() not in own:
             hint = f"DECLARE RECURSIVE VIEW {statement.name} (…) before it makes it recursive"
-            raise wrong(codes.VIEW_CYCLE, f"the view {statement.name!r} reads itself", table, hint=hint)
+            raise wrong(code="VIEW_CYCLE", message=f"the view {statement.name!r} reads itself", place=table, hint=hint)
 
 
 def _refuse_equal(names: tuple[str, ...], statement: CreateView) -> None:
@@ -72,9 +71,9 @@ def _refuse_equal(names: tuple[str, ...], statement: CreateView) -> None:
             message = f"the view would have two columns named {name!r}"
             hint = f"give one of them another name: … AS {name}_2"
             raise wrong(
-                codes.DUPLICATE_COLUMN,
-                message,
-                _place(statement.query, name) or statement.name_span,
+                code="DUPLICATE_COLUMN",
+                message=message,
+                place=_place(statement.query, name) or statement.name_span,
                 hint=hint,
                 sqlstate="42711",
             )
@@ -126,12 +125,16 @@ def replaced_view(catalog: Catalog, old: View, new: View, span: Span) -> Catalog
         cycle = [item for item in reached(found, new.name) if new.name.lower() in reached(found, item)]
         names = ", ".join(sorted(found.views[item].name for item in cycle if item in found.views))
         message = f"the view {new.name!r} would read itself through {names}"
-        raise wrong(codes.VIEW_CYCLE, message, span, hint="DECLARE RECURSIVE VIEW makes recursion explicit")
+        raise wrong(
+            code="VIEW_CYCLE", message=message, place=span, hint="DECLARE RECURSIVE VIEW makes recursion explicit"
+        )
     readers = dependants(catalog, old.name)
     same = [(item.name.lower(), item.type) for item in old.columns] == [
         (item.name.lower(), item.type) for item in new.columns
     ]
     if readers and not same:
         message = f"{old.name!r} is read by {', '.join(readers)}, which need its columns as they are"
-        raise wrong(codes.HAS_DEPENDANTS, message, span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01")
+        raise wrong(
+            code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
+        )
     return found

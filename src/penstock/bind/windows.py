@@ -12,7 +12,6 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from penstock.bind import codes
 from penstock.bind.deterministic import nth_of, settled, whole_row
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level, fields_of, scalar_of
@@ -42,7 +41,7 @@ def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> 
     definition = windows.get(name.name.lower())
     if definition is None:
         close = did_you_mean(name.name, tuple(windows))
-        raise wrong(codes.UNKNOWN_WINDOW, f"there is no window {name.name!r}", name, candidates=close)
+        raise wrong(code="UNKNOWN_WINDOW", message=f"there is no window {name.name!r}", place=name, candidates=close)
     if isinstance(definition, exp.Window):
         definition = with_definition(definition, {key: item for key, item in windows.items() if item is not definition})
     copy = node.copy()
