@@ -11,12 +11,13 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
+from penstock.testing.frames import settle_frame
+
 _FIRST = ("first", "first_value", "any_value")
 _LAST = ("last", "last_value")
 _LISTS = ("collect_list", "array_agg")
 _TEXTS = ("listagg", "string_agg")
 _NUMBERING = ("row_number", "ntile", "lag", "lead")
-_ORDERED_FRAMES = (*_FIRST, *_LAST, *_LISTS, "nth_value")
 
 
 def name_of(node: exp.Expression) -> str:
@@ -40,7 +41,13 @@ def order_rows(tree: exp.Expression) -> exp.Expression:
         _inline_windows(select)
     for node in reversed(list(tree.find_all(exp.Anonymous, exp.Window))):
         if isinstance(node, exp.Window):
-            _complete_window(node)
+            settled = settle_frame(node)
+            if settled is None:
+                _complete_window(node)
+            elif node is tree:
+                tree = settled
+            else:
+                node.replace(settled)
         elif isinstance(node, exp.Anonymous) and not _in_window(node):
             _order_aggregate(node)
     return tree
@@ -129,7 +136,7 @@ def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
 
 
 def _replace_best(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
-    """`max_by(x, y)`: of the rows with the greatest y the first one."""
+    """`max_by(x, y)`: the last of the rows with the greatest y; `min_by` the first of those with the least."""
     best = "array_max" if name_of(node) == "max_by" else "array_min"
     ordering, value = exp.Literal.string("o"), exp.Literal.string("x")
     pair = call("named_struct", ordering, arguments[1].copy(), value, arguments[0].copy())
@@ -139,7 +146,10 @@ def _replace_best(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
         ranked = call("filter", pairs, _lambda("e", present))
         top = call(best, call("transform", ranked.copy(), _lambda("f", _inner("f", "o"))))
         winners = call("filter", ranked, _lambda("e", exp.EQ(this=_inner("e", "o"), expression=top)))
-        winner = exp.Dot(this=call("get", winners, exp.Literal.number(0)), expression=exp.to_identifier("v"))
+        found = call("get", winners, exp.Literal.number(0))
+        if name_of(node) == "max_by":
+            found = call("try_element_at", winners, exp.Literal.number(-1))
+        winner = exp.Dot(this=found, expression=exp.to_identifier("v"))
         return exp.Dot(this=winner, expression=exp.to_identifier("x"))
 
     _wrap(node, pair, first)
@@ -164,7 +174,7 @@ def _complete_window(window: exp.Window) -> None:
         function = function.this
     name, frame = name_of(function), window.args.get("spec")
     by_rows = frame is not None and str(frame.args.get("kind", "")).upper() == "ROWS"
-    if name not in _NUMBERING and not by_rows and not (name in _ORDERED_FRAMES and name in _FIRST):
+    if name not in _NUMBERING and not by_rows:
         return
     order = window.args.get("order")
     if order is None:
