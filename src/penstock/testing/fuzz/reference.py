@@ -1,0 +1,164 @@
+"""Spark's own examples of its functions, as views over tables that hold their arguments.
+
+`SELECT substr('Spark SQL', 5)` becomes `SELECT substr(a.c1, 5) FROM args AS a` where Spark takes a column there, and stays
+as it is beside the table's rows where it does not. The rows of an example's own VALUES become a table's.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from sqlglot import exp
+
+from penstock.errors import PenstockError
+from penstock.sql.parse import parse_query
+from penstock.sql.text import spark_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_LIFTED = frozenset({"int", "bigint", "string", "double", "boolean", "date", "timestamp", "binary", "float"})
+_QUERY = re.compile(r"^\s*> (.*)$")
+
+
+@dataclass(frozen=True)
+class Example:
+    """One example: its function, its number from 1, its text."""
+
+    function: str
+    number: int
+    text: str
+
+    @property
+    def name(self) -> str:
+        """How lists name it."""
+        return f"{self.function} {self.number}"
+
+
+@dataclass(frozen=True)
+class Lifted:
+    """An example as a view: the tables with their rows as SQL, and the view's query."""
+
+    example: Example
+    tables: tuple[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], ...]
+    query: str
+
+
+def examples(spark: SparkSession) -> Iterator[Example]:
+    """Every example of every function, in the order of names."""
+    for (name,) in spark.sql("SHOW FUNCTIONS").collect():
+        text = "\n".join(row[0] for row in spark.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect())
+        for number, query in enumerate(_queries(text), 1):
+            yield Example(name, number, query)
+
+
+def _queries(text: str) -> Iterator[str]:
+    """The queries of a description; one may go over several lines until its semicolon."""
+    lines = iter(text.split("\n"))
+    for line in lines:
+        found = _QUERY.match(line)
+        if found is None:
+            continue
+        query = found[1]
+        while not query.rstrip().endswith(";"):
+            following = next(lines, None)
+            if following is None:
+                break
+            query += "\n" + following
+        yield query.rstrip().removesuffix(";")
+
+
+class Lifting:
+    """Turns examples into views; `spark` says what it takes and of which types the values are."""
+
+    def __init__(self, spark: SparkSession) -> None:
+        self._session = spark.newSession()
+
+    def view(self, example: Example, prefix: str) -> Lifted:
+        """The example as a view over tables named with the prefix. Raises PenstockError if we cannot read it."""
+        tree = parse_query(example.text)
+        values = [item for item in tree.find_all(exp.Values) if isinstance(item.parent, exp.From | exp.Join)]
+        if values or tree.find(exp.From) is not None:
+            return self._over_values(example, tree, values, prefix)
+        return self._over_literals(example, tree, prefix)
+
+    def _over_values(self, example: Example, tree: exp.Expression, values: list[exp.Expression], prefix: str) -> Lifted:
+        tables = []
+        for number, item in enumerate(values, 1):
+            alias = item.args.get("alias")
+            names = [part.name for part in alias.args.get("columns") or []] if alias is not None else []
+            table = f"{prefix}_{number}"
+            rows = tuple(_row(row) for row in item.expressions)
+            schema = self._session.sql(f"SELECT * FROM VALUES {', '.join(rows)}").schema.fields
+            named = zip(names or [field.name for field in schema], schema, strict=True)
+            tables.append((table, tuple((name, field.dataType.simpleString()) for name, field in named), rows))
+            name = exp.TableAlias(this=exp.to_identifier(alias.name if alias is not None and alias.name else table))
+            item.replace(exp.Table(this=exp.to_identifier(table), alias=name))
+        return Lifted(example, tuple(tables), spark_sql(tree))
+
+    def _over_literals(self, example: Example, tree: exp.Expression, prefix: str) -> Lifted:
+        table = f"{prefix}_1"
+        literals = [node for node in tree.find_all(exp.Literal, exp.Boolean) if _is_argument(node)]
+        kinds = [self._kind(node) for node in literals]
+        columns = [("present", "int")]
+        row = ["1"]
+        tree.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(table))))
+        self._declare(table, columns)
+        for number, (node, kind) in enumerate(zip(literals, kinds, strict=True), 1):
+            if kind not in _LIFTED:
+                continue
+            column = exp.column(f"c{number}")
+            text = spark_sql(node)
+            node.replace(column)
+            self._declare(table, [*columns, (f"c{number}", kind)])
+            if self._taken(tree):
+                columns.append((f"c{number}", kind))
+                row.append(text)
+            else:
+                column.replace(node)
+        return Lifted(example, ((table, tuple(columns), (f"({', '.join(row)})",)),), spark_sql(tree))
+
+    def _kind(self, node: exp.Expression) -> str:
+        return self._session.sql(f"SELECT {spark_sql(node)}").schema.fields[0].dataType.simpleString()
+
+    def _declare(self, table: str, columns: list[tuple[str, str]]) -> None:
+        listed = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for name, kind in columns)
+        self._session.sql(f"SELECT {listed} WHERE FALSE").createOrReplaceTempView(table)
+
+    def _taken(self, tree: exp.Expression) -> bool:
+        """Whether Spark takes the query with this column in it."""
+        return _succeeds(lambda: self._session.sql(spark_sql(tree)).schema)
+
+
+def _is_argument(node: exp.Expression) -> bool:
+    """Whether a literal is a direct argument of a function or an operator."""
+    return isinstance(node.parent, exp.Anonymous | exp.Binary | exp.Cast | exp.In | exp.Between | exp.Like) and (
+        not isinstance(node.parent, exp.Cast) or not node.parent.meta
+    )
+
+
+def _row(row: exp.Expression) -> str:
+    text = spark_sql(row)
+    return text if isinstance(row, exp.Tuple) else f"({text.removeprefix('(').removesuffix(')')})"
+
+
+def _succeeds(work: Callable[[], object]) -> bool:
+    from pyspark.errors import PySparkException
+
+    try:
+        work()
+    except PySparkException:
+        return False
+    return True
+
+
+def is_readable(example: Example) -> bool:
+    """Whether our parser reads the example."""
+    try:
+        parse_query(example.text)
+    except PenstockError:
+        return False
+    return True

@@ -1,0 +1,50 @@
+"""Random programs, steps and queries against the oracle; `make fuzz MINUTES=10` looks for more of them."""
+
+from pathlib import Path
+from random import Random
+
+import pytest
+from hypothesis import HealthCheck, Phase, given, settings
+
+from penstock.testing.cases import parse_cases
+from penstock.testing.fuzz.check import Checker, Finding
+from penstock.testing.fuzz.plans import Contents
+from penstock.testing.fuzz.programs import Size, programs, random_program
+from penstock.testing.fuzz.report import case_text, write_case
+
+SMALL = Size(tables=2, views=3, steps=2, depth=1)
+QUICK = settings(
+    max_examples=3, deadline=None, phases=[Phase.generate, Phase.shrink], suppress_health_check=list(HealthCheck)
+)
+FINDINGS = Path("fuzz-findings")
+
+
+@QUICK
+@given(program=programs(SMALL))
+def test_every_view_is_what_the_oracle_says_after_every_step(spark, program):
+    kept, finding = Checker(spark).check(program)
+    if finding is not None:
+        path = write_case(FINDINGS, kept, finding, "hypothesis")
+        pytest.fail(f"{finding.kind}: {finding.detail}\n{kept.sql}written to {path}")
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_a_bound_query_answers_what_its_text_answers(spark, seed):
+    contents = Contents(spark, Random(seed))
+    for _ in range(8):
+        text = contents.query(1)
+        finding = contents.judge(text)
+        assert finding is None or finding.kind == "unsupported", f"{contents.sql}\n{contents.inserts}\n{text}\n{finding}"
+
+
+def test_a_seed_makes_the_same_program():
+    assert random_program(Random(7), Size()) == random_program(Random(7), Size())
+
+
+def test_a_finding_reads_back_as_a_case():
+    program = random_program(Random(11), Size())
+    case = parse_cases(case_text(program, Finding("differs", "step 1: v1: …"), "found"), "found.yaml")[0]
+    assert case.sql == program.sql
+    operations = [operation for step in case.steps for operation in step.operations]
+    written = [operation for step in program.case.steps for operation in step.operations]
+    assert [(item.table, item.kind) for item in operations] == [(item.table, item.kind) for item in written]
