@@ -37,7 +37,8 @@ def unsupported(
     code: str, message: str, place: exp.Expression | Span | None = None, *, hint: str | None = None
 ) -> UnsupportedError:
     """The error for SQL that is right and that Penstock cannot run."""
-    return UnsupportedError(Diagnostic(code, message, _span(place), hint=hint))
+    text = message if "cannot" in message else f"not supported: {message}"
+    return UnsupportedError(Diagnostic(code, text, _span(place), hint=hint))
 
 
 def _span(place: exp.Expression | Span | None) -> Span | None:
@@ -55,6 +56,7 @@ def unknown_relation(name: str, known: Sequence[str], place: exp.Expression | Sp
 def unknown_column(name: str, known: Sequence[str], place: exp.Expression | Span | None) -> SqlError:
     """No column of that name."""
     close = did_you_mean(name, known) or did_you_mean(name.rpartition(".")[2], known)
+    close = tuple(item for item in close if item.rpartition(".")[2] not in close or "." not in item)
     listed = ", ".join(dict.fromkeys(known))
     hint = None if close or not listed else f"the columns here are: {listed[:300]}"
     message = f"there is no column {name[:80]!r}"

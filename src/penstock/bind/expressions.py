@@ -133,7 +133,7 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
         return _struct(node, level)
     output_first = level.output_first
     level.output_first = output_first and not is_aggregate(name)
-    copy = call(str(node.this), *_arguments(name, node, level))
+    copy = call(name, *_arguments(name, node, level))
     level.output_first = output_first
     copy.meta.update(node.meta)
     return copy
@@ -152,7 +152,7 @@ def check_call(name: str, node: exp.Anonymous) -> None:
         return
     if not found.accepts(given):
         wanted = str(found.least) if found.least == found.most else f"{found.least} to {found.most or 'any number'}"
-        message = f"{name} takes {wanted} arguments, not {given}"
+        message = f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {given}"
         raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, sqlstate="42605")
 
 

@@ -53,6 +53,8 @@ def over_domain(plan: Plan, level: Level) -> Plan:
 
 def bind_relation(tree: exp.Expression, level: Level) -> Relation:
     """One item of FROM."""
+    if type(tree) in _READ:
+        refuse_unread(tree)
     plan, scope = _relation(tree, level)
     level.see(plan)
     if tree.args.get("pivots"):
@@ -119,6 +121,24 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         known = (*level.context.ctes, *level.context.catalog.relation_names())
         raise unknown_relation(written, known, tree.this)
     return aliased(Bound(scan(found, tree), tuple(item.name for item in found.columns)), tree, level, name)
+
+
+_READ = {
+    exp.Select: "with_ expressions from_ joins laterals where group having qualify windows distinct order sort cluster "
+    "distribute limit offset hint kind emit operation_modifiers",
+    exp.Table: "this alias db catalog joins pivots sample version when changes laterals hints",
+    exp.Subquery: "this alias joins pivots sample with_ order limit offset laterals",
+}
+
+
+def refuse_unread(tree: exp.Expression) -> None:
+    """A clause that the binder does not read must not be lost."""
+    read = _READ[type(tree)].split()
+    for key, value in tree.args.items():
+        if value and key not in read:
+            name = key.strip("_").replace("_", " ").upper()
+            place = value if isinstance(value, exp.Expression) else tree
+            raise unsupported(code="QUERY", message=f"{name} in a query", place=place)
 
 
 def _refuse_qualifiers(tree: exp.Table) -> None:

@@ -16,7 +16,7 @@ from penstock.bind.generators import is_generator, select_generator, with_genera
 from penstock.bind.grouping import grouping_of
 from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, scalar_of, unique_names
 from penstock.bind.ordering import Limit, Ordering, limit_of, ordered, ordering_of
-from penstock.bind.relations import bind_from
+from penstock.bind.relations import bind_from, refuse_unread
 from penstock.bind.stars import expand, is_star, name_of
 from penstock.bind.trees import OUTER, aggregate_calls, call_name, conjuncts, has_mark
 from penstock.bind.windows import named_windows, windowed
@@ -53,6 +53,7 @@ class Pieces:
 def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> Bound:
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
     refuse_streaming(select)
+    refuse_unread(select)
     level = Level(replace(context, windows=MappingProxyType(named_windows(select))))
     plan = bind_from(select, level)
     plan = _where(select, plan, level)
@@ -82,7 +83,7 @@ def refuse_streaming(select: exp.Expression) -> None:
         text, span = select.meta["emit"]
         raise unsupported(
             code="EMIT",
-            message=f"EMIT {text}".strip(),
+            message=text,
             place=span,
             hint="leave EMIT out: every change is shown in its step",
         )
@@ -190,7 +191,7 @@ def _output(select: exp.Select, plan: Plan, pieces: Pieces, level: Level, *, kee
         if limit is not None or keep_order:
             _refuse_unseen_order(pieces)
         plan = Distinct(Project(plan, tuple(items)))
-        if limit is None and not keep_order:
+        if limit is None and (not keep_order or not pieces.order.keys):
             return plan
         hidden = pieces.order.over({spark_sql(tree): name for name, tree in outputs})
         return ordered(plan, hidden, limit, tuple(name for name, _ in level.carried))
