@@ -38,9 +38,16 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
 
     if tree.name == "TABLE":
         return bind_relation(tree.expressions[0], level)
+    if tree.name == "SESSION":
+        from penstock.bind.sessions import bind_session_table
+
+        return bind_session_table(tree, level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
         raise unsupported(
-            code="SESSION_WINDOW", message=f"{tree.name} in FROM", place=tree, hint="TUMBLE, HOP and CUMULATE work"
+            code="WINDOW_TABLE",
+            message=f"{tree.name} in FROM",
+            place=tree,
+            hint="TUMBLE, HOP and CUMULATE work",
         )
     relation, time_tree, lengths, offset = _arguments(tree)
     inner = Level(level.context)

@@ -33,6 +33,7 @@ from penstock.circuit.operators import (
     leaf,
 )
 from penstock.circuit.partials import partials_of
+from penstock.circuit.windows import lowest_window
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
     INNER,
@@ -161,7 +162,9 @@ class _Builder:
             case TopK(partition=(), ties=None, number=None, limit=int()) if not plan_reads_clock(plan):
                 node, inputs = self._over_inputs(plan)
                 return Ranked(self._next(), node, inputs, append_only=append_only(plan.input, self.catalog))
-            case TopK() | Window():
+            case Window():
+                return self._windows(plan)
+            case TopK():
                 return self._keyed(plan, (plan.partition,))
             case Recompute():
                 return self._recomputed(plan)
@@ -243,6 +246,20 @@ class _Builder:
         single = tuple(multiplicity_one(item, self.catalog) for item in plan.inputs)
         node, inputs = self._over_inputs(plan)
         return Keyed(self._next(), node, inputs, keys=keys, append_only=only, single=single)
+
+    def _windows(self, plan: Window) -> Operator:
+        """Windows over windows of the same key, or of a finer one, are one operator of that key."""
+        found = lowest_window(plan, lambda item: self.readers[self._resolved(item)] <= 1)
+        if found is None or any(plan_reads_clock(item) for item in found.chain):
+            return self._keyed(plan, (plan.partition,))
+        below = found.window.input
+        number = self.operator(below)
+        node: Plan = leaf(number, below.fields)
+        for item in reversed(found.chain):
+            node = item.with_inputs(node)
+        only, single = append_only(below, self.catalog), multiplicity_one(below, self.catalog)
+        keys = (found.window.partition,)
+        return Keyed(self._next(), node, (number,), keys=keys, append_only=(only,), single=(single,))
 
     def _recomputed(self, plan: Plan) -> Operator:
         node, inputs = self._over_inputs(plan)
