@@ -63,7 +63,7 @@ class PenstockError(Exception):
         return self.diagnostics[0].code
 
     def with_source(self, source: str) -> PenstockError:
-        """This error with the source text filled in, if it had none."""
+        """The error with the source text filled in, if it had none."""
         if self.source is None:
             self.source = source
         return self

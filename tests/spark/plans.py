@@ -34,7 +34,9 @@ def scalar(text: str, kind: str | None = None) -> Scalar:
     return Scalar(render_scalar(tree), tree, kind)
 
 
-def call(function: str, argument: str | None = None, kind: str | None = None, *, distinct: bool = False) -> AggregateCall:
+def call(
+    function: str, argument: str | None = None, kind: str | None = None, *, distinct: bool = False
+) -> AggregateCall:
     arguments = (scalar(argument, kind),) if argument else ()
     inside = ("DISTINCT " if distinct else "") + (argument or "*")
     return AggregateCall(function, arguments, scalar(f"{function}({inside})"), distinct=distinct)

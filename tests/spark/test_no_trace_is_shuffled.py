@@ -6,11 +6,11 @@ import re
 
 import pyarrow as pa
 import pytest
+from plans import PLANS, catalog
 
 from penstock.spark.change import Delta
 from penstock.spark.engine import Engine
 from penstock.spark.workspace import Workspace
-from plans import PLANS, catalog
 
 MAINTAINED = ["additive", "keyed", "join", "left_join", "anti_join", "distinct", "top_by_key", "window"]
 
@@ -25,13 +25,15 @@ class Watched(Workspace):
 
 
 def rows(workspace, count, offset=0):
-    table = pa.table({
-        "k": pa.array([(offset + number) % 50 for number in range(count)], pa.int32()),
-        "x": pa.array(range(count), pa.int64()),
-        "d": pa.array([1.0] * count),
-        "s": pa.array(["a"] * count),
-        "__weight": pa.array([1] * count, pa.int64()),
-    })
+    table = pa.table(
+        {
+            "k": pa.array([(offset + number) % 50 for number in range(count)], pa.int32()),
+            "x": pa.array(range(count), pa.int64()),
+            "d": pa.array([1.0] * count),
+            "s": pa.array(["a"] * count),
+            "__weight": pa.array([1] * count, pa.int64()),
+        }
+    )
     return Delta.of_arrow(workspace, table)
 
 
@@ -39,7 +41,11 @@ def exchanged_layers(plan: str) -> list[str]:
     """The state layers that an Exchange takes in whole: above them is no join or filter that picks rows."""
     found, above = [], []
     for line in plan.splitlines():
-        name = line.lstrip(" :+-*|").split(")", 1)[-1].strip() if re.match(r"^[ :+\-|]*\*?\(", line) else line.lstrip(" :+-*|")
+        name = (
+            line.lstrip(" :+-*|").split(")", 1)[-1].strip()
+            if re.match(r"^[ :+\-|]*\*?\(", line)
+            else line.lstrip(" :+-*|")
+        )
         depth = len(line) - len(line.lstrip(" :+-*|"))
         above = [(level, node) for level, node in above if level < depth]
         if "ExistingRDD" in name and "__key" in name:

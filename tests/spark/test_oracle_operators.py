@@ -1,7 +1,8 @@
 """Oracle: after every step each maintained operator equals the batch recomputation of its plan (SEMANTICS A6).
 
-The changes are random, with retractions, NULLs, NaN, zeros of both signs, duplicates and empty steps. The same is run with everything on
-the driver, with everything on the executors, and in between, so that layers are written, merged and compacted.
+The changes are random, with retractions, NULLs, NaN, zeros of both signs, duplicates and empty steps. The same is run
+with everything on the driver, with everything on the executors, and in between, so that layers are written, merged and
+compacted.
 """
 
 from __future__ import annotations
@@ -13,13 +14,13 @@ import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from plans import PLANS, catalog
 
 from penstock.spark.batch import batch_frame
 from penstock.spark.change import Delta
 from penstock.spark.engine import Engine
 from penstock.spark.operators import ranked
 from penstock.spark.workspace import Workspace
-from plans import PLANS, catalog
 
 SCHEMAS = {
     "t": pa.schema([("k", pa.int32()), ("x", pa.int64()), ("d", pa.float64()), ("s", pa.string())]),
@@ -36,10 +37,12 @@ ROWS = {
     "u": st.tuples(st.sampled_from([None, 1, 2, 4]), st.sampled_from([None, 0, 4, 7])),
 }
 STEPS = st.lists(
-    st.fixed_dictionaries({
-        "t": st.tuples(st.lists(ROWS["t"], max_size=4), st.lists(st.integers(0, 50), max_size=3)),
-        "u": st.tuples(st.lists(ROWS["u"], max_size=3), st.lists(st.integers(0, 50), max_size=2)),
-    }),
+    st.fixed_dictionaries(
+        {
+            "t": st.tuples(st.lists(ROWS["t"], max_size=4), st.lists(st.integers(0, 50), max_size=3)),
+            "u": st.tuples(st.lists(ROWS["u"], max_size=3), st.lists(st.integers(0, 50), max_size=2)),
+        }
+    ),
     min_size=2,
     max_size=4,
 )
@@ -64,7 +67,9 @@ def apply(content: Counter, inserts, deletes) -> Counter:
 
 
 def table_of(rows, schema: pa.Schema) -> pa.Table:
-    return pa.table([list(values) for values in zip(*rows, strict=True)], schema=schema) if rows else schema.empty_table()
+    return (
+        pa.table([list(values) for values in zip(*rows, strict=True)], schema=schema) if rows else schema.empty_table()
+    )
 
 
 def check(workspace: Workspace, steps, *, compact: bool) -> None:

@@ -1,0 +1,1 @@
+"""What has been declared, and what is known of types and functions."""

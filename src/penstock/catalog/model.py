@@ -91,7 +91,8 @@ class View:
     """A view: `query` is the parsed text, `text` the text of the query as written.
 
     `kind` is 'view', 'local' or 'materialized'. `columns` is known once the view is bound; a type in it may be
-    None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only declared (DECLARE RECURSIVE VIEW).
+    None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only declared
+    (DECLARE RECURSIVE VIEW).
     """
 
     name: str
@@ -141,24 +142,24 @@ class Catalog:
         yield from self.views.values()
 
     def with_table(self, table: Table) -> Catalog:
-        """This catalog with a table added or replaced."""
+        """The catalog with a table added or replaced."""
         return replace(self, tables=_with(self.tables, table.name, table))
 
     def with_view(self, view: View) -> Catalog:
-        """This catalog with a view added or replaced."""
+        """The catalog with a view added or replaced."""
         return replace(self, views=_with(self.views, view.name, view))
 
     def with_function(self, function: Function) -> Catalog:
-        """This catalog with a function added or replaced."""
+        """The catalog with a function added or replaced."""
         return replace(self, functions=_with(self.functions, function.name, function))
 
     def with_setting(self, name: str, value: str | None) -> Catalog:
-        """This catalog with a setting changed, or removed if `value` is None."""
+        """The catalog with a setting changed, or removed if `value` is None."""
         kept = {key: old for key, old in self.settings.items() if key != name.lower()}
         return replace(self, settings=MappingProxyType(kept if value is None else kept | {name.lower(): value}))
 
     def without(self, name: str) -> Catalog:
-        """This catalog without the table or view of that name."""
+        """The catalog without the table or view of that name."""
         lower = name.lower()
         return replace(
             self,

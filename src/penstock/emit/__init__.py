@@ -1,0 +1,1 @@
+"""How and when the changes of a view are shown."""

@@ -1,0 +1,1 @@
+"""The relational algebra between binding and running."""

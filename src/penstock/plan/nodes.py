@@ -14,7 +14,8 @@ Rows are a Z-set: each node says what it does to one weighted row, and `SEMANTIC
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field, fields as dataclass_fields, replace
+from dataclasses import dataclass, field, replace
+from dataclasses import fields as dataclass_fields
 from typing import Any
 
 from penstock.catalog.types import Type
@@ -78,7 +79,7 @@ class Plan:
         return replace(self, **changes) if changes else self
 
     def walk(self) -> Iterator[Plan]:
-        """This node and all below it, parents first."""
+        """The node and all below it, parents first."""
         yield self
         for item in self.inputs:
             yield from item.walk()

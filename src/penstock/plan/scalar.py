@@ -69,7 +69,7 @@ def column_tree(name: str) -> exp.Column:
     return exp.Column(this=exp.Identifier(this=name, quoted=True))
 
 
-def column(name: str, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002
+def column(name: str, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002, FBT001, FBT002 (as in Field)
     """A reference to an input field."""
     return Scalar(quoted(name), column_tree(name), type, nullable, span)
 
