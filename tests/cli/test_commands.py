@@ -1,0 +1,191 @@
+"""The commands as a user calls them: output, streams, exit codes."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli.main import main
+
+GOOD = "CREATE TABLE t (amount INT); CREATE VIEW v AS SELECT SUM(amount) AS s FROM t;"
+BAD = "CREATE TABLE t (amount INT);\nCREATE VIEW v AS SELECT amonut FROM t;"
+
+
+def call(*arguments, stdin=None, env=None):
+    return CliRunner().invoke(main, list(arguments), input=stdin, env=env)
+
+
+def test_check_says_what_there_is():
+    result = call("check", "-e", GOOD)
+    assert (result.exit_code, result.stdout) == (0, "no mistakes: 1 table, 1 view, 0 functions\n")
+
+
+def test_check_shows_the_place_on_stderr():
+    result = call("check", "-e", BAD)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "UNKNOWN_COLUMN" in result.stderr
+    assert "line 2, column 25" in result.stderr
+    assert "did you mean: amount" in result.stderr
+
+
+def test_check_as_json():
+    result = call("check", "--format", "json", "-", stdin=BAD)
+    found = json.loads(result.stdout)
+    assert result.exit_code == 1
+    assert not found["ok"]
+    assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (2, 25)
+
+
+def test_every_option_has_a_variable():
+    result = call("check", env={"PENSTOCK_EXECUTE": GOOD, "PENSTOCK_FORMAT": "json"})
+    assert json.loads(result.stdout)["views"] == 1
+    import click
+
+    context = click.Context(main)
+    for name in main.list_commands(context):
+        for parameter in main.get_command(context, name).params:
+            if isinstance(parameter, click.Option):
+                assert str(parameter.envvar).startswith("PENSTOCK_"), f"{name} {parameter.name}"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["chek"],
+        ["check"],
+        ["check", "/no/such/file.sql"],
+        ["check", "--formt", "json", "-e", GOOD],
+        ["check", "--format", "arrow", "-e", GOOD],
+        ["run", "--conf", "nonsense", "-e", GOOD],
+        ["test"],
+        ["query"],
+        ["run", "--format", "csv", "-e", GOOD + "CREATE VIEW w AS SELECT amount FROM t;"],
+    ],
+)
+def test_wrong_usage_is_2(arguments):
+    result = call(*arguments)
+    assert result.exit_code == 2
+    assert result.stdout == ""
+    assert "Traceback" not in result.stderr
+
+
+def test_a_misspelt_command_is_met_with_the_right_one():
+    assert "Did you mean 'check'?" in call("chek").stderr
+
+
+def test_a_program_that_is_not_utf8(tmp_path):
+    path = tmp_path / "p.sql"
+    path.write_bytes(b"SELECT '\xff'")
+    result = call("check", str(path))
+    assert result.exit_code == 1
+    assert "NOT_UTF8" in result.stderr
+
+
+def test_our_own_mistake_is_3_without_a_traceback(monkeypatch):
+    def broken(*_):
+        raise ZeroDivisionError
+
+    monkeypatch.setattr("penstock.bind.program.compile_program", broken)
+    result = call("check", "-e", GOOD)
+    assert result.exit_code == 3
+    assert "please report" in result.stderr
+    assert "Traceback" not in result.stderr
+
+
+def test_explain_text_and_json():
+    assert "incremental" in call("explain", "-e", GOOD).stdout
+    assert json.loads(call("explain", "-e", GOOD, "--view", "v", "--format", "json").stdout)["views"]
+    result = call("explain", "-e", GOOD, "--view", "w")
+    assert (result.exit_code, "UNKNOWN_VIEW" in result.stderr) == (1, True)
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "-e", GOOD], ["explain", "-e", GOOD]])
+def test_these_import_no_spark(arguments):
+    program = (
+        "import sys\nfrom penstock.cli.main import main\n"
+        f"try: main({arguments!r})\nexcept SystemExit: pass\n"
+        "sys.exit(9 if 'pyspark' in sys.modules else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
+    assert done.returncode == 0, done.stderr.decode()
+
+
+def test_a_malformed_case_file_starts_nothing(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text("cases:\n- nme: x\n", encoding="utf-8")
+    result = call("test", str(path))
+    assert result.exit_code == 1
+    assert "did you mean: name" in result.stderr
+
+
+def test_refused_programs_need_no_spark_to_be_tested(tmp_path):
+    path = tmp_path / "c.yaml"
+    path.write_text(
+        "cases:\n- {name: right, sql: CREATE TABLE t (a INT) b, expect: {error: {}}}\n"
+        "- {name: wrong, sql: SELEC 1, expect: {error: {code: OTHER}}}\n"
+        "- {name: waits, sql: '', steps: [{start: {q: SELECT 1}}]}\n",
+        encoding="utf-8",
+    )
+    result = call("test", "--format", "json", str(path))
+    found = [json.loads(line) for line in result.stdout.splitlines()]
+    assert [(item["case"], item["status"]) for item in found] == [
+        ("right", "passed"),
+        ("wrong", "failed"),
+        ("waits", "unsupported"),
+    ]
+    assert set(found[0]) == {"file", "case", "status", "detail"}
+    assert result.exit_code == 1
+
+
+@pytest.fixture
+def folder(spark, tmp_path):
+    """A program that follows a folder with a broken row in the middle."""
+    (tmp_path / "in").mkdir()
+    lines = ['{"k": 1, "x": 2}', "broken", '{"k": 2, "x": 7}']
+    (tmp_path / "in" / "a.json").write_text("\n".join(lines), encoding="utf-8")
+    program = tmp_path / "p.sql"
+    program.write_text(
+        f"CREATE TABLE t (k INT, x INT) WITH ('connector' = 'files', 'path' = '{tmp_path / 'in'}', 'format' = 'json');"
+        "CREATE VIEW s AS SELECT k, SUM(x) AS s FROM t GROUP BY k;\nINSERT INTO t VALUES (9, 9);",
+        encoding="utf-8",
+    )
+    return program
+
+
+def test_run_writes_changes_and_tells_progress_on_stderr(folder):
+    result = call("run", "--once", "--format", "json", str(folder))
+    rows = [json.loads(line) for line in result.stdout.splitlines()]
+    assert result.exit_code == 0, result.stderr
+    assert rows[0] == {"view": "s", "__step": 1, "__weight": 1, "k": 9, "s": 9}
+    assert sorted((row["__step"], row["k"], row["s"]) for row in rows[1:]) == [(2, 1, 2), (2, 2, 7)]
+    assert "1 rejected" in result.stderr
+
+
+def test_final_query_and_verify(folder):
+    final = call("run", "--once", "--final", "--quiet", "--format", "csv", str(folder))
+    assert sorted(final.stdout.splitlines()) == ["1,2", "2,7", "9,9", "k,s"]
+    asked = call("query", "--format", "json", str(folder), "SELECT COUNT(*) AS n FROM s")
+    assert json.loads(asked.stdout) == {"n": 3}
+    verified = call("verify", "--quiet", str(folder))
+    assert (verified.exit_code, verified.stdout) == (0, "s: 3 rows equal the batch result\n")
+
+
+def test_sql_from_a_pipe(spark):
+    statements = [
+        "CREATE TABLE t (a INT);",
+        "INSERT INTO t VALUES (1),",
+        " (2);",
+        ".tables",
+        "SELECT SUM(a) AS s FROM t;",
+    ]
+    text = "\n".join([*statements, "SELECT b FROM t;"])
+    result = call("sql", stdin=text)
+    assert result.exit_code == 1
+    assert "t     |     | multiset" in result.stdout
+    assert "s\n-\n3\n(1 row)" in result.stdout
+    assert "UNKNOWN_COLUMN" in result.stderr
+    assert "Traceback" not in result.stderr
