@@ -146,7 +146,10 @@ def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> l
 
 def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]:
     name = call_name(tree) or ""
-    kind = level.scalar(tree.expressions[0]).type if tree.expressions else None
+    first = tree.expressions[0] if tree.expressions else None
+    if isinstance(first, exp.Kwarg):
+        first = first.expression
+    kind = None if first is None else level.scalar(first).type
     if name in _ONE_BY_ONE or name in _NUMBERED:
         position: list[Column] = [("pos", "int")] if name in _NUMBERED else []
         return position + _elements(kind, named - len(position))
