@@ -1,4 +1,4 @@
-"""`python -m penstock.testing.fuzz --minutes 10`: new programs until the time is up; what fails is written as a case."""
+"""`python -m penstock.testing.fuzz --minutes 10`: new programs until the time is up; what fails becomes a case file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
 }
 
 
@@ -63,7 +63,8 @@ def _rounds(checker: Checker, options: argparse.Namespace) -> int:
     first, found = seed, 0
     size = Size(views=options.views, steps=options.steps)
     while time.monotonic() < end and (options.programs is None or seed - first < options.programs):
-        program, finding = checker.check(random_program(Random(seed), size))  # noqa: S311 - reproducible, not secret
+        random_state = Random(seed)  # noqa: S311 - reproducible, not secret
+        program, finding = checker.check(random_program(random_state, size, shared=seed % 4 == 0))
         if finding is not None:
             found += 1
             _record(checker, program, finding, seed, options)

@@ -58,11 +58,24 @@ KEYED = (
     ("size(collect_list({string}))", INT, True),
     ("max(struct({int}, {string})).col1", INT, False),
 )
+SHARED = (
+    ("count(*)", BIGINT, False),
+    ("sum({int})", BIGINT, True),
+    ("count({string})", BIGINT, True),
+    ("avg({int})", DOUBLE, True),
+    ("max({int})", INT, False),
+    ("min({string})", STRING, False),
+    ("sum({double})", DOUBLE, False),
+    ("bool_and({boolean})", BOOLEAN, False),
+    ("var_pop({int})", DOUBLE, False),
+)
 
 
 def aggregate(dice: Dice, scope: Scope, *, plain: bool = False) -> tuple[str, str]:
     """An aggregate call and the type of its answer; `plain` leaves FILTER, DISTINCT and rare functions out."""
-    family = LINEAR if dice.often(0.5) or plain else KEYED
+    family: tuple[tuple[str, str, bool], ...] = LINEAR if dice.often(0.5) or plain else KEYED
+    if dice.shared:
+        family = SHARED
     shape, kind, may_be_distinct = dice.pick(family[:8] if plain else family)
     text = filled(dice, shape, scope, 0 if dice.often(0.7) else 1)
     dice.use(shape.partition("(")[0])

@@ -122,7 +122,9 @@ class _Run:
         if rows == "none":
             return "\n".join(f"DELETE FROM {name};" for name, _, _ in self._tables())
         inserted = {"all": slice(None), "twice": slice(1)}[rows]
-        return "\n".join(f"INSERT INTO {name} VALUES {', '.join(values[inserted])};" for name, _, values in self._tables())
+        return "\n".join(
+            f"INSERT INTO {name} VALUES {', '.join(values[inserted])};" for name, _, values in self._tables()
+        )
 
     def _take(self, changes: Any) -> None:
         for name, change in changes.items():

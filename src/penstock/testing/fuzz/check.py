@@ -15,6 +15,7 @@ from penstock.testing.cases import Step
 from penstock.testing.content import Observed
 from penstock.testing.fuzz.programs import Program, Setting
 from penstock.testing.fuzz.tables import sql_type
+from penstock.testing.multisets import difference
 from penstock.testing.oracle import Oracle
 
 if TYPE_CHECKING:
@@ -107,14 +108,40 @@ class Checker:
 
     def _steps(self, pipeline: Pipeline, program: Program) -> Finding | None:
         observed = Observed(pipeline, program.case)
+        second = _Second(program) if program.shared else None
         try:
             for number, step in enumerate(program.case.steps, 1):
                 self.tally.steps += 1
                 wrong = _step(pipeline, observed, step, program.setting)
+                if wrong is None and second is not None:
+                    wrong = second.violation(observed)
                 if wrong is not None:
                     return Finding("differs", f"step {number}: {wrong}", _named(wrong))
         finally:
             observed.close()
+        return None
+
+
+class _Second:
+    """DuckDB's opinion on the views that it can read."""
+
+    def __init__(self, program: Program) -> None:
+        from penstock.testing.fuzz.duck import Duck
+
+        self._duck = Duck(program.tables)
+        self._tables = program.tables
+        self._views = [name for name, text in program.views if self._duck.declare(name, text)]
+
+    def violation(self, observed: Observed) -> str | None:
+        """The first view that is not what DuckDB answers."""
+        contents = observed.tables()
+        for table in self._tables:
+            self._duck.fill(table.name, [row for weight, row in contents[table.name] for _ in range(weight)])
+        for name in self._views:
+            expected = self._duck.answer(f"SELECT * FROM {name}")
+            actual = [(1, row) for row in observed.content(name)]
+            if expected is not None and (found := difference(expected, actual, 1e-9)):
+                return f"{name}: DuckDB: {found.describe()}"
         return None
 
 

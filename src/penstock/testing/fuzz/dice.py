@@ -10,10 +10,14 @@ Item = TypeVar("Item")
 
 
 class Dice:
-    """Draws, and remembers which constructs were drawn (`used`)."""
+    """Draws, and remembers which constructs were drawn (`used`).
 
-    def __init__(self, random: Random) -> None:
+    `shared` keeps to the part of SQL that Spark and DuckDB read alike.
+    """
+
+    def __init__(self, random: Random, *, shared: bool = False) -> None:
         self._random = random
+        self.shared = shared
         self._numbers = 0
         self.used: set[str] = set()
 

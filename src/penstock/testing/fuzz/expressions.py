@@ -55,7 +55,8 @@ _SHAPES: dict[str, tuple[str, ...]] = {
         "{string} RLIKE '^[ab]'", "{bigint} < {double}",
     ),
     DATE: (
-        "date_add({date}, 1)", "CAST({timestamp} AS DATE)", "trunc({date}, 'MM')", "coalesce({date}, DATE '2024-01-01')",
+        "date_add({date}, 1)", "CAST({timestamp} AS DATE)", "trunc({date}, 'MM')",
+        "coalesce({date}, DATE '2024-01-01')",
         "{date} - INTERVAL 1 DAY", "last_day({date})",
     ),
     TIMESTAMP: (
@@ -72,6 +73,32 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     ),
 }  # fmt: skip
 
+# What Spark and DuckDB read alike.
+_SHARED: dict[str, tuple[str, ...]] = {
+    INT: (
+        "{int} + {int}", "{int} - 1", "abs({int})", "length({string})", "coalesce({int}, {int})",
+        "nullif({int}, {int})", "CASE WHEN {boolean} THEN {int} ELSE {int} END", "CAST({boolean} AS INT)", "year({date})", "-{int}",
+    ),
+    BIGINT: ("CAST({int} AS BIGINT)", "{bigint} + {int}", "coalesce({bigint}, 0)"),
+    DOUBLE: ("CAST({int} AS DOUBLE)", "coalesce({double}, {double})", "CASE WHEN {boolean} THEN {double} END"),
+    STRING: (
+        "{string} || {string}", "upper({string})", "CAST({int} AS STRING)", "coalesce({string}, '?')",
+        "CASE WHEN {boolean} THEN {string} ELSE 'z' END", "nullif({string}, '')",
+    ),
+    BOOLEAN: (
+        "{boolean} AND {boolean}", "{boolean} OR {boolean}", "NOT ({boolean})", "{int} IN (1, 2, {int})",
+        "{int} BETWEEN {int} AND 3", "{string} LIKE 'a%'", "{string} IS NULL", "{int} IS DISTINCT FROM {int}",
+        "{double} > 0", "{boolean} IS TRUE", "{int} NOT IN (0, NULL)", "coalesce({boolean}, FALSE)",
+        "{bigint} < {double}",
+    ),
+    DATE: ("coalesce({date}, DATE '2024-01-01')",),
+}  # fmt: skip
+
+
+def shapes(dice: Dice, kind: str) -> tuple[str, ...]:
+    """The shapes of expressions of a type."""
+    return (_SHARED if dice.shared else _SHAPES)[kind]
+
 
 def expression(dice: Dice, kind: str, scope: Scope, depth: int = 2) -> str:
     """An expression of a type."""
@@ -82,7 +109,7 @@ def expression(dice: Dice, kind: str, scope: Scope, depth: int = 2) -> str:
         return dice.pick(columns)
     if depth <= 0 or dice.often(0.25):
         return literal(dice, kind)
-    return filled(dice, dice.pick(_SHAPES[kind]), scope, depth - 1)
+    return filled(dice, dice.pick(shapes(dice, kind)), scope, depth - 1)
 
 
 def filled(dice: Dice, shape: str, scope: Scope, depth: int) -> str:
@@ -104,7 +131,7 @@ def predicate(dice: Dice, scope: Scope, depth: int = 2) -> str:
     makers: list[Callable[[], str]] = [
         lambda: comparison(dice, scope),
         lambda: comparison(dice, scope),
-        lambda: filled(dice, dice.pick(_SHAPES[BOOLEAN]), scope, depth - 1),
+        lambda: filled(dice, dice.pick(shapes(dice, BOOLEAN)), scope, depth - 1),
     ]
     return dice.pick(makers)()
 

@@ -14,6 +14,7 @@ from penstock.sql.parse import parse_query
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding, Probe, first_line
 from penstock.testing.fuzz.dice import Dice
+from penstock.testing.fuzz.duck import Duck
 from penstock.testing.fuzz.queries import Queries
 from penstock.testing.fuzz.tables import Relation, random_table, sql_type, written
 from penstock.testing.multisets import consolidate, difference
@@ -23,14 +24,14 @@ if TYPE_CHECKING:
 
 
 class Contents:
-    """Some random tables with rows, known to Spark and to the compiler."""
+    """Some random tables with rows, known to Spark, to the compiler, and if `shared` to DuckDB."""
 
-    def __init__(self, spark: SparkSession, random: Random) -> None:
+    def __init__(self, spark: SparkSession, random: Random, *, shared: bool = False) -> None:
         from penstock.bind.program import compile_program
         from penstock.spark.workspace import Workspace
 
         self.spark = spark
-        self.dice = Dice(random)
+        self.dice = Dice(random, shared=shared)
         self.tables = [random_table(self.dice, f"t{number}") for number in (1, 2)]
         changes = Changes(self.dice, self.tables)
         for table in self.tables:
@@ -42,11 +43,14 @@ class Contents:
         self.probe = Probe(spark, "penstock")
         self.frames: dict[str, DataFrame] = {}
         self.workspace = Workspace(spark)
+        self.duck = Duck(self.tables) if shared else None
         for table in self.tables:
             text = _select(table, changes.rows(table))
             frame = spark.sql(text)
             self.frames[table.name] = frame.localCheckpoint()
             self.probe.declare(table.name, text)
+            if self.duck is not None:
+                self.duck.fill(table.name, changes.rows(table))
 
     def query(self, depth: int) -> str:
         """A random query over the tables."""
@@ -70,7 +74,11 @@ class Contents:
         except Exception as error:  # noqa: BLE001 - whatever escapes is a finding
             return Finding("crash", first_line(error))
         found = difference(expected, actual, 1e-9)
-        return Finding("differs", found.describe()) if found else None
+        if found:
+            return Finding("differs", found.describe())
+        second = None if self.duck is None else self.duck.answer(text)
+        found = difference(actual if second is None else second, actual, 1e-9)
+        return Finding("differs", f"DuckDB: {found.describe()}") if found else None
 
     def _planned(self, text: str) -> DataFrame:
         from penstock.bind.query import bind_query

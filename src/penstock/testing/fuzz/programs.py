@@ -34,13 +34,14 @@ class Setting:
 
 @dataclass(frozen=True)
 class Program:
-    """A program in pieces, so that a piece can be left out."""
+    """A program in pieces, so that a piece can be left out. A `shared` one is in SQL that DuckDB reads alike."""
 
     tables: tuple[Relation, ...]
     views: tuple[tuple[str, str], ...]
     case: Case
     setting: Setting = field(default_factory=Setting)
     used: frozenset[str] = frozenset()
+    shared: bool = False
 
     @property
     def sql(self) -> str:
@@ -53,9 +54,9 @@ class Program:
         return "\n".join(lines) + "\n"
 
 
-def random_program(random: Random, size: Size, name: str = "fuzz") -> Program:
+def random_program(random: Random, size: Size, name: str = "fuzz", *, shared: bool = False) -> Program:
     """A program and its steps; the same random state makes the same program."""
-    dice = Dice(random)
+    dice = Dice(random, shared=shared)
     tables = [random_table(dice, f"t{number}") for number in range(1, dice.number(1, size.tables) + 1)]
     relations, views = list(tables), []
     for number in range(1, dice.number(1, size.views) + 1):
@@ -68,7 +69,7 @@ def random_program(random: Random, size: Size, name: str = "fuzz") -> Program:
     steps = (changes.first(), *(changes.next() for _ in range(dice.number(1, size.steps))))
     setting = Setting(dice.pick((50_000, 0, 2)), dice.pick((20_000, 0, 3)), dice.often(0.25))
     case = Case(name=name, sql="", dialect="penstock", steps=steps)
-    return Program(tuple(tables), tuple(views), case, setting, frozenset(dice.used))
+    return Program(tuple(tables), tuple(views), case, setting, frozenset(dice.used), shared)
 
 
 def programs(size: Size | None = None) -> Any:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Sequence
 
 from penstock.testing.fuzz.aggregates import aggregate, derived, group_key
 from penstock.testing.fuzz.dice import Dice
-from penstock.testing.fuzz.expressions import Scope, cast, expression, literal, predicate
+from penstock.testing.fuzz.expressions import Scope, cast, expression, predicate
 from penstock.testing.fuzz.relations import Columns, From, comparable, random_from
 from penstock.testing.fuzz.subqueries import subquery_condition, subquery_value
-from penstock.testing.fuzz.tables import ARRAY, BIGINT, BOOLEAN, DOUBLE, INT, SCALARS, STRING, Relation
+from penstock.testing.fuzz.tables import ARRAY, BIGINT, BOOLEAN, DOUBLE, INT, SCALARS, SHARED, STRING, Relation, literal
 from penstock.testing.fuzz.windows import numbering, sort_key, window_call
 
 Query = tuple[str, Columns]
@@ -33,6 +33,8 @@ class Queries:
             (2, self.grouping_sets),
             (1, self.pivoted),
         ]
+        if self.dice.shared:
+            shapes = shapes[:3] + shapes[4:5]
         if depth > 0:
             shapes += [(3, self.set_operation), (2, self.with_cte), (1, self.recursive)]
         return self.dice.weighted(shapes)(depth)
@@ -62,7 +64,7 @@ class Queries:
     def _items(self, scope: Scope) -> Items:
         items = [(column.text, column.type) for column in self.dice.some(scope, 1, 3)]
         while self.dice.often(0.3):
-            kind = self.dice.pick((*SCALARS, ARRAY))
+            kind = self.dice.pick(SHARED if self.dice.shared else (*SCALARS, ARRAY))
             items.append((expression(self.dice, kind, scope), kind))
         return items
 
@@ -147,7 +149,7 @@ class Queries:
         others = (local, local) if self.dice.often(0.4) else (local, *self.relations)
         text, found = Queries(self.dice, others).query(depth - 1)
         if text.startswith("WITH "):
-            return text, found
+            text = f"SELECT * FROM ({text}) AS {self.dice.name('r')}"
         return f"WITH {name} AS ({inner}) {text}", found
 
     def recursive(self, depth: int) -> Query:
@@ -181,5 +183,6 @@ class Queries:
         if not rest:
             read = f"{kinds[INT]}, {kinds[STRING]}"
         call, kind = self.dice.pick((("sum", BIGINT), ("max", INT), ("count", BIGINT)))
-        text = f"SELECT * FROM (SELECT {read} FROM {relation.name}) PIVOT ({call}({kinds[INT]}) FOR {kinds[STRING]} IN ('a' AS pa, 'b' AS pb))"
+        values = f"{kinds[STRING]} IN ('a' AS pa, 'b' AS pb)"
+        text = f"SELECT * FROM (SELECT {read} FROM {relation.name}) PIVOT ({call}({kinds[INT]}) FOR {values})"
         return text, (*rest, ("pa", kind), ("pb", kind))

@@ -28,7 +28,7 @@ def random_from(dice: Dice, relations: Sequence[Relation], subquery: Subquery, d
     found = _item(dice, relations, subquery, depth)
     for _ in range(dice.weighted(((5, 0), (5, 1), (1, 2))) if depth > 0 else 0):
         found = _joined(dice, found, _item(dice, relations, subquery, depth - 1))
-    if dice.often(0.15):
+    if not dice.shared and dice.often(0.15):
         found = _exploded(dice, found)
     return found
 
@@ -52,7 +52,7 @@ def _columns(alias: str, columns: Columns) -> tuple[Column, ...]:
 
 
 def _joined(dice: Dice, left: From, right: From) -> From:
-    kind = dice.pick(_KINDS)
+    kind = dice.pick([kind for kind in _KINDS if not dice.shared or kind not in _LEFT_ONLY])
     dice.use(kind if kind != "," else "comma join")
     if kind in ("CROSS JOIN", ","):
         return From(f"{left.text}{'' if kind == ',' else ' '}{kind} {right.text}", left.scope + right.scope)
@@ -105,7 +105,7 @@ def _condition(dice: Dice, left: From, right: From) -> str:
         parts.append(f"{one} {'<=>' if dice.often(0.1) else '='} {other}")
     if dice.often(0.3) or not parts:
         both = left.scope + right.scope
-        parts.append(dice.pick((lambda: comparison(dice, both), lambda: _inequality(dice, left, right)))())
+        parts.append(_inequality(dice, left, right) if dice.often(0.5) else comparison(dice, both))
         dice.use("join residual")
     return " AND ".join(parts)
 

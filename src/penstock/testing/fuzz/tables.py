@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from typing import Any
 
@@ -26,6 +27,7 @@ _POOL = (
     ("m", (DECIMAL,)),
     ("a", (ARRAY,)),
 )
+SHARED = (INT, STRING, BIGINT, DOUBLE, BOOLEAN, DATE)
 _VALUES: dict[str, tuple[Any, ...]] = {
     INT: (1, 0, 2, 3, -2, 7),
     BIGINT: (1, 0, 2, 3, -2, 100),
@@ -74,7 +76,8 @@ def sql_type(kind: str) -> str:
 
 def random_table(dice: Dice, name: str) -> Relation:
     """A table of 3 to 8 columns; `k` and `x` are always there, names are shared so that USING has something to name."""
-    others = dice.some(_POOL[1:2] + _POOL[3:], 1, 6)
+    pool = _POOL[1:2] + _POOL[3:]
+    others = dice.some([item for item in pool if not dice.shared or item[1][0] in SHARED], 1, 6)
     columns = tuple((name, dice.pick(kinds)) for name, kinds in (_POOL[0], _POOL[2], *others))
     key: tuple[str, ...] = ()
     if dice.often(0.35):
@@ -85,7 +88,10 @@ def random_table(dice: Dice, name: str) -> Relation:
 
 def random_value(dice: Dice, kind: str, *, null: float = 0.15) -> Any:
     """A value of a type, as a case file writes it."""
-    return None if dice.often(null) else dice.pick(_VALUES[kind])
+    values = _VALUES[kind]
+    if dice.shared and kind == DOUBLE:
+        values = tuple(value for value in values if math.isfinite(value))
+    return None if dice.often(null) else dice.pick(values)
 
 
 def literal(dice: Dice, kind: str) -> str:

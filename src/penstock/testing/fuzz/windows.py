@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.testing.fuzz.aggregates import KEYED, LINEAR
+from penstock.testing.fuzz.aggregates import KEYED, LINEAR, SHARED
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import Scope, expression, filled
 from penstock.testing.fuzz.tables import BIGINT, DATE, DOUBLE, INT, SCALARS, STRING, TIMESTAMP, Column
@@ -43,11 +43,11 @@ _EDGES = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1
 
 def window_call(dice: Dice, scope: Scope) -> tuple[str, str]:
     """A window function with its OVER clause, and the type of its answer."""
-    family = dice.pick(("aggregate", "ranking", "offset", "value"))
+    family = dice.pick(("aggregate", "ranking") if dice.shared else ("aggregate", "ranking", "offset", "value"))
     dice.use(f"OVER {family}")
     partition = dice.some([column.text for column in scope if column.type in SCALARS], 0 if dice.often(0.15) else 1, 2)
     if family == "ranking":
-        call, kind = dice.pick(_RANKING)
+        call, kind = dice.pick(_RANKING[1:3] if dice.shared else _RANKING)
         return f"{call} OVER ({_spec(dice, scope, partition, ordered=True)})", kind
     if family == "offset":
         shape, kind = dice.pick(_OFFSET)
@@ -63,6 +63,8 @@ def window_call(dice: Dice, scope: Scope) -> tuple[str, str]:
 
 def _aggregate(dice: Dice, scope: Scope, partition: list[str]) -> tuple[str, str]:
     usable = [item for item in LINEAR + KEYED if not item[0].startswith(_NOT_IN_WINDOWS)]
+    if dice.shared:
+        usable = list(SHARED)
     shape, kind, _ = dice.pick(usable)
     ordered = dice.often(0.6)
     spec = _spec(dice, scope, partition, ordered=ordered, framed=ordered)
@@ -76,7 +78,7 @@ def _spec(dice: Dice, scope: Scope, partition: list[str], *, ordered: bool, fram
     keys = [column for column in scope if column.type in SCALARS]
     chosen = dice.some(keys, 1, 2) if keys else [Column("1", "1", INT)]
     parts.append("ORDER BY " + ", ".join(sort_key(dice, column.text) for column in chosen))
-    if framed and dice.often(0.6):
+    if framed and dice.often(0.6) and not dice.shared:
         parts.append(_frame(dice, chosen))
     return " ".join(parts)
 
@@ -98,14 +100,15 @@ def _frame(dice: Dice, keys: list[Column]) -> str:
 def sort_key(dice: Dice, text: str) -> str:
     """An item of an ORDER BY."""
     direction = dice.pick(("", " DESC", " ASC"))
-    return text + direction + (dice.pick((" NULLS FIRST", " NULLS LAST")) if dice.often(0.2) else "")
+    explicit = dice.shared or dice.often(0.2)
+    return text + direction + (dice.pick((" NULLS FIRST", " NULLS LAST")) if explicit else "")
 
 
 def numbering(dice: Dice, scope: Scope) -> str:
     """A ranking call, for Top-K by QUALIFY."""
     columns = [column.text for column in scope if column.type in SCALARS]
     partition = dice.some(columns, 1, 1)
-    call = dice.pick(("row_number()", "rank()", "dense_rank()"))
+    call = dice.pick(("rank()", "dense_rank()") if dice.shared else ("row_number()", "rank()", "dense_rank()"))
     key = sort_key(dice, expression(dice, dice.pick((INT, STRING)), scope, 1))
     prefix = f"PARTITION BY {partition[0]} " if partition else ""
     return f"{call} OVER ({prefix}ORDER BY {key})"
