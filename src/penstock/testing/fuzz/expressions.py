@@ -77,7 +77,8 @@ _SHAPES: dict[str, tuple[str, ...]] = {
 _SHARED: dict[str, tuple[str, ...]] = {
     INT: (
         "{int} + {int}", "{int} - 1", "abs({int})", "length({string})", "coalesce({int}, {int})",
-        "nullif({int}, {int})", "CASE WHEN {boolean} THEN {int} ELSE {int} END", "CAST({boolean} AS INT)", "year({date})", "-{int}",
+        "nullif({int}, {int})", "CASE WHEN {boolean} THEN {int} ELSE {int} END", "CAST({boolean} AS INT)",
+        "year({date})", "-{int}",
     ),
     BIGINT: ("CAST({int} AS BIGINT)", "{bigint} + {int}", "coalesce({bigint}, 0)"),
     DOUBLE: ("CAST({int} AS DOUBLE)", "coalesce({double}, {double})", "CASE WHEN {boolean} THEN {double} END"),
