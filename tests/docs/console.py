@@ -84,7 +84,7 @@ def run(command: str, folder: Path) -> tuple[int, str]:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        timeout=180,
+        timeout=600,
         check=False,
     )
     return done.returncode, done.stdout

@@ -9,6 +9,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from penstock.bind.program import compile_program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
