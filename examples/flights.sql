@@ -140,3 +140,18 @@ SELECT sky,
        ROUND(100.0 * COUNT(*) FILTER (WHERE dep_delay > 60) / COUNT(*), 1)  AS over_an_hour
 FROM departures
 GROUP BY sky;
+
+
+-- News that came too late ---------------------------------------------------------------------------------------------
+
+-- What a table does not take, it leaves in error_view, as JSON. A view may read that as well.
+CREATE VIEW late_news AS
+SELECT news.carrier, news.flight, news.origin, news.scheduled, news.departed, news.landed
+FROM (
+  SELECT FROM_JSON(
+           metadata,
+           'carrier STRING, flight INT, origin STRING, scheduled TIMESTAMP, departed TIMESTAMP, landed TIMESTAMP'
+         ) AS news
+  FROM error_view
+  WHERE table_or_view_name = 'flights' AND message = 'Late value'
+);

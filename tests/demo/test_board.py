@@ -9,6 +9,11 @@ from penstock.demo.board import Board, Progress
 PROGRESS = Progress(datetime(2013, 3, 8, 14, 30, tzinfo=UTC), 184_000, 1_031_526, 37, 20.0, 91_234, 3)
 
 
+def at(*parts: int) -> datetime:
+    """A timestamp as a change has it: naive, in UTC."""
+    return datetime(*parts)  # noqa: DTZ001
+
+
 def board() -> Board:
     shown = Board()
     shown.apply("delay_by_carrier", [(1, ("Delta Air Lines Inc.", 9_000, 8_900, 9.3, 1.6, 81.8))])
@@ -19,6 +24,10 @@ def board() -> Board:
     ])  # fmt: skip
     shown.apply("air_traffic", [(1, ("EWR", 100, 9_000)), (1, ("JFK", 42, None))])
     shown.apply("delay_by_weather", [(1, ("rain", 1_200, 30.1, 17.9))])
+    shown.apply("late_news", [
+        (1, ("HA", 51, "JFK", at(2013, 1, 9, 14), None, at(2013, 1, 10, 22, 42))),
+        (1, ("UA", 7, "EWR", at(2013, 1, 11, 9), at(2013, 1, 11, 23), None)),
+    ])  # fmt: skip
     return shown
 
 
@@ -46,9 +55,24 @@ def test_line_before_anything_has_happened():
     assert "0 planes in the air, worst route -" in Board().line(PROGRESS)
 
 
+def test_late_news_tells_what_was_late():
+    assert board().late_lines(5) == [
+        "UA 7 from EWR, scheduled for 11 January 09:00, departed 11 January 23:00",
+        "HA 51 from JFK, scheduled for 09 January 14:00, landed 10 January 22:42",
+    ]
+
+
 def test_screen_shows_all_views():
     console = Console(width=130, record=True, file=open("/dev/null", "w"))  # noqa: SIM115, PTH123
     console.print(board().render(PROGRESS))
     text = console.export_text()
-    for part in ("Delta Air Lines", "LGA → ATL", "142 planes in the air", "rain", "Friday 08 March", "3 late"):
+    for part in (
+        "Delta Air Lines",
+        "LGA → ATL",
+        "142 planes in the air",
+        "rain",
+        "Friday 08 March",
+        "3 late",
+        "HA 51 from JFK",
+    ):
         assert part in text

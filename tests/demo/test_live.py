@@ -35,6 +35,7 @@ def test_the_first_days(spark, tmp_path):
     assert summary.progress.events == summary.progress.total
     assert {found.view for found in summary.verified} == {
         "delay_by_carrier", "worst_routes", "in_the_air", "air_traffic", "delay_by_weather",
+        "late_news",
     }  # fmt: skip
     assert "planes in the air, worst route" in text
     assert f"{summary.progress.total:,} events in" in text

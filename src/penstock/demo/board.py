@@ -17,10 +17,12 @@ from rich.progress_bar import ProgressBar
 from rich.table import Table
 from rich.text import Text
 
-SHOWN = ("delay_by_carrier", "worst_routes", "air_traffic", "delay_by_weather")
+SHOWN = ("delay_by_carrier", "worst_routes", "air_traffic", "delay_by_weather", "late_news")
 
 WIDE = 118
 """Columns of a terminal that shows all tables; a narrower one goes without the carriers."""
+
+_LATE_SHOWN = 3
 
 Row = tuple[Any, ...]
 
@@ -68,6 +70,11 @@ class Board:
         today = max((row[0] for row in rows), default=None)
         return sorted((row for row in rows if row[0] == today), key=lambda row: row[1])
 
+    def late_lines(self, limit: int) -> list[str]:
+        """News that came too late, the latest flights first."""
+        rows = sorted(self.content["late_news"].elements(), key=lambda row: row[3], reverse=True)
+        return [_late_line(row) for row in rows[:limit]]
+
     def line(self, progress: Progress) -> str:
         """The most telling numbers in one line, for output that is no terminal."""
         worst = next((f"{row[2]}-{row[3]} +{row[5]:.0f} min" for row in self.worst_today()), "-")
@@ -81,13 +88,14 @@ class Board:
     def render(self, progress: Progress, width: int = WIDE) -> RenderableType:
         """The screen; the tables stand side by side where there is room for it."""
         beside = Group(self._routes(), Text(), self._traffic(), Text(), self._weather())
+        late = [Text(f"late: {line}", style="yellow") for line in self.late_lines(_LATE_SHOWN)]
         tables = Table.grid(padding=(0, 2))
         if width >= WIDE:
             tables.add_row(self._carriers(), beside)
         else:
             tables.add_row(beside)
         return Panel(
-            Group(_headline(progress), tables),
+            Group(_headline(progress), tables, *late),
             title="New York, 2013",
             subtitle=f"{progress.moment:%A %d %B, %H:%M} UTC",
             expand=False,
@@ -128,6 +136,13 @@ def totals(progress: Progress, changed: Mapping[str, int]) -> str:
         f"{progress.events:,} events in {progress.step} steps and {progress.seconds:.1f} s "
         f"({progress.rate:,.0f} events/s); the views changed {progress.rows_changed:,} rows ({views})"
     )
+
+
+def _late_line(row: Row) -> str:
+    carrier, flight, origin, scheduled, departed, landed = row
+    what, moment = ("landed", landed) if landed else ("departed", departed) if departed else ("cancelled", None)
+    when = f" {moment:%d %B %H:%M}" if moment else ""
+    return f"{carrier} {flight} from {origin}, scheduled for {scheduled:%d %B %H:%M}, {what}{when}"
 
 
 def _headline(progress: Progress) -> RenderableType:

@@ -49,6 +49,7 @@ _JVM = {"spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1"}
 
 _SECONDS_BETWEEN_LINES = 2.0
 _STATE_SAMPLES = 12
+_LATE_LISTED = 10
 
 
 @dataclass(frozen=True)
@@ -252,6 +253,8 @@ def _finished(pipeline: Pipeline, follower: Follower, console: Console) -> Summa
     rejected = pipeline.rejected()
     for (table, message), rows in sorted(rejected.items()):
         console.print(f"{rows:,} rows for {table} went to error_view: {message}", highlight=False)
+    for line in follower.board.late_lines(_LATE_LISTED):
+        console.print(f"  {line}", highlight=False)
     changed = {view: rows for view, rows in follower.changed.items() if view in views}
     console.print(_state_line(follower.states), soft_wrap=True, highlight=False)
     console.print(totals(progress, changed), soft_wrap=True, highlight=False)
