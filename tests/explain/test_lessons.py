@@ -6,9 +6,9 @@ import os
 from pathlib import Path
 
 import pytest
-from programs import compiled
 
 from penstock.explain import OPTIONS, explain
+from programs import compiled
 
 LESSONS = sorted((Path(__file__).parent / "goldens").glob("*.txt"))
 MARK = "== "
