@@ -8,7 +8,7 @@ VERSION ?= 4.3.0
 MINUTES ?= 5
 ARGS ?=
 
-.PHONY: help setup demo test check format lint types imports test-spark fuzz bench docs goldens lock clean
+.PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -11,9 +11,11 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from penstock.testing.fuzz.answers import judged
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.programs import Program, Size, random_program
 from penstock.testing.fuzz.reduce import reduced
+from penstock.testing.fuzz.reference import examples
 from penstock.testing.fuzz.report import summary, write_case
 
 if TYPE_CHECKING:
@@ -31,7 +33,7 @@ def main(arguments: list[str] | None = None) -> int:
     options = _options(arguments)
     spark = open_spark(options.master)
     try:
-        found = _rounds(Checker(spark), options)
+        found = _functions(spark) if options.functions else _rounds(Checker(spark), options)
     finally:
         spark.stop()
     return 1 if found else 0
@@ -53,6 +55,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--master", default="local[2]")
     parser.add_argument("--out", type=Path, default=Path("fuzz-findings"), help="where findings are written")
+    parser.add_argument("--functions", action="store_true", help="judge every example of Spark's function reference")
     parser.add_argument("--reduce", type=float, default=60, metavar="SECONDS", help="time to make a finding small")
     return parser.parse_args(arguments)
 
@@ -71,6 +74,13 @@ def _rounds(checker: Checker, options: argparse.Namespace) -> int:
         seed += 1
     sys.stderr.write(f"seeds {first} to {seed - 1}: {summary(checker.tally, found)}\n")
     return found
+
+
+def _functions(spark: SparkSession) -> int:
+    chosen = list(examples(spark))
+    wrong = judged(spark, chosen)
+    sys.stderr.write("".join(f"{line}\n" for line in wrong) + f"{len(chosen)} examples, {len(wrong)} not as listed\n")
+    return len(wrong)
 
 
 def _record(checker: Checker, program: Program, finding: Finding, seed: int, options: argparse.Namespace) -> None:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
 from penstock.testing.fuzz.check import Probe, first_line
-from penstock.testing.fuzz.reference import Example, Lifted, Lifting
+from penstock.testing.fuzz.reference import Example, Lifted, Lifting, unanswered
 from penstock.testing.multisets import Content, consolidate, difference
 
 if TYPE_CHECKING:
@@ -26,6 +27,20 @@ class Verdicts:
     def wrong(self) -> dict[str, str]:
         """Those that do not answer what Spark answers."""
         return {name: text for name, text in self.found.items() if text}
+
+
+def judged(spark: SparkSession, chosen: Sequence[Example]) -> list[str]:
+    """What is not as it should be: examples that fail without being listed, and listed ones that are right."""
+    found = Answers(spark).judge(chosen).found
+    listed = unanswered()
+    wrong = []
+    for example in chosen:
+        reason = next((item.reason for item in listed if item.covers(example)), None)
+        if found[example.name] and reason is None:
+            wrong.append(f"{example.name}: {example.text}\n    {found[example.name]}")
+        elif not found[example.name] and reason is not None:
+            wrong.append(f"{example.name} is right, though it is listed: {reason}")
+    return wrong
 
 
 class Answers:
@@ -112,7 +127,7 @@ class _Run:
         with Pipeline(_program(self.views), spark=self.spark) as pipeline:
             for rows in ("all", "twice", "none"):
                 self._take(pipeline.step(sql=self._statements(rows)))
-                self._compare(rows)
+                self._compare(rows, pipeline.clock)
         return {view.example.name: self.found.get(view.example.name, "") for view in self.views}
 
     def _tables(self) -> list[Table]:
@@ -138,18 +153,18 @@ class _Run:
         view = next(view for view in self.views if _view(view).lower() == name.lower())
         self.found.setdefault(view.example.name, text)
 
-    def _compare(self, rows: str) -> None:
+    def _compare(self, rows: str, clock: datetime | None) -> None:
         for name, columns, values in self._tables():
             kept = {"all": values, "twice": (*values, values[0]), "none": ()}[rows]
             self.probe.declare(name, _relation(columns, kept))
         for view in self.views:
-            self._compare_one(view, rows)
+            self._compare_one(view, rows, clock)
 
-    def _compare_one(self, view: Lifted, rows: str) -> None:
+    def _compare_one(self, view: Lifted, rows: str, clock: datetime | None) -> None:
         from penstock.runtime.change import fetched_rows
 
         try:
-            expected = consolidate((1, row) for row in fetched_rows(self.probe.answer(view.query)))
+            expected = consolidate((1, row) for row in fetched_rows(self.probe.answer(view.query, clock)))
         except Exception as error:  # noqa: BLE001 - then there is nothing to compare with
             self._note(_view(view), f"Spark, {rows}: {first_line(error)}"[:300])
             return

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import View
@@ -152,9 +153,9 @@ class Probe(Oracle):
         """Give a query's answer a name."""
         self._session.sql(text).createOrReplaceTempView(f"`{name}`")
 
-    def answer(self, text: str) -> DataFrame:
+    def answer(self, text: str, clock: datetime | None = None) -> DataFrame:
         """A query's answer over what was declared."""
-        return self._session.sql(self._text(View("asked", text, parse_query(text), (), None), None))
+        return self._session.sql(self._text(View("asked", text, parse_query(text), (), None), clock))
 
     def accepts(self, name: str, text: str) -> bool:
         """Whether the query can be analysed; it is declared then."""
