@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--figures abcdef] [--page FILE]: measure, print, and write docs/performance.md."""
+"""python -m bench [--quick] [--runs N] [--figures abcdef] [--page FILE]: measure, print, write docs/performance.md."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import compiling, floor, largestate, manysteps, manyviews, throughput
+from bench.measure import Effort
 from bench.report import PAGE, Figure, machine
 
 _SPARK_FIGURES = {
@@ -31,13 +32,14 @@ def main() -> None:
     """Measure the figures asked for."""
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
+    parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
     parser.add_argument("--figures", default="abcdef", help="which of a to f (all)")
     parser.add_argument("--page", type=Path, help="write the result here (docs/performance.md when all is measured)")
     given = parser.parse_args()
     where = machine()
     print(where, flush=True)
     found = []
-    for figure in _figures(given.figures, quick=given.quick):
+    for figure in _figures(given.figures, effort=Effort(given.quick, given.runs)):
         print("\n" + figure.text(), flush=True)
         found.append(figure)
     page = given.page or (PAGE if given.figures == "abcdef" and not given.quick else None)
@@ -46,17 +48,17 @@ def main() -> None:
         print(f"written: {page}", file=sys.stderr)
 
 
-def _figures(letters: str, *, quick: bool) -> Iterator[Figure]:
+def _figures(letters: str, *, effort: Effort) -> Iterator[Figure]:
     spark = None
     for letter in letters:
         if letter == "f":
-            yield compiling.figure(quick=quick)
+            yield compiling.figure(effort=effort)
             continue
         if spark is None:
             from penstock.spark.session import open_session
 
             spark = open_session(master="local[2]", conf={"spark.driver.memory": "4g"}, app_name="penstock bench")
-        yield _SPARK_FIGURES[letter](spark, quick=quick)
+        yield _SPARK_FIGURES[letter](spark, effort=effort)
     if spark is not None:
         spark.stop()
 

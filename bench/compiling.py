@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from bench.measure import Cost, Meter, Runs
+from bench.measure import Cost, Effort, Meter, Runs
 from bench.report import Figure, Line
 
 _SIZES = (1, 20, 200)
@@ -21,10 +21,10 @@ def _program(views: int) -> str:
     )
 
 
-def figure(*, quick: bool) -> Figure:
+def figure(*, effort: Effort) -> Figure:
     """Milliseconds for programs of 1, 20 and 200 views."""
-    runs = Runs(1, 2) if quick else Runs(3, 10)
-    found = {size: _measured(size, runs) for size in _SIZES[: 2 if quick else None]}
+    runs = effort.runs(Runs(3, 10), quick=Runs(1, 2))
+    found = {size: _measured(size, runs) for size in _SIZES[: 2 if effort.quick else None]}
     lines = [
         Line(f"{size} view{'s' if size > 1 else ''}", tuple(f"{cost.wall:,.0f} ms" for cost in costs))
         for size, costs in found.items()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from bench.measure import Meter, Runs
+from bench.measure import Effort, Meter, Runs
 from bench.programs import KEYED, MODES, TABLE, bare, rows, running
 from bench.report import Figure, Line, shown
 
@@ -18,9 +18,9 @@ SELECT z, count(*) AS y FROM e GROUP BY z;
 _BOUNDS = {"one keyed aggregate": 3.0, "five chained aggregates": 6.0}
 
 
-def figure(spark: SparkSession, *, quick: bool) -> Figure:
+def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """The floor of a step of 10 rows."""
-    runs = Runs(2, 3) if quick else Runs(50, 50)
+    runs = effort.runs(Runs(50, 50), quick=Runs(2, 3))
     cells: dict[str, list[str]] = {"bare": [], **{name: [] for name in _BOUNDS}}
     ratios: dict[str, list[float]] = {name: [] for name in _BOUNDS}
     for mode in MODES:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from bench.measure import Cost, Meter, Runs
+from bench.measure import Cost, Effort, Meter, Runs
 from bench.programs import KEYED, MODES, TABLE, Program, rows, running
 from bench.report import Figure, Line, shown
 
@@ -15,10 +15,10 @@ _BOUND = 2.0
 _LARGE, _SHARE = 5_000_000, 10
 
 
-def figure(spark: SparkSession, *, quick: bool) -> Figure:
+def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """A join and an aggregate, with a state and with one ten times as large."""
-    large = _LARGE // 100 if quick else _LARGE
-    runs = Runs(1, 2) if quick else Runs(8, 20)
+    large = _LARGE // 100 if effort.quick else _LARGE
+    runs = effort.runs(Runs(8, 20), quick=Runs(1, 2))
     lines = []
     for what, text, table, changed in (
         ("join", TABLE + _JOIN, "u", large // 100),

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from pyspark.sql import SparkSession
 
-from bench.measure import Cost, Meter, Runs
+from bench.measure import Cost, Effort, Meter, Runs
 from bench.programs import KEYED, MODES, TABLE, Program, collected, rows, running
 from bench.report import Figure, Line, shown
 
@@ -36,10 +36,10 @@ class Held:
         )
 
 
-def figure(spark: SparkSession, *, quick: bool) -> Figure:
+def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """The same step early and late."""
-    early, late = (3, 12) if quick else (20, 200)
-    runs = Runs(0, 3) if quick else Runs(0, 50)
+    early, late = (3, 12) if effort.quick else (20, 200)
+    runs = effort.runs(Runs(0, 50), quick=Runs(0, 3))
     found, held = {}, {}
     for mode in MODES:
         found[mode], held[mode] = _measured(spark, mode, (early, late), runs)

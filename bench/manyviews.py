@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from bench.measure import Cost, Meter, Runs
+from bench.measure import Cost, Effort, Meter, Runs
 from bench.programs import KEYED, MODES, TABLE, bare, rows, running
 from bench.report import Figure, Line, shown
 
@@ -22,9 +22,9 @@ _TEXTS = {"one": TABLE + KEYED, "all": _ALL, "apart": _APART}
 _ONE_BOUND = 1.3
 
 
-def figure(spark: SparkSession, *, quick: bool) -> Figure:
+def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """What a further view costs that a step touches, and one that it does not."""
-    runs = Runs(1, 2) if quick else Runs(20, 30)
+    runs = effort.runs(Runs(20, 30), quick=Runs(1, 2))
     found = {mode: _measured(spark, mode, runs) for mode in MODES}
     further = {mode: _further(found[mode]) for mode in MODES}
     untouched = max(found[mode]["apart"].over(found[mode]["one"]).wall for mode in MODES)

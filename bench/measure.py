@@ -28,6 +28,20 @@ class Runs:
 
 
 @dataclass(frozen=True)
+class Effort:
+    """How much is asked for: everything, only a look whether it works (`quick`), or at most so many runs."""
+
+    quick: bool = False
+    most: int | None = None
+
+    def runs(self, full: Runs, *, quick: Runs) -> Runs:
+        """How often to run something for which both are known."""
+        if self.quick or self.most is None:
+            return quick if self.quick else full
+        return Runs(min(full.warm, self.most), min(full.measured, self.most))
+
+
+@dataclass(frozen=True)
 class Cost:
     """Medians of one piece of work, in milliseconds."""
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from pyspark.sql import DataFrame, SparkSession
 
-from bench.measure import Cost, Meter, Runs
+from bench.measure import Cost, Effort, Meter, Runs
 from bench.programs import MODES, TABLE, running
 from bench.report import Figure, Line
 
@@ -20,10 +20,10 @@ _FLINK = Path(__file__).parent.parent / ".venv-flink" / "bin" / "python"
 _FILES = 4
 
 
-def figure(spark: SparkSession, *, quick: bool) -> Figure:
+def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """Rows per second against Spark's own batch query, and against Flink where it is installed."""
-    count = 20_000 if quick else 1_000_000
-    runs = Runs(1, 2) if quick else Runs(4, 8)
+    count = 20_000 if effort.quick else 1_000_000
+    runs = effort.runs(Runs(4, 8), quick=Runs(1, 2))
     folder = Path(tempfile.mkdtemp(prefix="penstock-bench-"))
     try:
         inputs = [_written(spark, folder / str(number), count, number) for number in range(_FILES)]
@@ -34,7 +34,7 @@ def figure(spark: SparkSession, *, quick: bool) -> Figure:
         Line("Spark's own batch GROUP BY", tuple(_rate(count, found[mode]["batch"]) for mode in MODES)),
         _against("a step", count, found, "batch", 0.5),
     ]
-    flink = None if quick else flink_rate()
+    flink = None if effort.quick else flink_rate()
     if flink is not None:
         ours = [count / found[mode]["step"].wall * 1000 for mode in MODES]
         cells = tuple(f"{rate / flink:.2f} × Flink" for rate in ours)
