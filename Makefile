@@ -48,6 +48,9 @@ test-spark: setup  ## the tests on another Spark: make test-spark VERSION=4.2.0
 fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
 	$(BIN)/python -m penstock.testing.fuzz --minutes $(MINUTES) $(ARGS)
 
+functions: setup  ## every example of Spark's function reference, as a view that must answer what Spark answers
+	$(BIN)/python -m penstock.testing.fuzz --functions
+
 bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--quick to see that it works
 	PYTHONPATH=. $(BIN)/python -m bench $(ARGS)
 
