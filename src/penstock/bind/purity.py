@@ -12,6 +12,7 @@ from penstock.catalog.model import Catalog
 _HINTS = {
     "rand": "take a hash of the key instead, such as xxhash64(id)",
     "uuid": "take a hash of the key instead, such as sha2(cast(id AS STRING), 256)",
+    "aes_encrypt": "give it an initialisation vector of your own as fifth argument, or encrypt with mode 'ECB'",
     "monotonically_increasing_id": "take ROW_NUMBER() OVER (ORDER BY …) or the table's key",
 }
 
@@ -25,7 +26,16 @@ def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
             refuse_impure(own.body, catalog, what)
             continue
         found = built_in(name)
-        if found is not None and not found.deterministic:
+        if found is not None and (not found.deterministic or _draws_a_vector(node)):
             message = f"{what} cannot use {name}(): its answer is not decided by the tables' contents"
             hint = _HINTS.get(name, "compute the value outside and put it into a column of a table")
             raise wrong(code="NON_DETERMINISTIC", message=message, place=node, hint=hint)
+
+
+def _draws_a_vector(node: exp.Anonymous) -> bool:
+    """Whether the call encrypts with a random initialisation vector, though Spark calls it deterministic."""
+    arguments = node.expressions
+    if call_name(node) != "aes_encrypt" or len(arguments) > 4:  # noqa: PLR2004 - the vector is 5th
+        return False
+    mode = arguments[2] if len(arguments) > 2 else None  # noqa: PLR2004 - the mode is the third
+    return not (isinstance(mode, exp.Literal) and str(mode.this).upper() == "ECB")
