@@ -72,10 +72,14 @@ def _commands(body: str, offset: int) -> Iterator[Command]:
         at = start + len(expected)
 
 
+# As in the tests' own session: a short life is better not spent on compiling well.
+_SETTINGS = "spark.driver.memory=1g spark.driver.extraJavaOptions=-XX:TieredStopAtLevel=1"
+
+
 def run(command: str, folder: Path) -> tuple[int, str]:
     """The exit code of a command line, and what it wrote to stdout and stderr."""
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    environment = os.environ | {"PATH": path, "COLUMNS": "120", "PENSTOCK_CONF": "spark.driver.memory=1g"}
+    environment = os.environ | {"PATH": path, "COLUMNS": "120", "PENSTOCK_CONF": _SETTINGS}
     done = subprocess.run(
         ["bash", "-c", command],
         cwd=folder,
