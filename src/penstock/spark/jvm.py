@@ -26,7 +26,7 @@ from penstock.errors import Diagnostic, UnsupportedError
 OLDEST_JAVA = 17
 _JAVA_THAT_WARNS = 24
 
-_START_TIMEOUT = 120.0
+_START_TIMEOUT = 600.0  # a crowded machine takes minutes for what takes three seconds
 _LOGGING = Path(__file__).with_name("log4j2.properties")
 _OPENED_PACKAGES = (
     "java.lang",
@@ -175,19 +175,20 @@ def _java_options(java: Java) -> list[str]:
 def _await_connection(process: subprocess.Popen[bytes], connection: Path) -> tuple[int, str]:
     deadline = time.monotonic() + _START_TIMEOUT
     while not connection.is_file():
-        if process.poll() is not None or time.monotonic() > deadline:
+        if process.poll() is not None:
+            raise _failed(f"Spark's JVM did not start (exit code {process.returncode})")
+        if time.monotonic() > deadline:
             process.kill()
-            raise UnsupportedError(
-                Diagnostic(
-                    code="JAVA_FAILED",
-                    message=f"Spark's JVM did not start (exit code {process.wait()})",
-                    hint="What Java said stands above. Too little memory for spark.driver.memory is a common reason.",
-                )
-            )
+            raise _failed(f"Spark's JVM did not answer within {_START_TIMEOUT:.0f} seconds")
         time.sleep(0.02)
     content = connection.read_bytes()
     port, length = (int.from_bytes(content[at : at + 4], "big") for at in (0, 4))
     return port, content[8 : 8 + length].decode()
+
+
+def _failed(message: str) -> UnsupportedError:
+    hint = "What Java said stands above. Too little memory for spark.driver.memory is a common reason."
+    return UnsupportedError(Diagnostic(code="JAVA_FAILED", message=message, hint=hint))
 
 
 def use_this_python() -> None:
