@@ -176,17 +176,18 @@ def _await_connection(process: subprocess.Popen[bytes], connection: Path) -> tup
     deadline = time.monotonic() + _START_TIMEOUT
     while not connection.is_file():
         if process.poll() is not None:
-            raise _failed(f"Spark's JVM did not start (exit code {process.returncode})")
+            raise _failed(outcome=f"start (exit code {process.returncode})")
         if time.monotonic() > deadline:
             process.kill()
-            raise _failed(f"Spark's JVM did not answer within {_START_TIMEOUT:.0f} seconds")
+            raise _failed(outcome=f"answer within {_START_TIMEOUT:.0f} seconds")
         time.sleep(0.02)
     content = connection.read_bytes()
     port, length = (int.from_bytes(content[at : at + 4], "big") for at in (0, 4))
     return port, content[8 : 8 + length].decode()
 
 
-def _failed(message: str) -> UnsupportedError:
+def _failed(outcome: str) -> UnsupportedError:
+    message = f"Spark's JVM did not {outcome}"
     hint = "What Java said stands above. Too little memory for spark.driver.memory is a common reason."
     return UnsupportedError(Diagnostic(code="JAVA_FAILED", message=message, hint=hint))
 
