@@ -15,7 +15,7 @@ from penstock.testing.fuzz.answers import judged
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.programs import Program, Size, random_program
 from penstock.testing.fuzz.reduce import reduced
-from penstock.testing.fuzz.reference import examples
+from penstock.testing.fuzz.reference import examples, function_names
 from penstock.testing.fuzz.report import summary, write_case
 
 if TYPE_CHECKING:
@@ -77,7 +77,7 @@ def _rounds(checker: Checker, options: argparse.Namespace) -> int:
 
 
 def _functions(spark: SparkSession) -> int:
-    chosen = list(examples(spark))
+    chosen = list(examples(spark, function_names(spark)))
     wrong = judged(spark, chosen)
     sys.stderr.write("".join(f"{line}\n" for line in wrong) + f"{len(chosen)} examples, {len(wrong)} not as listed\n")
     return len(wrong)

@@ -38,7 +38,7 @@ def judged(spark: SparkSession, chosen: Sequence[Example]) -> list[str]:
         reason = next((item.reason for item in listed if item.covers(example)), None)
         if found[example.name] and reason is None:
             wrong.append(f"{example.name}: {example.text}\n    {found[example.name]}")
-        elif not found[example.name] and reason is not None:
+        elif not found[example.name] and reason is not None and not reason.startswith("in part"):
             wrong.append(f"{example.name} is right, though it is listed: {reason}")
     return wrong
 
@@ -156,7 +156,7 @@ class _Run:
     def _compare(self, rows: str, clock: datetime | None) -> None:
         for name, columns, values in self._tables():
             kept = {"all": values, "twice": (*values, values[0]), "none": ()}[rows]
-            self.probe.declare(name, _relation(columns, kept))
+            self.probe.declare(name, _relation(columns, kept or values) + ("" if kept else " WHERE FALSE"))
         for view in self.views:
             self._compare_one(view, rows, clock)
 
@@ -175,8 +175,5 @@ class _Run:
 
 def _relation(columns: tuple[tuple[str, str], ...], rows: Sequence[str]) -> str:
     names = ", ".join(f"`{name}`" for name, _ in columns)
-    if not rows:
-        listed = ", ".join(f"CAST(NULL AS {kind}) AS `{name}`" for name, kind in columns)
-        return f"SELECT {listed} WHERE FALSE"
     listed = ", ".join(f"CAST(`{name}` AS {kind}) AS `{name}`" for name, kind in columns)
     return f"SELECT {listed} FROM VALUES {', '.join(rows)} AS v({names})"

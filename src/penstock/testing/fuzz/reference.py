@@ -47,9 +47,14 @@ class Lifted:
     query: str
 
 
-def examples(spark: SparkSession) -> Iterator[Example]:
-    """Every example of every function, in the order of names."""
-    for (name,) in spark.sql("SHOW FUNCTIONS").collect():
+def function_names(spark: SparkSession) -> list[str]:
+    """Every function that Spark has."""
+    return [row[0] for row in spark.sql("SHOW FUNCTIONS").collect()]
+
+
+def examples(spark: SparkSession, names: Sequence[str]) -> Iterator[Example]:
+    """The examples of functions, in their order."""
+    for name in names:
         text = "\n".join(row[0] for row in spark.sql(f"DESCRIBE FUNCTION EXTENDED `{name}`").collect())
         for number, query in enumerate(_queries(text), 1):
             yield Example(name, number, query)
@@ -157,7 +162,10 @@ def _succeeds(work: Callable[[], object]) -> bool:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Examples that a view does not answer: an expression that finds them, and the reason."""
+    """Examples that a view does not answer: an expression that finds them, and the reason.
+
+    A reason that begins with `in part` is about some of them.
+    """
 
     expression: str
     reason: str
