@@ -161,7 +161,9 @@ def test_run_writes_changes_and_tells_progress_on_stderr(folder):
     rows = [json.loads(line) for line in result.stdout.splitlines()]
     assert result.exit_code == 0, result.stderr
     assert rows[0] == {"view": "s", "__step": 1, "__weight": 1, "k": 9, "s": 9}
-    assert sorted((row["__step"], row["k"], row["s"]) for row in rows[1:]) == [(2, 1, 2), (2, 2, 7)]
+    # How many steps the files become depends on how fast they are read; what is shown does not.
+    assert sorted((row["k"], row["s"]) for row in rows[1:]) == [(1, 2), (2, 7)]
+    assert all(row["__step"] > 1 for row in rows[1:])
     assert "1 rejected" in result.stderr
 
 
