@@ -8,18 +8,21 @@ rewriting goes to Spark as it was written.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Function, View
 from penstock.errors import Diagnostic, UnsupportedError
+from penstock.runtime.change import fetched_rows
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
 from penstock.testing.clock import fix_clock
 from penstock.testing.lacking import rewrite_lacking
+from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.order import call, name_of, order_rows
 
 if TYPE_CHECKING:
@@ -33,6 +36,13 @@ _SETTINGS = (
     "spark.sql.leafNodeDefaultParallelism",
 )
 _NUMBERS = itertools.count(1)
+_ROUNDS = 200
+
+
+@cache
+def _session_beside(spark: SparkSession) -> SparkSession:
+    """The oracle's own session; one for all pipelines of a session, since Spark never gives one back."""
+    return spark.newSession()
 
 
 class Oracle:
@@ -40,10 +50,11 @@ class Oracle:
 
     def __init__(self, spark: SparkSession, dialect: str) -> None:
         self._shared = spark
-        self._session = spark.newSession()
+        self._session = _session_beside(spark)
         self._dialect = dialect
         self._prefix = f"penstock_oracle_{next(_NUMBERS)}"
         self._functions: dict[str, Function] = {}
+        self._registered: set[str] = set()
 
     def recompute(
         self, catalog: Catalog, tables: Mapping[str, DataFrame], clock: datetime | None
@@ -58,16 +69,50 @@ class Oracle:
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
             self._session.table(f"global_temp.{self._prefix}_{name}").createOrReplaceTempView(f"`{name}`")
-        for view in self._in_order(catalog):
-            frame = self._session.sql(self._text(view, clock))
-            named = frame.toDF(*[column.name for column in view.columns]) if view.columns else frame
-            named.createOrReplaceTempView(f"`{view.name}`")
-            yield view, named
+            self._registered.add(name)
+        in_order, mutual = self._in_order(catalog)
+        self._settle(mutual, clock)
+        for view in in_order:
+            frame = self._answer(view, clock)
+            self._register(view, frame)
+            yield view, frame
+
+    def _answer(self, view: View, clock: datetime | None) -> DataFrame:
+        frame = self._session.sql(self._text(view, clock))
+        return frame.toDF(*[column.name for column in view.columns]) if view.columns else frame
+
+    def _register(self, view: View, frame: DataFrame) -> None:
+        frame.createOrReplaceTempView(f"`{view.name}`")
+        self._registered.add(view.name)
+
+    def _settle(self, views: Sequence[View], clock: datetime | None) -> None:
+        """Views that read each other: from nothing, all anew in rounds, until a round changes none."""
+        contents: dict[str, list[Weighted]] = {}
+        for view in views:
+            if any(column.type is None for column in view.columns):
+                raise _cannot(view, "a type of its columns is not declared")
+            kinds = ", ".join(f"`{column.name}` {column.type}" for column in view.columns)
+            self._register(view, self._session.createDataFrame([], kinds))
+            contents[view.name] = []
+        for _ in range(_ROUNDS if views else 0):
+            frames = [(view, self._answer(view, clock).localCheckpoint()) for view in views]
+            for view, frame in frames:
+                self._register(view, frame)
+            found = {view.name: consolidate((1, row) for row in fetched_rows(frame)) for view, frame in frames}
+            if not any(difference(contents[name], rows) for name, rows in found.items()):
+                return
+            contents = found
+        if views:
+            raise _cannot(views[0], f"its recursion has not ended after {_ROUNDS} rounds")
 
     def close(self, tables: Mapping[str, object]) -> None:
-        """Forget the contents that were handed over."""
+        """Forget the contents that were handed over, and all names: the session serves the next pipeline."""
         for name in tables:
             self._session.catalog.dropGlobalTempView(f"{self._prefix}_{name}")
+        for name in self._registered:
+            self._session.catalog.dropTempView(name)
+        for function in self._functions.values():
+            self._session.sql(f"DROP TEMPORARY FUNCTION IF EXISTS {function.name}")
 
     def _declare_functions(self, catalog: Catalog) -> None:
         for name, function in catalog.functions.items():
@@ -95,23 +140,25 @@ class Oracle:
         after = spark_sql(tree)
         return view.text if after == before and self._dialect == "penstock" else after
 
-    def _in_order(self, catalog: Catalog) -> list[View]:
-        """The views, each behind those that it reads."""
+    def _in_order(self, catalog: Catalog) -> tuple[list[View], list[View]]:
+        """The views, each behind those that it reads, and among them those that read each other."""
         done: dict[str, View] = {}
+        mutual: dict[str, View] = {}
 
-        def visit(view: View, above: frozenset[str]) -> None:
+        def visit(view: View, above: tuple[str, ...]) -> None:
             lower = view.name.lower()
-            if lower in above:
-                raise _cannot(view, "it reads itself")
-            for name in sorted(self._reads(view)):
-                if name in catalog.views and name not in done:
-                    visit(catalog.views[name], above | {lower})
+            for name in sorted(self._reads(view) & catalog.views.keys()):
+                path = (*above, lower)
+                if name in path:
+                    mutual.update((item, catalog.views[item]) for item in path[path.index(name) :])
+                elif name not in done:
+                    visit(catalog.views[name], path)
             done[lower] = view
 
         for view in catalog.views.values():
             if view.name.lower() not in done:
-                visit(view, frozenset())
-        return list(done.values())
+                visit(view, ())
+        return list(done.values()), list(mutual.values())
 
     def _reads(self, view: View) -> set[str]:
         if view.query is None:
@@ -129,8 +176,6 @@ def _cannot(view: View, why: str) -> UnsupportedError:
 
 
 def _refuse_what_is_no_query(view: View) -> None:
-    if view.recursive:
-        raise _cannot(view, "it is declared recursive")
     if view.lateness:
         raise _cannot(view, "LATENESS of a view filters its content")
 

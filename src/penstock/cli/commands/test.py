@@ -82,6 +82,7 @@ def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
 
 # Cases are small: few partitions, and no time spent on compiling well what runs once.
 _SETTINGS = {
+    "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=240m",
 }

@@ -1,0 +1,52 @@
+"""The oracle's reading of ASOF JOIN: number the left rows, join what matches, keep the closest of each."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.sql.parse import parse_query
+from penstock.sql.text import spark_sql
+from penstock.testing.timed import cannot_say
+
+
+def is_asof(join: exp.Expression) -> bool:
+    """Whether a join is an ASOF join."""
+    return str(join.args.get("method") or "").upper() == "ASOF"
+
+
+def rewrite_asof(select: exp.Select) -> None:
+    """Replace the ASOF join of two relations, in place; ties go to the least right row."""
+    joins = select.args.get("joins") or []
+    if not any(is_asof(join) for join in joins):
+        return
+    left, [join, *others] = select.args["from_"].this, joins
+    if others or any(item.find(exp.Star) for item in select.expressions):
+        cannot_say("ASOF JOIN beside other joins, or under a star")
+    match, right = join.args["match_condition"], join.this
+    names = left.alias_or_name, right.alias_or_name
+    numbered = f"(SELECT *, row_number() OVER (ORDER BY struct(*)) AS __id FROM {_bare(left)}) AS {names[0]}"
+    pairs = _closest(numbered, f"{_bare(right)} AS {names[1]}", names, join, match)
+    side = "LEFT" if str(join.args.get("side") or "").upper() == "LEFT" else "INNER"
+    source = f"{numbered} {side} JOIN {pairs} AS {names[1]} ON {names[0]}.__id = {names[1]}.__of"
+    replacement = parse_query(f"SELECT 1 FROM {source}")
+    select.set("from_", replacement.args["from_"])
+    select.set("joins", replacement.args["joins"])
+
+
+def _closest(left: str, right: str, names: tuple[str, str], join: exp.Expression, match: exp.Expression) -> str:
+    """The right rows that are closest to a left row, beside its number."""
+    flipped = match.this.table.lower() == names[1].lower()
+    time = match.this if flipped else match.expression
+    backwards = isinstance(match, exp.GTE | exp.GT) != flipped
+    order = f"{spark_sql(time)} {'DESC' if backwards else 'ASC'}, struct({names[1]}.*) ASC NULLS FIRST"
+    place = f"row_number() OVER (PARTITION BY {names[0]}.__id ORDER BY {order}) AS __n"
+    condition = f"({spark_sql(join.args['on'])}) AND ({spark_sql(match)})" if join.args.get("on") else spark_sql(match)
+    inner = f"SELECT {names[1]}.*, {names[0]}.__id AS __of, {place} FROM {left} JOIN {right} ON {condition}"
+    return f"(SELECT * FROM ({inner}) WHERE __n = 1)"
+
+
+def _bare(relation: exp.Expression) -> str:
+    """The relation without its alias."""
+    plain = relation.copy()
+    plain.set("alias", None)
+    return spark_sql(plain)
