@@ -8,13 +8,16 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.keys import multiplicity_one
+from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
 from penstock.circuit.clock import plan_reads_clock
+from penstock.circuit.collection import Expiry, clock_expires, groups_expire, keys_expire, sides_expire
 from penstock.circuit.operators import (
     Additive,
     Bilinear,
@@ -33,7 +36,7 @@ from penstock.circuit.operators import (
     leaf,
 )
 from penstock.circuit.partials import partials_of
-from penstock.circuit.windows import lowest_window
+from penstock.circuit.windows import Chain, lowest_window
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
     INNER,
@@ -117,9 +120,38 @@ class _Builder:
         plan = self._resolved(plan)
         if plan not in self.numbers:
             made = self._make(plan)
+            made = replace(made, expiries=self._expiries(plan, made))
             self.operators.append(made)
             self.numbers[plan] = made.number
         return self.numbers[plan]
+
+    def _expiries(self, plan: Plan, made: Operator) -> tuple[Expiry, ...]:
+        match made:
+            case Additive() | Counted():
+                return groups_expire(plan, self.reader)
+            case Bilinear() if isinstance(plan, Join):
+                return sides_expire(plan, self.reader)
+            case Keyed() if isinstance(plan, Window):
+                return keys_expire(self._lowest(plan), self.reader)
+            case Keyed():
+                return keys_expire(plan, self.reader)
+            case Clocked():
+                return clock_expires(made.node, made.inputs)
+            case _:
+                return ()
+
+    @cached_property
+    def reader(self) -> Reader:
+        """What finds waterlines; rows that come and go as the clock moves count here."""
+        return Reader(self.catalog, passing_time=True)
+
+    def _lowest(self, plan: Window) -> Window:
+        found = self._chain(plan)
+        return plan if found is None else found.window
+
+    def _chain(self, plan: Window) -> Chain | None:
+        found = lowest_window(plan, lambda item: self.readers[self._resolved(item)] <= 1)
+        return None if found is None or any(plan_reads_clock(item) for item in found.chain) else found
 
     def _resolved(self, plan: Plan) -> Plan:
         """A view's plan where the view is read, with the view's own field names."""
@@ -249,8 +281,8 @@ class _Builder:
 
     def _windows(self, plan: Window) -> Operator:
         """Windows over windows of the same key, or of a finer one, are one operator of that key."""
-        found = lowest_window(plan, lambda item: self.readers[self._resolved(item)] <= 1)
-        if found is None or any(plan_reads_clock(item) for item in found.chain):
+        found = self._chain(plan)
+        if found is None:
             return self._keyed(plan, (plan.partition,))
         below = found.window.input
         number = self.operator(below)

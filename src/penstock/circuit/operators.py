@@ -21,8 +21,9 @@ operator maintains, in which every input operator is read by a `Scan` of `#<numb
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from penstock.circuit.collection import Expiry
 from penstock.circuit.partials import Partials
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar
@@ -30,11 +31,12 @@ from penstock.plan.scalar import Scalar
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator: its number, its plan node, the numbers of its inputs."""
+    """One operator: its number, its plan node, the numbers of its inputs, and what it may forget."""
 
     number: int
     node: Plan
     inputs: tuple[int, ...]
+    expiries: tuple[Expiry, ...] = field(default=(), kw_only=True, compare=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -104,7 +104,7 @@ def view_gate(view: View, clock: Callable[[], datetime]) -> ViewGate:
 
 def view_lateness(view: View) -> TableLateness:
     """The LATENESS columns of a view; of one whose type is not known yet nothing is checked."""
-    if view.recursive:
+    if view.recursive and view.lateness:
         message = f"LATENESS on the recursive view {view.name} would stand within the recursion"
         hint = f"put it on a view that reads {view.name}"
         raise UnsupportedError(Diagnostic("VIEW_LATENESS", message, view.span, hint=hint))

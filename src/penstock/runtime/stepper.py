@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table
-from penstock.errors import Diagnostic, InternalError
+from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.runtime.bulk import FrameBatch, fold_frame
 from penstock.runtime.change import Change
 from penstock.runtime.columns import python_rows
@@ -121,6 +121,9 @@ class Stepper:
 
         With `ended` nothing will follow: what WATERMARK holds back is released.
         """
+        if self.clock is not None and clock < self.clock:
+            message = f"the clock cannot go back: it stands at {self.clock}, found {clock}"
+            raise DataError(Diagnostic("CLOCK_BACK", message))
         started = time.perf_counter()
         staged: Staged | None = None
         result: StepResult | None = None
@@ -147,6 +150,10 @@ class Stepper:
         with uninterrupted():
             self._commit(proposal, advances)
         return self._announce(proposal, time.perf_counter() - started)
+
+    def __post_init__(self) -> None:
+        """Let the engine know the waterlines, for what it may forget."""
+        self.engine.lines = lambda derived: self.lines().text(derived)
 
     def lines(
         self,

@@ -25,7 +25,7 @@ from penstock.spark.batch import empty_relation, struct_of, table_schema
 from penstock.spark.change import Delta
 from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
-from penstock.spark.operators.runner import Runner
+from penstock.spark.operators.runner import LineText, Runner
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -123,6 +123,8 @@ class Engine:
         self.installed: list[_Installed] = []
         self._content: Content = lambda name: None  # noqa: ARG005
         self._grown: list[Runner] = []
+        # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
+        self.lines: LineText | None = None
         self._gate: Callable[[View], Gate] | None = None
         self._views: dict[str, View] = {}
 
@@ -300,6 +302,7 @@ class Engine:
             installed.runners[operator.number] = make_runner(
                 self.workspace, operator, schemas, lambda: self._schema(installed, operator.number)
             )
+            installed.runners[operator.number].expiries = operator.expiries
         return installed.runners[operator.number]
 
     def _schema(self, installed: _Installed, number: int) -> StructType:
@@ -329,7 +332,7 @@ class Engine:
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
         for runner in self._grown:
-            runner.merge()
+            runner.merge(self.lines)
         self._grown = []
 
     def state(self) -> Iterator[tuple[Operator, int, int]]:
@@ -342,10 +345,10 @@ class Engine:
                     yield operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
     def compact(self) -> None:
-        """Merge every trace into one layer."""
+        """Merge every trace into one layer, and drop what no accepted input can touch again."""
         for installed in self.installed:
             for runner in installed.runners.values():
-                runner.compact()
+                runner.compact(self.lines)
         self.workspace.release()
 
 

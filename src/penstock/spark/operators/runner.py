@@ -7,19 +7,24 @@ A runner takes the changes of its inputs and gives its own. What it will remembe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.analysis.derived import Derived
+from penstock.circuit.collection import Expiry
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta
+from penstock.spark.change import Delta, consolidated
 from penstock.spark.grouping import hash_text
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
+LineText = Callable[[Derived], str]
 Terms = list[tuple[str, "DataType"]]
 BROADCAST_ROWS = 200_000
 
@@ -31,6 +36,7 @@ class Runner(ABC):
         self.workspace = workspace
         self.traces: list[Trace] = []
         self.proposed: list[Trace] | None = None
+        self.expiries: tuple[Expiry, ...] = ()
 
     @abstractmethod
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
@@ -45,17 +51,39 @@ class Runner(ABC):
         if self.proposed is not None:
             self.traces, self.proposed = self.proposed, None
 
-    def merge(self) -> None:
-        """Merge layers of the traces where that is due; runs Spark jobs, so it is no part of `commit`."""
-        self.traces = [trace.merged() for trace in self.traces]
+    def merge(self, lines: LineText | None = None) -> None:
+        """Merge layers of the traces where that is due, without what has expired.
+
+        It runs Spark jobs, so it is no part of `commit`. `lines` gives a waterline as constant Spark SQL.
+        """
+        self.traces = [
+            self._collecting(place, trace, lines, Trace.merged) if len(trace.layers) > 1 else trace
+            for place, trace in enumerate(self.traces)
+        ]
+
+    def _collecting(self, place: int, trace: Trace, lines: LineText | None, work: Callable[[Trace], Trace]) -> Trace:
+        """What `work` makes of a trace, rows that have expired left out of every layer that it writes."""
+        kept = [_unexpired(item, lines(item.waterline)) for item in self.expiries if lines and item.trace == place]
+        if not kept:
+            return work(trace)
+
+        def combined(frame: DataFrame) -> DataFrame:
+            added = trace.combine(frame) if trace.combine is not None else frame
+            if trace.combine is None and not trace.append_only:
+                added = consolidated(frame)
+            return added.where(" AND ".join(kept))
+
+        return replace(work(replace(trace, combine=combined)), combine=trace.combine)
 
     def discard(self) -> None:
         """Forget what was proposed."""
         self.proposed = None
 
-    def compact(self) -> None:
-        """Merge every trace into one layer."""
-        self.traces = [trace.compacted() for trace in self.traces]
+    def compact(self, lines: LineText | None = None) -> None:
+        """Merge every trace into one layer, without what has expired."""
+        self.traces = [
+            self._collecting(place, trace, lines, Trace.compacted) for place, trace in enumerate(self.traces)
+        ]
 
     def state(self) -> Iterator[tuple[int, int]]:
         """Rows and bytes of each trace."""
@@ -76,6 +104,14 @@ class Runner(ABC):
         if all(trace.is_local for trace in traces):
             return f"/*+ SHUFFLE_HASH({relation}) */"
         return f"/*+ BROADCAST({relation}) */" if rows <= BROADCAST_ROWS else f"/*+ SHUFFLE_HASH({relation}) */"
+
+
+def _unexpired(item: Expiry, line: str) -> str:
+    """The condition of rows that stay; all do while the waterline is not known."""
+    below = f"({item.text}) < ({line})"
+    if item.nulls:
+        return f"(({line}) IS NULL OR coalesce(NOT {below}, false))"
+    return f"coalesce(NOT {below}, true)"
 
 
 def column_terms(schema: StructType, names: Sequence[str]) -> Terms:
