@@ -1,6 +1,6 @@
 """Traces: what an operator must remember, in layers.
 
-    newest rows      an Arrow table on the driver, up to `memory_rows`: a small step costs no Spark job to remember
+    newest rows      Arrow tables on the driver, up to `memory_rows`: a small step costs no Spark job to remember
     layers           DataFrames on the executors, hash-partitioned by `__key`, each at least as large as
                      the next newer one; two that are near in size are merged, so there are few
 
@@ -26,14 +26,53 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _MAX_LAYERS = 4
+_PIECES = 2
+_NEWEST_ROWS, _NEWEST_SHARE = 512, 8  # what is given to Spark anew at each step is at most so much, or such a share
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Layer:
     """Rows on the executors, partitioned by `__key`."""
 
+    workspace: Workspace
     frame: DataFrame
     rows: int
+
+    @cached_property
+    def view(self) -> str:
+        """A name for the rows that stands as long as the layer."""
+        return self.workspace.standing(self.frame, self)
+
+
+@dataclass(frozen=True, eq=False)
+class Piece:
+    """Rows on the driver, given to Spark at most once."""
+
+    workspace: Workspace
+    schema: StructType
+    table: pa.Table
+
+    @property
+    def rows(self) -> int:
+        """How many there are."""
+        return int(self.table.num_rows)
+
+    @cached_property
+    def frame(self) -> DataFrame:
+        """The rows as a local relation."""
+        return self.workspace.local(self.table, self.schema)
+
+    @cached_property
+    def view(self) -> str:
+        """A name for the rows that stands as long as the piece."""
+        return self.workspace.standing(self.frame, self)
+
+    def with_rows(self, table: pa.Table) -> Piece:
+        """The piece with more rows."""
+        import pyarrow as pa
+
+        joined = pa.concat_tables([self.table, table.cast(self.table.schema)]).combine_chunks()
+        return Piece(self.workspace, self.schema, joined)
 
 
 @dataclass(frozen=True)
@@ -42,7 +81,7 @@ class Trace:
 
     workspace: Workspace
     schema: StructType
-    memory: pa.Table | None = None
+    here: tuple[Piece, ...] = ()  # on the driver: most rows, and the newest, which alone are given to Spark anew
     layers: tuple[Layer, ...] = ()
     append_only: bool = False
     combine: Callable[[DataFrame], DataFrame] | None = None
@@ -50,27 +89,41 @@ class Trace:
     @property
     def rows(self) -> int:
         """How many entries are kept."""
-        return (0 if self.memory is None else self.memory.num_rows) + sum(layer.rows for layer in self.layers)
+        return sum(part.rows for part in self._parts)
+
+    @property
+    def _parts(self) -> tuple[Layer | Piece, ...]:
+        return (*self.layers, *self.here)
+
+    @property
+    def memory(self) -> pa.Table | None:
+        """The entries on the driver, None if there are none."""
+        import pyarrow as pa
+
+        return pa.concat_tables([piece.table for piece in self.here]) if self.here else None
 
     @property
     def bytes(self) -> int:
         """An estimate of the size of what is kept, from the part on the driver and the width of the schema."""
         width = 16 * len(self.schema.fields)
-        here = 0 if self.memory is None else self.memory.nbytes
+        here = sum(int(piece.table.nbytes) for piece in self.here)
         return here + sum(layer.rows for layer in self.layers) * width
 
     @cached_property
     def frame(self) -> DataFrame | None:
         """All entries, None if there are none."""
-        parts = [layer.frame for layer in self.layers]
-        if self.memory is not None and self.memory.num_rows:
-            parts.append(self.workspace.local(self.memory, self.schema))
-        if not parts:
-            return None
-        found = parts[0]
-        for part in parts[1:]:
-            found = found.union(part)
+        found: DataFrame | None = None
+        for part in self._parts:
+            found = part.frame if found is None else found.union(part.frame)
         return found
+
+    @property
+    def view(self) -> str | None:
+        """What stands for all entries in a FROM, None if there are none."""
+        parts = [part.view for part in self._parts]
+        if len(parts) <= 1:
+            return parts[0] if parts else None
+        return f"({' UNION ALL '.join(f'SELECT * FROM {part}' for part in parts)})"
 
     def relation(self) -> DataFrame:
         """All entries, of which there may be none."""
@@ -87,23 +140,29 @@ class Trace:
             return self
         if delta.on_driver:
             return self._remembered(delta.arrow())
-        layer = Layer(*checkpointed(self._partitioned(delta.frame())))
-        return replace(self, layers=(*self.layers, layer))
+        return replace(self, layers=(*self.layers, self._checkpointed(self._partitioned(delta.frame()))))
 
     def _remembered(self, table: pa.Table) -> Trace:
-        import pyarrow as pa
-
-        memory = table if self.memory is None else pa.concat_tables([self.memory, table.cast(self.memory.schema)])
-        grown = replace(self, memory=memory)
-        return grown if memory.num_rows <= self.workspace.memory_rows else grown.flushed()
+        pieces = list(self.here)
+        if len(pieces) < _PIECES:
+            pieces.append(Piece(self.workspace, self.schema, table))
+        else:
+            pieces[-1] = pieces[-1].with_rows(table)
+        if len(pieces) > 1 and pieces[-1].rows > max(_NEWEST_ROWS, pieces[0].rows // _NEWEST_SHARE):
+            pieces = [pieces[0].with_rows(pieces[1].table)]
+        grown = replace(self, here=tuple(pieces))
+        return grown if sum(piece.rows for piece in pieces) <= self.workspace.memory_rows else grown.flushed()
 
     def flushed(self) -> Trace:
         """The same with the newest rows moved to the executors."""
-        if self.memory is None or not self.memory.num_rows:
+        memory = self.memory
+        if memory is None:
             return self
-        frame = self.workspace.local(self.memory, self.schema)
-        layer = Layer(*checkpointed(self._partitioned(frame)))
-        return replace(self, memory=None, layers=(*self.layers, layer))
+        layer = self._checkpointed(self._partitioned(self.workspace.local(memory, self.schema)))
+        return replace(self, here=(), layers=(*self.layers, layer))
+
+    def _checkpointed(self, frame: DataFrame) -> Layer:
+        return Layer(self.workspace, *checkpointed(frame))
 
     def _partitioned(self, frame: DataFrame) -> DataFrame:
         return frame.repartition(self.workspace.partitions, KEY)
@@ -131,11 +190,11 @@ class Trace:
             frame = self.combine(frame)
         elif not self.append_only:
             frame = consolidated(frame)
-        return Layer(*checkpointed(frame))
+        return self._checkpointed(frame)
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated and partitioned by `__key`."""
-        return replace(self, memory=None, layers=(Layer(frame, rows),))
+        return replace(self, here=(), layers=(Layer(self.workspace, frame, rows),))
 
 
 def with_key(schema: StructType) -> StructType:

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import itertools
 import threading
+import weakref
+from collections import deque
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
@@ -19,6 +22,7 @@ from penstock.circuit.clock import is_clock
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.render import Renderer
+from penstock.spark.shortcuts import Shortcuts
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -48,14 +52,27 @@ class Workspace:
     memory_rows: int = MEMORY_ROWS
     partitions: int = 2
     _names: list[str] = field(default_factory=list)
+    _orphans: deque[str] = field(default_factory=deque)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     clock: datetime | None = None
     epoch: int = 0
 
+    @cached_property
+    def shortcuts(self) -> Shortcuts:
+        """Names and local rows, cheaper than through the public API."""
+        return Shortcuts(self.spark)
+
+    def standing(self, frame: DataFrame, holder: object) -> str:
+        """Register a relation under a new name, valid until some step after `holder` is gone."""
+        name = new_name()
+        self.shortcuts.name(frame, name)
+        weakref.finalize(holder, self._orphans.append, name)
+        return name
+
     def name(self, frame: DataFrame) -> str:
         """Register a relation under a new name, valid until the step ends."""
         name = new_name()
-        frame.createOrReplaceTempView(name)
+        self.shortcuts.name(frame, name)
         with self._lock:
             self._names.append(name)
         return name
@@ -69,12 +86,14 @@ class Workspace:
         with self._lock:
             names, self._names = self._names, []
             self.epoch += 1
+        while self._orphans:
+            names.append(self._orphans.popleft())
         for name in names:
-            self.spark.catalog.dropTempView(name)
+            self.shortcuts.drop(name)
 
     def local(self, table: pa.Table, schema: StructType) -> DataFrame:
         """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""
-        return self.spark.createDataFrame(table.combine_chunks(), schema=schema)
+        return self.shortcuts.local(table, schema)
 
     def empty(self, schema: StructType) -> DataFrame:
         """A relation without rows."""

@@ -89,8 +89,8 @@ class GroupedRunner(Runner):
     def _touch(self, entries: str, estimate: int) -> Delta | None:
         change = entries if self.groups else self.compacted(entries)
         old, local = None, True
-        if self.trace is not None and self.trace.frame is not None:
-            old, local = self.workspace.name(self.trace.frame), self.trace.is_local
+        if self.trace is not None and self.trace.view is not None:
+            old, local = self.trace.view, self.trace.is_local
         if old is not None and not local:
             found = self._met(old, change, estimate)
             if found is None:
@@ -158,8 +158,7 @@ class GroupedRunner(Runner):
     def _rewrite(self, entries: str) -> Delta | None:
         """One pass over state and change that is the new state as well."""
         known = self.trace.rows if self.trace is not None else 0
-        frame = None if self.trace is None else self.trace.frame
-        old = None if frame is None else self.workspace.name(frame)
+        old = None if self.trace is None else self.trace.view
         # Few groups: add up before the exchange. Many: exchange the rows once and add up with the state.
         change = entries if known else self.compacted(entries)
         states = self._three_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}", all_groups=True)

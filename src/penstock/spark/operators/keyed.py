@@ -141,7 +141,7 @@ class KeyedRunner(Runner):
     ) -> str:
         columns = columns_text((*fields,))
         parts = []
-        if trace.frame is not None:
+        if trace.view is not None:
             old = self._touched(trace, changes)
             both = "LATERAL VIEW explode(array(0, 1)) __both"
             parts.append(f"SELECT {columns}, {VERSION}, {WEIGHT} FROM {old} {both} AS {VERSION}")
@@ -154,7 +154,7 @@ class KeyedRunner(Runner):
 
     def _touched(self, trace: Trace, changes: Sequence[Delta | None]) -> str:
         """The entries of a trace whose key is among those that the step touches."""
-        kept = self.workspace.name(trace.relation())
+        kept = trace.view or self.workspace.name(trace.relation())
         touching = [delta for delta in changes if delta is not None]
         if not touching or not self.terms[0]:
             return kept

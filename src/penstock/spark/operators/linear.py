@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Clocked, Constant, Linear
-from penstock.plan.nodes import Generate
+from penstock.plan.nodes import Generate, Plan, Project, Scan
+from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
 from penstock.spark.operators.runner import Runner, column_terms
 from penstock.spark.render import KEY, WEIGHT
@@ -56,7 +58,26 @@ class LinearRunner(Runner):
         changed = [delta for delta in inputs if delta is not None and not delta.is_empty()]
         if not changed:
             return None
+        if self.picked is not None and changed[0].on_driver:
+            return self._picked(changed[0])
         return self.applied(inputs)
+
+    @cached_property
+    def picked(self) -> tuple[str, ...] | None:
+        """The input's columns that stand in the output, if the chain does no more than choose and name them."""
+        found: Plan = self.operator.node
+        names = found.names
+        while isinstance(found, Project):
+            columns = {name: scalar.column or "" for name, scalar in found.items}
+            if any(scalar.text != quoted(columns[name]) for name, scalar in found.items if name in names):
+                return None
+            names = tuple(columns[name] for name in names)
+            found = found.input
+        return names if isinstance(found, Scan) and set(names) <= set(found.names) else None
+
+    def _picked(self, delta: Delta) -> Delta:
+        columns = delta.arrow().select([*(self.picked or ()), WEIGHT])
+        return Delta.of_arrow(self.workspace, columns.rename_columns(self.schema.names), self.schema)
 
     def applied(self, inputs: Sequence[Delta | None]) -> Delta:
         """The chain over changes; an input without a change takes no part in the plan."""
