@@ -35,13 +35,13 @@ from penstock.runtime.verification import Verification
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-EVENTS_AHEAD = 45_000
+EVENTS_AHEAD = 75_000
 """How many events may wait in files that the pipeline has not read."""
 
-# What a step costs here is nearly the same for one row and for thirty thousand, so on a slow or busy machine smaller
+# What a step costs here is nearly the same for one row and for thousands, so on a slow or busy machine smaller
 # steps, which the loop would choose, would only take longer altogether.
 STEPS = RunOptions(
-    first_rows=10_000, least_rows=10_000, most_rows=30_000, quick_seconds=4.0, slow_seconds=20.0, poll_seconds=0.02
+    first_rows=10_000, least_rows=10_000, most_rows=50_000, quick_seconds=5.0, slow_seconds=20.0, poll_seconds=0.02
 )
 
 # The second compiler of the JVM takes half of the processor time of the first minute, and pays it back after the demo.
