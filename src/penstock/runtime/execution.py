@@ -260,10 +260,12 @@ class Execution:
             check_time(whole)
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         installed = [name for name in added if whole.views[name.lower()].plan is not None]
+        earlier = len(engine.installed)
         if installed:
             self._spark(lambda: engine.install(rewrite_views(whole), installed, self._content, self._gate), catalog)
-        for name in removed:
-            engine.remove(name)
+        for name in reversed(removed):
+            engine.remove(name, earlier)
+            earlier = min(earlier, len(engine.installed) - bool(installed))
             self.stepper.retained.pop(name, None)
             self.stepper.finals.pop(name, None)
         for name in installed:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import fields, is_dataclass
 from typing import Any
@@ -85,14 +86,20 @@ def _fragment(error: Any) -> str | None:
         return None
 
 
+def _bare(text: str) -> str:
+    """An expression without what rewriting changes in it: qualified names, quotes, parentheses, spaces."""
+    return re.sub(r"[\s()]", "", re.sub(r"`(?:[^`]*\.)?([^`]*)`", r"\1", text)).lower()
+
+
 def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]:
     """The view whose plan has the expression that failed."""
+    fragment = _bare(fragment)
     for view in catalog.views.values():
         for node in view.plan.walk() if view.plan is not None else ():
-            if isinstance(node, Recompute) and fragment in node.text:
+            if isinstance(node, Recompute) and fragment in _bare(node.text):
                 return view, None
             for scalar in scalars(node):
-                if fragment in scalar.text:
+                if fragment in _bare(scalar.text):
                     return view, scalar
     return None, None
 

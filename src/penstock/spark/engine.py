@@ -180,9 +180,13 @@ class Engine:
             hint = f"create the view that reads error_view after {cleaned[0]}"
             raise UnsupportedError(Diagnostic("VIEW_LATENESS_ORDER", message, hint=hint))
 
-    def remove(self, name: str) -> None:
-        """Stop maintaining a view; operators that only it needed go with it."""
-        for installed in list(self.installed):
+    def remove(self, name: str, among: int | None = None) -> None:
+        """Stop maintaining a view; operators that only it needed go with it.
+
+        `among` limits this to the first so many circuits: a view that replaces another is installed before the old
+        one goes.
+        """
+        for installed in self.installed[:among]:
             outputs = {view: number for view, number in installed.circuit.outputs.items() if view != name.lower()}
             needed = _needed(installed.circuit, outputs.values())
             operators = tuple(item for item in installed.circuit.operators if item.number in needed)

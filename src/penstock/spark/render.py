@@ -220,10 +220,15 @@ class Renderer:
             fields.append(f"{number} AS {quoted(plan.number)}")
         over = f"{by}ORDER BY {', '.join(order) or '1'}"
         numbered = f"SELECT *, {function}() OVER ({over}) AS {number} FROM ({self.sql(plan.input)})"
+        if plan.limit is None and not plan.offset and plan.number is None:
+            # Nothing is left out: only an answer that is shown has an order at all.
+            sorted_by = ", ".join(self._sort(key) for key in plan.order)
+            return f"SELECT {self._listed(fields)} FROM ({self.sql(plan.input)}) ORDER BY {sorted_by or '1'}"
         conditions = [f"{number} > {plan.offset}"] if plan.offset else []
         if plan.limit is not None:
             conditions.append(f"{number} <= {plan.offset + plan.limit}")
-        return f"SELECT {self._listed(fields)} FROM ({numbered}) WHERE {' AND '.join(conditions) or 'true'}"
+        shown = "" if self.carry or plan.partition else f" ORDER BY {number}"
+        return f"SELECT {self._listed(fields)} FROM ({numbered}) WHERE {' AND '.join(conditions) or 'true'}{shown}"
 
     def _sort(self, key: SortKey) -> str:
         direction = "DESC" if key.descending else "ASC"
