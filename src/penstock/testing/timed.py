@@ -72,7 +72,8 @@ def _windows(kind: str, lengths: list[int]) -> str:
     slide, size = lengths[0], lengths[counts[kind] - 1]
     if kind == "cumulate":
         begin = f"(__m - pmod(__m - {offset}, {size}))"
-        return f"transform(sequence(1, {size // slide}), i -> named_struct('s', {begin}, 'e', {begin} + CAST(i AS BIGINT) * {slide}))"
+        window = f"named_struct('s', {begin}, 'e', {begin} + CAST(i AS BIGINT) * {slide})"
+        return f"transform(sequence(1, {size // slide}), i -> {window})"
     last = f"(__m - pmod(__m - {offset}, {slide}))"
     begins = f"transform(sequence(0, {size // slide}), i -> {last} - CAST(i AS BIGINT) * {slide})"
     return f"transform({begins}, b -> named_struct('s', b, 'e', b + {size}))"
