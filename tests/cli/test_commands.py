@@ -40,6 +40,25 @@ def test_check_as_json():
     assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (2, 25)
 
 
+def test_check_reports_what_is_else_found_when_a_pipeline_starts():
+    """Connectors, formats, LATENESS, history, emit_final: everything at once, each at its place."""
+    program = """CREATE TABLE a (x INT, at TIMESTAMP LATENESS INTERVAL 1 HOUR) WITH ('connector' = 'fils');
+CREATE TABLE b (x INT) WITH ('connector' = 'files', 'path' = 'in', 'format' = 'jsn');
+CREATE TABLE c (x INT) WITH ('connector' = 'files', 'path' = 'in', 'on_error' = 'stop');
+CREATE TABLE d (x INT) WITH ('history' = 'a while');
+CREATE TABLE e (x STRING LATENESS INTERVAL 1 HOUR);
+CREATE VIEW f WITH ('emit_final' = 'x') AS SELECT x, COUNT(*) AS n FROM a GROUP BY x;"""
+    found = json.loads(call("check", "--format", "json", "-e", program).stdout)["diagnostics"]
+    assert [(item["code"], item["line"]) for item in found] == [
+        ("UNKNOWN_CONNECTOR", 1),
+        ("UNKNOWN_FORMAT", 2),
+        ("BAD_PROPERTY", 3),
+        ("BAD_PROPERTY", 4),
+        ("BAD_LATENESS", 5),
+        ("NO_WATERLINE", 6),
+    ]
+
+
 def test_every_option_has_a_variable():
     result = call("check", env={"PENSTOCK_EXECUTE": GOOD, "PENSTOCK_FORMAT": "json"})
     assert json.loads(result.stdout)["views"] == 1

@@ -45,6 +45,14 @@ def test_json_lines():
     assert json.loads(written(Table(("a",), [(1,)], "totals"), "json")) == {"view": "totals", "a": 1}
 
 
+def test_json_has_no_word_for_what_is_not_finite():
+    """RFC 8259; a reader that is strict refuses NaN. Spark's to_json writes the same text."""
+    row = (float("nan"), float("-inf"), [1.5, float("inf")], {"x": float("nan")})
+    found = written(Table(("a", "b", "c", "d"), [row]), "json")
+    strict = json.loads(found, parse_constant=lambda word: pytest.fail(f"{word} is no JSON"))
+    assert strict == {"a": "NaN", "b": "-Infinity", "c": [1.5, "Infinity"], "d": {"x": "NaN"}}
+
+
 def test_csv():
     table = Table(("a", "b", "c"), [('say "x", y', [1, None], True), (None, {"k": date(2024, 1, 1)}, False)])
     assert written(table, "csv").splitlines() == [

@@ -87,7 +87,7 @@ def test_answers_are_the_same_with_and_without_collection(spark, group):
                 found = pipeline.step(step)
                 for name in views:
                     assert sorted(found[name].rows, key=repr) == sorted(expected[name].rows, key=repr), name
-            compacted._opened().stepper.engine.compact()
+            compacted.compact()
         assert compacted.rejected() == {}
         assert all(compacted.verify(name) for name in views)
 
@@ -98,7 +98,7 @@ def test_state_stays_flat_while_time_goes_on(spark):
         for hundred in range(3):
             times = range(100 * hundred, 100 * hundred + 100)
             pipeline.step({"a": [(time, 1, 1) for time in times], "b": [(time, 1, 2) for time in times]})
-            pipeline._opened().stepper.engine.compact()
+            pipeline.compact()
             sizes.append(sum(rows for _, rows, _ in pipeline.state()))
         assert sizes[2] == sizes[1] < 12 * 2 * len(BOUNDED)
 
@@ -113,7 +113,7 @@ def test_rows_that_the_clock_has_left_behind_are_forgotten(spark):
         rows = [(f"2024-01-01 {hour:02}:00:00", hour) for hour in range(10)]
         changes = pipeline.step({"t": [*rows, (None, 99)]}, clock="2024-01-01 05:00:00")
         assert sorted(row[0] for _, row in changes["v"].rows) == [4, 5]
-        pipeline._opened().stepper.engine.compact()
+        pipeline.compact()
         assert [rows for _, rows, _ in pipeline.state()] == [6, 6]
         changes = pipeline.step(clock="2024-01-01 06:30:00")
         assert sorted(changes["v"].rows) == [(-1, (4,)), (-1, (5,)), (1, (6,))]

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 import csv
 import io
-import json
 import sys
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from penstock.connectors.outputs import json_line
-from penstock.runtime.rejected import json_value
+from penstock.runtime.rejected import json_text
 from penstock.testing.values import plain
 
 if TYPE_CHECKING:
@@ -92,7 +91,7 @@ def csv_value(value: Any) -> str:
     if flat is None:
         return ""
     if isinstance(flat, list | dict):
-        return json.dumps(flat, default=json_value, ensure_ascii=False)
+        return json_text(flat)
     return str(flat).lower() if isinstance(flat, bool) else str(flat)
 
 

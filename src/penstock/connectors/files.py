@@ -15,10 +15,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
 from datetime import tzinfo
 from pathlib import Path
+from typing import Any
 
 from penstock.catalog.model import Table
 from penstock.connectors.formats import Format, Piece, Position, format_of
-from penstock.errors import DataError, Diagnostic, SqlError
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.rows import Batch, RowReader, concatenated
 
@@ -81,6 +82,14 @@ class FileSource:
     def _is_unread(self, file: _File) -> bool:
         return self.format.unread(file.at.offset, file.size)
 
+    def taken(self) -> dict[str, Any]:
+        """The files read since the last commit: bytes (of Parquet: rows) from where to where."""
+        begun: dict[Path, tuple[_File, Position]] = {}
+        for file, before in self._undo:
+            begun.setdefault(file.path, (file, before))
+        files = {str(path): {"from": before.offset, "to": file.at.offset} for path, (file, before) in begun.items()}
+        return {"connector": "files", "files": files} if files else {}
+
     def commit(self) -> None:
         """What has been read is part of a step."""
         self._undo.clear()
@@ -133,17 +142,31 @@ def _in_progress(path: Path) -> bool:
     return any(part.startswith((".", "_")) for part in path.parts) or path.suffix in (".tmp", ".crc")
 
 
-def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -> FileSource:  # noqa: ARG001
-    """The source that a table's properties describe; SqlError if they do not."""
-    path = table.properties.get("path")
-    if not path:
-        raise SqlError(
-            Diagnostic("MISSING_PROPERTY", f"table {table.name}: the connector files needs 'path'", table.span)
-        )
-    name = table.properties.get("format", "json").lower()
+def check_source(table: Table) -> None:
+    """Refuse properties that describe no source."""
+    if not table.properties.get("path"):
+        message = f"table {table.name}: the connector files needs 'path'"
+        raise SqlError(Diagnostic("MISSING_PROPERTY", message, table.span, hint="'path' = 'a folder, file or pattern'"))
+    name = _format_name(table)
     if name not in FORMATS:
         message = f"table {table.name}: there is no format {name[:100]!r}"
-        raise SqlError(Diagnostic("UNKNOWN_FORMAT", message, table.span, hint=f"the formats are {', '.join(FORMATS)}"))
-    source = FileSource(table, path.removeprefix("file://"), format_of(name, table, readers))
+        near = did_you_mean(name, FORMATS)
+        hint = f"the formats are {', '.join(FORMATS)}"
+        raise SqlError(Diagnostic("UNKNOWN_FORMAT", message, table.span, near, hint))
+    on_error = table.properties.get("on_error", "skip")
+    if on_error.lower() not in ("skip", "fail"):
+        message = f"table {table.name}: 'on_error' = {on_error[:100]!r} means nothing"
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint="'skip' (the default) or 'fail'"))
+
+
+def _format_name(table: Table) -> str:
+    return table.properties.get("format", "json").lower()
+
+
+def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -> FileSource:  # noqa: ARG001
+    """The source that a table's properties describe; SqlError if they do not."""
+    check_source(table)
+    path = table.properties["path"].removeprefix("file://")
+    source = FileSource(table, path, format_of(_format_name(table), table, readers))
     source._listed()  # noqa: SLF001 - a folder that does not exist is refused before anything starts
     return source

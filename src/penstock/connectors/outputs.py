@@ -5,7 +5,6 @@ A file is named by its step and written in one rename, so a step that is written
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
@@ -15,7 +14,7 @@ import pyarrow.parquet as pq
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.runtime.change import Change
 from penstock.runtime.log import write_atomically
-from penstock.runtime.rejected import json_value
+from penstock.runtime.rejected import json_text
 
 STEP = "__step"
 WEIGHT = "__weight"
@@ -107,5 +106,5 @@ def named(change: Change, row: tuple[Any, ...]) -> dict[str, Any]:
 
 
 def json_line(values: Mapping[str, Any]) -> str:
-    """A row as one line of JSON; times as ISO text, what JSON has no word for as text."""
-    return json.dumps(values, default=json_value, ensure_ascii=False)
+    """A row as one line of JSON; what JSON has no word for is text: times, DECIMAL, NaN, infinities."""
+    return json_text(values)

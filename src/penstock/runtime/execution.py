@@ -22,7 +22,9 @@ from penstock.runtime.gates import ViewGate, view_gate
 from penstock.runtime.inputs import Readers, zone_of
 from penstock.runtime.intake import Intake
 from penstock.runtime.lateness import comparable_value
+from penstock.runtime.manifest import Advances
 from penstock.runtime.rejected import Rejections
+from penstock.runtime.round import Round
 from penstock.runtime.sources import Source, open_source
 from penstock.runtime.stepper import Incoming, Stepper
 from penstock.sql import statements as sql
@@ -64,6 +66,7 @@ class Execution:
     clock: Callable[[], datetime]
     transaction: Transaction | None = None
     sources: dict[str, Source] = field(default_factory=dict)
+    unfinished: Round | None = None  # a run that was stopped in the midst of it goes on here
 
     def opened_sources(self) -> list[Source]:
         """The sources of all tables that have a connector; each goes on where it was."""
@@ -88,6 +91,8 @@ class Execution:
     def run_program(self, statements: Iterable[sql.Statement], source: str) -> Changes:
         """Run what a program does beside its declarations, which stand already; queries are for `query()`."""
         changes: Changes = {}
+        statements = tuple(statements)
+        self.declared(statement.text for statement in statements if isinstance(statement, _DECLARATIONS))
         for statement in statements:
             if not isinstance(statement, (*_DECLARATIONS, sql.Query, sql.Explain, sql.Show, sql.Describe)):
                 changes = merged(changes, self.statement(statement, source))
@@ -135,6 +140,7 @@ class Execution:
         return delete_batch(statement, self.catalog, source, contents)
 
     def _contents(self) -> Contents:
+        self.stepper.check_intact()
         if self.transaction is None:
             return Contents(self.stepper, self.clock())
         return Contents(self.stepper, self.transaction.clock, self._preview(self.transaction.batches))
@@ -144,7 +150,7 @@ class Execution:
         clock = self.clock() if self.transaction is None else self.transaction.clock
         return self.stepper.fold(batches, clock, Rejections())
 
-    def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Sequence[Any] = ()) -> Changes:
+    def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
         return self.stepper.step(batches, clock, Rejections(), advances)
 
     # Transactions
@@ -187,20 +193,23 @@ class Execution:
             return {} if text is None else self.run(text)
         if text is None:
             return self._step(batches, self.clock())
+        from penstock.sql.parse import parse
+
+        statements = parse(text, self.dialect)
+        if not batches and len(statements) == 1 and isinstance(statements[0], sql.Advance):
+            return self._advance(statements[0])
         self.begin()
         try:
             self._add(batches)
-            self._run_inside(text)
+            self._run_inside(statements, text)
             return self.commit()
         except BaseException:
             self.transaction = None
             raise
 
-    def _run_inside(self, text: str) -> None:
-        from penstock.sql.parse import parse
-
-        for statement in parse(text, self.dialect):
-            if not isinstance(statement, sql.Insert | sql.Update | sql.Delete):
+    def _run_inside(self, statements: Iterable[sql.Statement], text: str) -> None:
+        for statement in statements:
+            if not isinstance(statement, sql.Insert | sql.Update | sql.Delete | sql.Advance):
                 message = f"{statement.text.split()[0].upper()} cannot stand in a step's statements"
                 raise SqlError(Diagnostic("NOT_A_CHANGE", message, statement.span, hint="INSERT, UPDATE, DELETE can"))
             self.statement(statement, text)
@@ -208,7 +217,7 @@ class Execution:
     def _advance(self, statement: sql.Advance) -> Changes:
         if self.transaction is not None:
             raise SqlError(
-                Diagnostic("IN_TRANSACTION", "ADVANCE is a step of its own", statement.span, hint="COMMIT first")
+                Diagnostic("IN_TRANSACTION", "ADVANCE is a step of its own", statement.span, hint="give it alone")
             )
         table = self.catalog.tables.get(statement.table.lower())
         column = None if table is None else table.column(statement.column)
@@ -236,6 +245,19 @@ class Execution:
         self._check_dependents(gone, after)
         replaced = [name for name, table in before.tables.items() if after.tables.get(name) is not table]
         self.install(after, added, removed=gone, forgotten=replaced)
+        self.declared([statement.text])
+
+    def declared(self, texts: Iterable[str]) -> None:
+        """Have the log know what has been declared."""
+        known = self.stepper.declared
+        spark = self.stepper.engine.workspace.spark
+        known.session = {
+            "dialect": self.dialect,
+            "ansi": spark.conf.get("spark.sql.ansi.enabled") == "true",
+            "time zone": spark.conf.get("spark.sql.session.timeZone"),
+        }
+        known.statements += texts
+        self.stepper.log.declare(self.stepper.number, known.to_json())
 
     def _check_dependents(self, gone: Sequence[str], after: Catalog) -> None:
         for name in gone:
@@ -248,7 +270,7 @@ class Execution:
         self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
-        from penstock.runtime.opening import check_supported, check_time
+        from penstock.runtime.supported import check_supported, check_time
         from penstock.spark.batch import resolve_types
 
         check_supported(catalog)

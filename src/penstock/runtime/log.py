@@ -1,9 +1,11 @@
 """The input log: every accepted change of every table, step by step.
 
-    <directory>/log/steps/000000000042.json    the manifest of step 42: its clock, waterlines and files
-    <directory>/log/data/<table>/000000000042.parquet
+    <directory>/log/steps/000000000042.json    the manifest of step 42: clock, files, waterlines, …
+    <directory>/log/data/<table>/000000000042.parquet    (.arrow for types that Parquet lacks)
+    <directory>/log/declarations.json          what has been declared since the last step, if its `after` is that step
 
-A step exists once its manifest does, which appears in one rename. Without a directory the log is a temporary
+A step exists once its manifest does, which appears in one rename, when the files that it names are on the disk; any
+other file is of no step. `runtime.manifest` says what a manifest holds. Without a directory the log is a temporary
 folder, small changes stay in memory until they are worth a file, and no manifests are written.
 """
 
@@ -22,6 +24,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from pyarrow import feather
 
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
@@ -39,6 +42,7 @@ if TYPE_CHECKING:
 FORMAT = 1
 _MEMORY_ROWS = 100_000
 _MEMORY_PIECES = 64
+_ARROW = ".arrow"
 
 
 @dataclass(frozen=True)
@@ -99,17 +103,28 @@ class InputLog:
         manifest = {"format": FORMAT, "step": step, "clock": clock.isoformat(), "tables": files, **facts}
         return Staged(step, clock, segments, manifest)
 
-    def commit(self, staged: Staged, tables: Mapping[str, Table]) -> None:
-        """Make a staged step part of the log."""
-        if self._durable:
-            write_atomically(
-                self._folder / "steps" / f"{staged.step:012}.json", json.dumps(staged.manifest, default=str)
-            )
+    def publish(self, staged: Staged) -> None:
+        """Write the manifest: from here on the step exists."""
+        if not self._durable:
+            return
+        for segment in staged.segments.values():
+            _sync(segment.path)
+        manifest = json.dumps(staged.manifest, default=str, ensure_ascii=False)
+        write_atomically(self._folder / "steps" / f"{staged.step:012}.json", manifest)
+
+    def adopt(self, staged: Staged, tables: Mapping[str, Table]) -> None:
+        """Answer from a published step too."""
         for name, segment in staged.segments.items():
             history = self._histories.setdefault(name, _History())
             history.segments.append(segment)
             history.rows += segment.rows
             self._tidy(name, history, tables.get(name, ERROR_VIEW), staged)
+
+    def declare(self, after: int, declared: Mapping[str, Any]) -> None:
+        """Keep the statements declared since step `after`, until the manifest of the next step has them."""
+        if self._durable:
+            text = json.dumps({"format": FORMAT, "after": after, **declared}, ensure_ascii=False)
+            write_atomically(self._folder / "declarations.json", text)
 
     def discard(self, staged: Staged) -> None:
         """Remove what a staged step has written."""
@@ -167,10 +182,14 @@ class InputLog:
         return Segment(step, clock, change.count(), retracts=not table.append_only, path=path)
 
     def _as_file(self, table: Table, segment: Segment, path: Path) -> Segment:
-        if segment.arrow is None or not all(parquet_plain(column.type) for column in table.columns):
+        if segment.arrow is None:
             return segment
         path.parent.mkdir(parents=True, exist_ok=True)
-        pq.write_table(segment.arrow, path)
+        if all(parquet_plain(column.type) for column in table.columns):
+            pq.write_table(segment.arrow, path)
+        else:
+            path = path.with_suffix(_ARROW)
+            feather.write_feather(segment.arrow, str(path))
         return Segment(segment.step, segment.clock, segment.rows, segment.retracts, path=path)
 
     def _tidy(self, name: str, history: _History, table: Table, staged: Staged) -> None:
@@ -212,6 +231,9 @@ class InputLog:
         schema = plain_schema(table, weighted=True)
         here = [segment.arrow for segment in segments if segment.arrow is not None]
         files = [segment for segment in segments if segment.path is not None]
+        arrows = [segment for segment in files if segment.path is not None and segment.path.suffix == _ARROW]
+        here += [feather.read_table(segment.path) for segment in arrows]
+        files = [segment for segment in files if segment.path is not None and segment.path.suffix != _ARROW]
         small = [segment.path for segment in files if segment.path is not None and segment.path.is_file()]
         large = [str(segment.path) for segment in files if segment.path not in small]
         if sum(segment.rows for segment in files if segment.path in small) <= _MEMORY_ROWS:
@@ -247,11 +269,30 @@ def write_atomically(path: Path, text: str) -> None:
     """Write a file so that it is there whole or not at all, and survives a power cut."""
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_suffix(".tmp")
-    with temporary.open("w") as file:
+    with temporary.open("w", encoding="utf-8") as file:
         file.write(text)
         file.flush()
         os.fsync(file.fileno())
     temporary.replace(path)
+    _sync_one(path.parent)
+
+
+def _sync(path: Path | None) -> None:
+    """Have a data file, or a folder that Spark has written, on the disk."""
+    if path is None:
+        return
+    for part in path.rglob("*") if path.is_dir() else ():
+        _sync_one(part)
+    _sync_one(path)
+    _sync_one(path.parent)
+
+
+def _sync_one(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
 
 
 def _folder_name(table: str) -> str:

@@ -9,16 +9,13 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.analysis.final import final_of
 from penstock.catalog.model import Catalog
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.runtime.execution import Execution
-from penstock.runtime.gates import view_lateness
-from penstock.runtime.holding import declared_holding
 from penstock.runtime.inputs import Readers
-from penstock.runtime.lateness import declared_lateness
-from penstock.runtime.log import InputLog, history_span
+from penstock.runtime.log import InputLog
 from penstock.runtime.stepper import Stepper
+from penstock.runtime.supported import check_supported
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -61,23 +58,6 @@ class Opened:
         execution = Execution(stepper, catalog, dialect, readers, clock)
         execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         return execution
-
-
-def check_supported(catalog: Catalog) -> None:
-    """Refuse what is declared but not built, and properties that are wrong."""
-    for table in catalog.tables.values():
-        declared_lateness(table)
-        if table.history.lower() not in ("all", "none"):
-            history_span(table)
-        declared_holding(table)
-    check_time(catalog)
-
-
-def check_time(catalog: Catalog) -> None:
-    """Refuse LATENESS of a view that does not fit its column, and emit_final without a waterline."""
-    for view in catalog.views.values():
-        view_lateness(view)
-        final_of(view, catalog)
 
 
 def read_program(program: str | Path) -> str:

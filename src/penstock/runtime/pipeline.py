@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -110,12 +111,13 @@ class Pipeline:
 
     # Changing it
 
-    def execute(self, sql: str) -> dict[str, Change]:
+    def execute(self, sql: str, *, clock: datetime | str | None = None) -> dict[str, Change]:
         """Run statements; each INSERT, UPDATE, DELETE, ADVANCE and COMMIT is a step, whose changes are given back.
 
-        SELECT is for `query()`. A statement that is refused has changed nothing; those before it stand.
+        SELECT is for `query()`. A statement that is refused has changed nothing; those before it stand. A clock that
+        is given once stays until the next that is given.
         """
-        with self._lock:
+        with self._lock, self._clocked(clock):
             return self._sourced(sql, lambda: self._opened().run(sql))
 
     def step(
@@ -125,18 +127,29 @@ class Pipeline:
         clock: datetime | str | None = None,
         sql: str | None = None,
     ) -> dict[str, Change]:
-        """One transaction: rows for tables, then the statements in `sql`; gives the change of each view.
+        """One transaction: rows for tables, then the statements in `sql`, or one ADVANCE alone; gives all changes.
 
         Rows are tuples or dicts (inserts), `('+' | '-' | '~', row)`, pandas, Arrow or a Spark DataFrame with optional
         columns `__op` and `__seq`. A clock that is given once stays until the next that is given.
         Raises DataError, and changes nothing, if anything does not fit.
         """
-        with self._lock:
+        with self._lock, self._clocked(clock):
             execution = self._opened()
-            if clock is not None:
-                self._manual_clock = clock_value(clock)
             batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
             return self._sourced(sql, lambda: execution.step(batches, sql))
+
+    @contextmanager
+    def _clocked(self, clock: datetime | str | None) -> Iterator[None]:
+        """The clock of what runs inside, and from then on; as it was before if no step has taken it."""
+        before = self._manual_clock
+        if clock is not None:
+            self._manual_clock = clock_value(clock)
+        try:
+            yield
+        except BaseException:
+            if self._execution is None or self._execution.stepper.clock != self._manual_clock:
+                self._manual_clock = before
+            raise
 
     def begin(self) -> None:
         """Begin a transaction; `step()` and statements add to it until `commit()`."""
@@ -150,6 +163,11 @@ class Pipeline:
     def rollback(self) -> None:
         """Forget the transaction."""
         self._opened().rollback()
+
+    def compact(self) -> None:
+        """Merge all state, and drop what no accepted input can touch; steps do it by themselves, a little at a time."""
+        with self._lock:
+            self._opened().stepper.engine.compact()
 
     def _batch(self, name: str, rows: Rows) -> Incoming:
         table = find_table(self.catalog, name)

@@ -6,6 +6,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import date, datetime, time
@@ -53,11 +54,26 @@ class Rejections:
 
 def row_json(row: Mapping[str, Any]) -> str:
     """A row as one line of JSON."""
-    return json.dumps(row, default=json_value, ensure_ascii=False)
+    return json_text(row)
 
 
-def json_value(value: Any) -> Any:
-    """What JSON has no word for, as text."""
+def json_text(value: Any) -> str:
+    """JSON that every reader takes: NaN and infinities as text, as Spark's to_json writes them; times as ISO text."""
+    try:
+        return json.dumps(value, default=_text, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), default=_text, ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _text(value: Any) -> str:
     if isinstance(value, datetime | date | time):
         return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
     return value.hex() if isinstance(value, bytes) else str(value)

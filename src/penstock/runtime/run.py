@@ -1,15 +1,14 @@
 """The run loop: read what has come, step, write what has changed, and choose how much to take next.
 
 A step grows while it is quick and full, and shrinks when it takes too long: small when idle (latency), large under load
-(throughput). A step that an expression of a view refuses is cut in halves until the rows at fault are
-found; these go to `error_view` and the rest proceeds.
+(throughput). A step that an expression of a view refuses is divided (`runtime.round`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -18,7 +17,8 @@ from penstock.errors import DataError, Diagnostic
 from penstock.runtime.change import Change
 from penstock.runtime.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
 from penstock.runtime.failures import EvaluationError
-from penstock.runtime.rejected import EVALUATION, Rejections, row_json
+from penstock.runtime.rejected import Rejections
+from penstock.runtime.round import Part, Round, is_strict
 from penstock.runtime.rows import Batch
 from penstock.runtime.sources import Output, Source
 
@@ -133,8 +133,8 @@ class Runner:
             stepper = self._execution.stepper
             if not stepper.holds_rows:
                 return
-            changes = stepper.step([], self._execution.clock(), rejections, ended=True)
-        self._written([], changes, rejections)
+            clock = self._execution.clock()
+            stepper.step([], clock, rejections, ended=True, then=lambda changes: self._written(0, changes, rejections))
 
     def _finish(self) -> None:
         totals = self._totals
@@ -143,65 +143,77 @@ class Runner:
 
     def _round(self, *, first: bool, since: float) -> bool:
         """Read and step once; whether there was anything to do."""
+        due = first or (self._ticks and time.perf_counter() - since >= self._options.clock_resolution)
+        found = self._execution.unfinished or self._read(due=due)
+        if found is None:
+            return False
+        part, began = found.parts[0], time.perf_counter()
+        try:
+            self._stepped(found)
+        finally:
+            self._settle_sources(found)
+        self._adapt(max((len(batch) for batch in part.batches), default=0), time.perf_counter() - began)
+        return bool(part.batches) or bool(part.rejected)
+
+    def _read(self, *, due: bool) -> Round | None:
+        """What the sources have now; None if there is nothing and no step is due."""
         rejections = Rejections(tolerant=self._options.on_error != "fail")
         batches: list[Batch] = []
         try:
             for source in self._sources:
-                batch = source.read(self._size, self._for_source(source, rejections))
+                strict = is_strict(source.table.properties)
+                batch = source.read(self._size, Rejections(tolerant=False) if strict else rejections)
                 if batch is not None:
                     batches.append(batch)
-            due = self._ticks and time.perf_counter() - since >= self._options.clock_resolution
-            if not batches and not rejections.rows and not first and not due:
-                return False
-            began = time.perf_counter()
-            self._step(batches, rejections)
         except BaseException:
-            for source in self._sources:
-                source.rewind()
+            self._rewind()
             raise
+        if not batches and not rejections.rows and not due:
+            return None
+        ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
+        return Round([Part(batches, rejections.rows)], ranges, rejections.tolerant)
+
+    def _settle_sources(self, found: Round) -> None:
+        """What has been read counts as used once part of it has been stepped; the rest is kept for the next time."""
+        if found.begun:
+            for source in self._sources:
+                source.commit()
+        else:
+            self._rewind()
+        self._execution.unfinished = found if found.begun and found.parts else None
+
+    def _rewind(self) -> None:
         for source in self._sources:
-            source.commit()
-        self._adapt(max((len(batch) for batch in batches), default=0), time.perf_counter() - began)
-        return bool(batches) or bool(rejections.rows)
+            source.rewind()
 
-    def _for_source(self, source: Source, rejections: Rejections) -> Rejections:
-        """The rejections, strict for a table that says `'on_error' = 'fail'`."""
-        strict = source.table.properties.get("on_error", "").lower() == "fail"
-        return Rejections(tolerant=False) if strict else rejections
-
-    def _step(self, batches: Sequence[Batch], rejections: Rejections) -> None:
+    def _stepped(self, found: Round) -> None:
         """One step, or as many as it takes to leave out the rows that a view's expression refuses."""
-        kept = list(rejections.rows)
-        try:
-            with self._lock:
-                execution = self._execution
-                changes = execution.stepper.step(batches, execution.clock(), rejections)
-        except EvaluationError as error:
-            self._divide(batches, Rejections(rejections.tolerant, kept), error)
-            return
-        self._written(batches, changes, rejections)
+        while found.parts:
+            try:
+                self._step(found)
+            except EvaluationError as error:
+                rows = found.parts[0].rows
+                found.divide(error)
+                self._tell(StepDivided(rows, error.diagnostics[0].message))
 
-    def _divide(self, batches: Sequence[Batch], rejections: Rejections, error: EvaluationError) -> None:
-        rows = sum(len(batch) for batch in batches)
-        if rows == 0 or not rejections.tolerant:
-            raise error
-        self._tell(StepDivided(rows, error.diagnostics[0].message))
-        if rows == 1:
-            batch = next(batch for batch in batches if len(batch))
-            detail = {"place": batch.place(0), "error": error.diagnostics[0].message, "row": batch.json(0)}
-            rejections.add(error.view or batch.table.name, EVALUATION, row_json(detail))
-            self._step([], rejections)
-            return
-        first, second = _halves(batches, rows // 2)
-        self._step(first, rejections)
-        self._step(second, Rejections(rejections.tolerant))
+    def _step(self, found: Round) -> None:
+        rejections, rows = found.rejections(), found.parts[0].rows
 
-    def _written(self, batches: Sequence[Batch], changes: Mapping[str, Change], rejections: Rejections) -> None:
+        def kept(changes: Mapping[str, Change]) -> None:
+            found.stepped()
+            self._written(rows, changes, rejections)
+
+        with self._lock:
+            execution = self._execution
+            batches = found.parts[0].batches
+            execution.stepper.step(batches, execution.clock(), rejections, sources=found.facts(), then=kept)
+
+    def _written(self, rows: int, changes: Mapping[str, Change], rejections: Rejections) -> None:
         for output in self._outputs:
             output.write(changes)
         totals = self._totals
         totals.steps += 1
-        totals.rows += sum(len(batch) for batch in batches)
+        totals.rows += rows
         totals.rejected += len(rejections.rows)
         totals.changed += sum(change.delta.count() for change in changes.values() if change.delta is not None)
         self._report()
@@ -226,17 +238,3 @@ class Runner:
             self._size = max(options.least_rows, self._size // 2)
         elif rows >= self._size and seconds < options.quick_seconds:
             self._size = min(options.most_rows, self._size * 2)
-
-
-def _halves(batches: Sequence[Batch], count: int) -> tuple[list[Batch], list[Batch]]:
-    """The first `count` rows, and the rest."""
-    first: list[Batch] = []
-    second: list[Batch] = []
-    for batch in batches:
-        here = min(count, len(batch))
-        count -= here
-        if here:
-            first.append(batch.taken(0, here))
-        if here < len(batch):
-            second.append(batch.taken(here, len(batch) - here))
-    return first, second

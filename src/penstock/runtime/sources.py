@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Callable, Mapping
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
@@ -23,6 +23,9 @@ class Source(Protocol):
 
     def read(self, rows: int, rejections: Rejections) -> Batch | None:
         """Up to about `rows` new rows, None if there are none now; broken rows go to the rejections."""
+
+    def taken(self) -> Mapping[str, Any]:
+        """What has been read since the last commit, from where to where, ready for JSON; empty if nothing."""
 
     def commit(self) -> None:
         """What has been read is part of a committed step."""
@@ -56,8 +59,20 @@ OpenSource = Callable[[Table, "RowReader", tzinfo], Source]
 _CONNECTORS = {"files": "penstock.connectors.files"}
 
 
+def check_source(table: Table) -> None:
+    """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
+    if "connector" in table.properties:
+        _connector(table).check_source(table)
+
+
 def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -> Source:
     """The source that a table's `'connector'` names; SqlError if there is no such connector."""
+    source: Source = _connector(table).open_source(table, readers, zone)
+    return source
+
+
+def _connector(table: Table) -> Any:
+    """The module of the table's connector."""
     name = table.properties["connector"].lower()
     if name not in _CONNECTORS:
         message = f"table {table.name}: there is no connector {name[:100]!r}"
@@ -65,6 +80,4 @@ def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -
         raise SqlError(
             Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, list(_CONNECTORS)), hint)
         )
-    module = importlib.import_module(_CONNECTORS[name])
-    source: Source = module.open_source(table, readers, zone)
-    return source
+    return importlib.import_module(_CONNECTORS[name])

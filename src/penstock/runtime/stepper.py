@@ -1,21 +1,20 @@
 """One step after the other: fold what came in, run the engine, write the log, and only then let anything change.
 
-    batches → intake (late rows aside) → engine.step → views settled → log staged → log commit, engine commit, memory
+    batches → intake (late rows aside) → engine.step → views settled → log staged → manifest, engine commit, memory
 
-Whatever fails before the log's commit, Ctrl-C included, leaves no trace.
+Whatever fails before the manifest is there, Ctrl-C included, leaves no trace. What fails behind it leaves a state that
+lacks a step which the log has: then the pipeline refuses everything from there on.
 """
 
 from __future__ import annotations
 
-import signal
-import threading
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 from functools import cached_property
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -33,9 +32,11 @@ from penstock.runtime.final import FinalOutput
 from penstock.runtime.gates import ViewGate, error_rows, view_lateness
 from penstock.runtime.holding import Holding, declared_holding
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
+from penstock.runtime.interrupts import uninterrupted
 from penstock.runtime.lateness import TableLateness, declared_lateness
 from penstock.runtime.lines import LineReader, Lines
 from penstock.runtime.log import InputLog, Staged
+from penstock.runtime.manifest import Advances, Declared, step_facts
 from penstock.runtime.rejected import Rejections, counts
 from penstock.runtime.retained import Retained
 from penstock.runtime.rows import Batch, concatenated
@@ -48,6 +49,7 @@ if TYPE_CHECKING:
 
 Incoming = Batch | FrameBatch
 _THREADS = 2
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
 @dataclass
@@ -70,6 +72,7 @@ class _Proposal:
     clock: datetime
     intakes: Sequence[Intake]
     rejections: Rejections
+    advances: Advances
     result: StepResult
     views: Mapping[str, Delta]
     shown: Mapping[str, Delta]
@@ -92,6 +95,8 @@ class Stepper:
     fresh: set[str] = field(default_factory=set)
     rejected: dict[tuple[str, str], int] = field(default_factory=dict)
     finals: dict[str, FinalOutput] = field(default_factory=dict)
+    declared: Declared = field(default_factory=Declared)
+    broken: InternalError | None = None
     _stepping: datetime | None = None
     listeners: list[Callable[[StepDone, Mapping[str, Change]], None]] = field(default_factory=list)
 
@@ -113,14 +118,18 @@ class Stepper:
         batches: Sequence[Incoming],
         clock: datetime,
         rejections: Rejections,
-        advances: Sequence[tuple[Table, str, Any]] = (),
+        advances: Advances = (),
         *,
         ended: bool = False,
+        sources: Mapping[str, Any] = _NOTHING,
+        then: Callable[[dict[str, Change]], None] | None = None,
     ) -> dict[str, Change]:
         """One step; gives the change of every view that is not LOCAL, and of `error_view`.
 
-        With `ended` nothing will follow: what WATERMARK holds back is released.
+        With `ended` nothing will follow: what WATERMARK holds back is released. `sources` tells the log where the rows
+        come from. `then` is called with the changes before Ctrl-C is obeyed again.
         """
+        self.check_intact()
         if self.clock is not None and clock < self.clock:
             message = f"the clock cannot go back: it stands at {self.clock}, found {clock}"
             raise DataError(Diagnostic("CLOCK_BACK", message))
@@ -138,18 +147,34 @@ class Stepper:
                 rejections.add(*row)
             views = self._settled(result)
             shown, finals = self._final(views, self.lines(clock, intakes, advances))
-            staged = self._stage(clock, intakes, rejections)
+            facts = step_facts(self.declared, intakes, advances, sources, ended=ended)
+            staged = self._stage(clock, intakes, rejections, facts)
         except BaseException as error:
-            if staged is not None:
-                self.log.discard(staged)
-            if result is not None:
-                result.discard()
-            self.engine.workspace.release()
-            raise self._translated(error) from error
-        proposal = _Proposal(self.number + 1, clock, intakes, rejections, result, views, shown, finals, staged)
-        with uninterrupted():
-            self._commit(proposal, advances)
-        return self._announce(proposal, time.perf_counter() - started)
+            raise self._abandoned(error, staged, result) from error
+        proposal = _Proposal(
+            self.number + 1, clock, intakes, rejections, advances, result, views, shown, finals, staged
+        )
+        with uninterrupted() as hold:
+            self._commit(proposal)
+            changes = self._announce(proposal, time.perf_counter() - started)
+            hold.obey_the_second()
+            if then is not None:
+                then(changes)
+        return changes
+
+    def _abandoned(self, error: BaseException, staged: Staged | None, result: StepResult | None) -> BaseException:
+        """The error to raise for a step that leaves no trace."""
+        if staged is not None:
+            self.log.discard(staged)
+        if result is not None:
+            result.discard()
+        self.engine.workspace.release()
+        return translated(error, self.catalog)
+
+    def check_intact(self) -> None:
+        """Refuse to go on from a state that lacks a step which the log has."""
+        if self.broken is not None:
+            raise self.broken
 
     def __post_init__(self) -> None:
         """Let the engine know the waterlines, for what it may forget."""
@@ -159,7 +184,7 @@ class Stepper:
         self,
         clock: datetime | None = None,
         intakes: Sequence[Intake] = (),
-        advances: Sequence[tuple[Table, str, Any]] = (),
+        advances: Advances = (),
     ) -> Lines:
         """The waterlines now, or as they will be once a step with these intakes is committed."""
         found = {name: (memory.lateness, memory.holding) for name, memory in self.memories.items()}
@@ -206,9 +231,6 @@ class Stepper:
         """The clock of the step that is under way, or of the last one."""
         clock = self._stepping or self.clock
         return now() if clock is None else clock
-
-    def _translated(self, error: BaseException) -> BaseException:
-        return translated(error, self.catalog)
 
     def fold(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections) -> list[Intake]:
         """What the batches do to their tables; nothing changes yet."""
@@ -290,32 +312,38 @@ class Stepper:
                 delta.settled()
         return {name: delta for name, delta in found.items() if not delta.is_empty()}
 
-    def _stage(self, clock: datetime, intakes: Sequence[Intake], rejections: Rejections) -> Staged:
+    def _stage(
+        self, clock: datetime, intakes: Sequence[Intake], rejections: Rejections, facts: Mapping[str, Any]
+    ) -> Staged:
         changes = [(intake.table, intake.change) for intake in intakes if not intake.is_empty]
         if rejections.rows:
             changes.append((ERROR_VIEW, rejections.change()))
-        lines = {
-            f"{intake.table.name}.{name}": str(waterline.at)
-            for intake in intakes
-            for name, waterline in intake.lateness.waterlines.items()
-        }
-        return self.log.stage(self.number + 1, clock, changes, {"waterlines": lines})
+        return self.log.stage(self.number + 1, clock, changes, facts)
 
-    def _commit(self, proposal: _Proposal, advances: Sequence[tuple[Table, str, Any]]) -> None:
-        self.log.commit(proposal.staged, self.catalog.tables)
+    def _commit(self, proposal: _Proposal) -> None:
         try:
-            proposal.result.commit()
-            for intake in proposal.intakes:
-                intake.apply()
+            self.log.publish(proposal.staged)
+        except BaseException as error:
+            raise self._abandoned(error, proposal.staged, proposal.result) from error
+        try:
+            self._follow(proposal)
         except Exception as error:
             message = f"step {proposal.number} is in the log, but the state could not follow it: {error}"
-            raise InternalError(Diagnostic("STATE_BEHIND_LOG", message)) from error
+            hint = "nothing more is taken in; close the pipeline and start it again"
+            self.broken = InternalError(Diagnostic("STATE_BEHIND_LOG", message, hint=hint))
+            raise self.broken from error
+
+    def _follow(self, proposal: _Proposal) -> None:
+        """Let everything that is remembered follow a step that the log has."""
+        self.log.adopt(proposal.staged, self.catalog.tables)
+        proposal.result.commit()
         for intake in proposal.intakes:
+            intake.apply()
             memory = self.memory(intake.table)
             memory.lateness = intake.lateness
             memory.holding = intake.holding
             memory.received += intake.received
-        for table, column, value in advances:
+        for table, column, value in proposal.advances:
             memory = self.memory(table)
             memory.lateness = memory.lateness.advanced(column, value)
         self.finals.update(proposal.finals)
@@ -326,6 +354,7 @@ class Stepper:
             self.rejected[key] = self.rejected.get(key, 0) + number
         self.number, self.clock = proposal.number, proposal.clock
         self.fresh.clear()
+        self.declared.statements.clear()
 
     def _keeps(self, view: str) -> bool:
         found = self.catalog.views[view]
@@ -363,19 +392,3 @@ class Stepper:
 def now() -> datetime:
     """The wall clock as a naive UTC datetime."""
     return datetime.now(UTC).replace(tzinfo=None)
-
-
-@contextmanager
-def uninterrupted() -> Iterator[None]:
-    """Hold Ctrl-C back until the block has ended."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    arrived: list[Any] = []
-    before = signal.signal(signal.SIGINT, lambda *_: arrived.append(True))
-    try:
-        yield
-    finally:
-        signal.signal(signal.SIGINT, before)
-    if arrived:
-        raise KeyboardInterrupt

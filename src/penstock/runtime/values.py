@@ -248,7 +248,7 @@ def _months(value: Any) -> int:
 def _variant(value: Any) -> str:
     """A VARIANT is given as the Python value of its JSON."""
     try:
-        return json.dumps(value, default=str, ensure_ascii=False)
+        return json.dumps(value, default=str, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         raise _refuse(value) from None
 

@@ -22,11 +22,14 @@ def command(
 ) -> int:
     """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark."""
     from penstock.bind.program import compile_program
+    from penstock.runtime.supported import check_supported
 
     source = program_text(program, files, execute)
     try:
         catalog = compile_program(source, dialect).catalog
+        check_supported(catalog)
     except PenstockError as error:
+        error.with_source(source)
         if style != "json":
             raise
         found = [diagnostic.to_json(error.source or source) for diagnostic in error.diagnostics]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -28,6 +27,7 @@ def command(**values: Any) -> int:
     """Run a PROGRAM until its input is used up, then compare its views with their queries, run in batch."""
     from penstock.cli.progress import Progress
     from penstock.cli.session import Results, check_finished, open_session
+    from penstock.runtime.rejected import json_text
 
     source = program_text(values["program"], values["files"], values["execute"])
     results = Results("text", on_event=Progress(quiet=values["quiet"]))
@@ -41,7 +41,7 @@ def command(**values: Any) -> int:
         pipeline.run(once=True)
         found = [pipeline.verify(view) for view in views]
     for item in found:
-        click.echo(json.dumps(_json(item), default=str) if values["style"] == "json" else _text(item))
+        click.echo(json_text(_json(item)) if values["style"] == "json" else _text(item))
     return FINE if all(item.ok for item in found) else WRONG
 
 

@@ -188,7 +188,7 @@ def _step(pipeline: Pipeline, observed: Observed, step: Step, setting: Setting) 
     if isinstance(rows, str):
         return rows
     if setting.compact:
-        pipeline._opened().stepper.engine.compact()  # noqa: SLF001 - nor is merging at once
+        pipeline.compact()
     return observed.violation()
 
 

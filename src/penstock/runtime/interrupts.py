@@ -1,0 +1,47 @@
+"""Ctrl-C while a step is being kept: it waits, for half of a step must never be."""
+
+from __future__ import annotations
+
+import signal
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+
+
+class InterruptedAfterStep(KeyboardInterrupt):
+    """Ctrl-C that came while a step was being kept: the step has happened."""
+
+
+@dataclass
+class Hold:
+    """Holds Ctrl-C back; once `obeying`, only the first one."""
+
+    arrived: int = 0
+    obeying: bool = False
+
+    def obey_the_second(self) -> None:
+        """From here on nothing can be torn apart any more: whoever insists is obeyed at once."""
+        self.obeying = True
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.arrived += 1
+        if self.obeying and self.arrived > 1:
+            raise InterruptedAfterStep
+
+
+@contextmanager
+def uninterrupted() -> Iterator[Hold]:
+    """Hold Ctrl-C back until the block has ended; then it is InterruptedAfterStep."""
+    hold = Hold()
+    if threading.current_thread() is not threading.main_thread():
+        yield hold
+        return
+    before = signal.signal(signal.SIGINT, hold)
+    try:
+        yield hold
+    finally:
+        signal.signal(signal.SIGINT, before)
+    if hold.arrived:
+        raise InterruptedAfterStep
