@@ -54,7 +54,7 @@ def of_group(spark, expression, **options):
         ("last(s)", ["c", "b"]),
         ("any_value(s)", ["m", "a"]),
         ("max_by(s, x)", ["c", "b"]),
-        ("min_by(s, x)", ["z", "a"]),
+        ("min_by(s, x)", ["z", "b"]),
         ("max_by(s, g)", ["c", "b"]),
         ("listagg(s, ',')", ["m,z,c", "a,b"]),
         ("collect_list(s) FILTER (WHERE x > 1)", [["c"], ["a", "b"]]),

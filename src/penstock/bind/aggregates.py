@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.attach import attached
-from penstock.bind.deterministic import settled
-from penstock.bind.diagnose import wrong
+from penstock.bind.deterministic import Row, is_distinct, settled, whole_row
+from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.grouping import Grouping
 from penstock.bind.groupingsets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.level import Domain, Level, NeedDomain, fields_of, scalar_of
@@ -19,6 +19,7 @@ from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 
 _ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
+_FICKLE = frozenset(["kll_merge_agg_bigint", "kll_merge_agg_double", "kll_merge_agg_float"])
 _EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])
 
 
@@ -58,7 +59,11 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     groups = [(name, scalar_of(tree, fields)) for name, tree in zip(names, group_trees, strict=True)]
     groups += [(GROUPING_ID, scalar_of(column_tree(GROUPING_ID), fields))] if found.sets is not None else []
     groups += [(name, scalar_of(tree, fields)) for name, tree in level.carried]
-    aggregates = tuple((f"__a{index}", _call(tree, plan)) for index, tree in enumerate(call_trees))
+    row = whole_row(plan, level.scope)
+    distinct = any(is_distinct(tree) for tree in call_trees)
+    aggregates = tuple(
+        (f"__a{index}", _call(tree, plan, row, beside_distinct=distinct)) for index, tree in enumerate(call_trees)
+    )
     node: Plan = Aggregate(plan, tuple(groups), aggregates)
     single_row = not found.trees and found.sets is None
     if single_row and level.context.domain is not None:
@@ -127,18 +132,21 @@ def _group_name(tree: exp.Expression, index: int) -> str:
     return str(tree.name) if isinstance(tree, exp.Column) else f"__g{index}"
 
 
-def _call(tree: exp.Expression, plan: Plan) -> AggregateCall:
+def _call(tree: exp.Expression, plan: Plan, row: Row, *, beside_distinct: bool) -> AggregateCall:
     """One aggregate call, its answer made independent of the order of rows."""
     fields = fields_of(plan)
     core = core_of(tree)
     function = call_name(core) or ""
+    if function in _FICKLE:
+        reason = f"{function}, whose bytes differ from call to call, so that an old answer must be kept"
+        raise NotIncremental(reason, core)
     arguments = list(core.expressions)
-    distinct = bool(arguments) and isinstance(arguments[0], exp.Distinct)
+    distinct = is_distinct(tree)
     if distinct:
         arguments = list(arguments[0].expressions)
     condition = filter_of(tree)
     typed = scalar_of(tree, fields)
-    whole = settled(tree, plan)
+    whole = settled(tree, row, fields, beside_distinct=beside_distinct)
     complete = Scalar(spark_sql(whole), whole, typed.type, typed.nullable, typed.span)
     return AggregateCall(
         function,

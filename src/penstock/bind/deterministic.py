@@ -1,53 +1,78 @@
 """Functions whose answer depends on the order of the rows, rewritten so that it does not.
 
 The order is the ascending one of the whole input row, NULLs first (SEMANTICS 0). `first(x)` is the x of the least row,
-`min_by(x, struct(row))`; `collect_list(x)` is taken from a sorted list of rows; `max_by(x, y)` takes the last and
-`min_by(x, y)` the first among rows with the same y.
+`min_by(x, struct(row))`; `collect_list(x)` is taken from a sorted list of rows; among rows with the same y, both
+`max_by(x, y)` and `min_by(x, y)` take the last one, as Spark does when rows come in that order.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
+from penstock.bind.level import fields_of, scalar_of
+from penstock.bind.ordering import directions
+from penstock.bind.scope import Scope
+from penstock.bind.sortedlists import entry, first_value, in_order, values
 from penstock.bind.trees import call, call_name, core_of, filter_of, ignores_nulls
-from penstock.plan.nodes import Plan
+from penstock.catalog.types import INTEGRAL
+from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
+
+Row = tuple[exp.Expression, ...]
 
 _FIRST = frozenset(["first", "first_value", "any_value"])
 _LAST = frozenset(["last", "last_value"])
 _LISTS = frozenset(["collect_list", "array_agg"])
 _TEXTS = frozenset(["listagg", "string_agg"])
+_NUMBER_OF = {"date": "unix_date", "timestamp": "unix_micros"}
 
 
-def settled(tree: exp.Expression, plan: Plan, leading: tuple[exp.Expression, ...] = ()) -> exp.Expression:
+def settled(
+    tree: exp.Expression,
+    row: Row,
+    fields: Mapping[str, Field],
+    leading: Row = (),
+    *,
+    beside_distinct: bool = False,
+) -> exp.Expression:
     """The aggregate call with an answer that no order of rows changes; other calls as they are.
 
-    `leading` stands before the whole row in the order of `first`, `last` and lists.
+    `row` is the whole row; `leading` stands before it in the order of `first`, `last` and lists. Spark splits an
+    aggregation with DISTINCT into several, and cannot do so with the ORDER BY of `listagg` (`beside_distinct`).
     """
     name = call_name(core_of(tree)) or ""
     if name in _FIRST or name in _LAST:
-        return _end(tree, _row(plan, *leading), last=name in _LAST)
-    if name in _LISTS and not _is_distinct(tree):
-        return _list(tree, _row(plan, *leading))
+        return _end(tree, _struct(*leading, *row), last=name in _LAST)
+    if name in _LISTS and not is_distinct(tree):
+        return _list(tree, _struct(*leading, *row))
     if name in _LISTS or name == "collect_set":
         return call("sort_array", tree)
     if name in _TEXTS:
-        return _text(tree, plan)
+        return _text_of_list(tree, row) if beside_distinct else _text(tree, row)
     if name == "mode" and len(core_of(tree).expressions) == 1 and not isinstance(tree, exp.WithinGroup):
         return _with_core(tree, call("mode", core_of(tree).expressions[0], exp.Boolean(this=True)))
-    if name in ("max_by", "min_by") and not _is_distinct(tree):
-        return _extreme(tree, plan, name)
+    if name == "max_by" and not is_distinct(tree):
+        value, by = core_of(tree).expressions
+        return _with_core(tree, call(name, value.copy(), _struct(by, *row)), _not_null(by))
+    if name == "min_by" and not is_distinct(tree):
+        return _last_of_least(tree, row, scalar_of(core_of(tree).expressions[1], fields).type)
     return tree
 
 
-def _is_distinct(tree: exp.Expression) -> bool:
+def is_distinct(tree: exp.Expression) -> bool:
+    """Whether a call is one of DISTINCT values."""
     arguments = core_of(tree).expressions
     return bool(arguments) and isinstance(arguments[0], exp.Distinct)
 
 
-def whole_row(plan: Plan) -> list[exp.Expression]:
-    """The fields that make the order of rows: all that Spark can compare."""
-    return [column_tree(item.name) for item in plan.fields if comparable(item.type)]
+def whole_row(plan: Plan, scope: Scope | None = None) -> Row:
+    """What makes the order of rows: the columns of `*`, without a scope all fields; those that Spark can compare."""
+    if scope is None:
+        return tuple(column_tree(item.name) for item in plan.fields if comparable(item.type))
+    fields = fields_of(plan)
+    return tuple(item.tree for item in scope.star() or () if comparable(scalar_of(item.tree, fields).type))
 
 
 def comparable(kind: str | None) -> bool:
@@ -55,9 +80,9 @@ def comparable(kind: str | None) -> bool:
     return kind is None or not ("map<" in kind or "variant" in kind or kind == "void" or "interval" in kind)
 
 
-def _row(plan: Plan, *first: exp.Expression) -> exp.Expression:
+def _struct(*items: exp.Expression) -> exp.Expression:
     parts: list[exp.Expression] = []
-    for index, item in enumerate([*first, *whole_row(plan)]):
+    for index, item in enumerate(items):
         parts += [exp.Literal.string(f"o{index}"), item.copy()]
     return call("named_struct", *parts)
 
@@ -86,9 +111,16 @@ def _end(tree: exp.Expression, row: exp.Expression, *, last: bool) -> exp.Expres
     return _with_core(tree, call("max_by" if last else "min_by", value.copy(), row), condition)
 
 
-def _extreme(tree: exp.Expression, plan: Plan, name: str) -> exp.Expression:
-    value, by, *rest = core_of(tree).expressions
-    return _with_core(tree, call(name, value.copy(), _row(plan, by), *rest), _not_null(by))
+def _last_of_least(tree: exp.Expression, row: Row, kind: str | None) -> exp.Expression:
+    """`min_by`: the last row among those with the least value, as the greatest one where the order can be turned."""
+    value, by = core_of(tree).expressions
+    number = call(_NUMBER_OF[kind], by.copy()) if kind in _NUMBER_OF else by.copy()
+    if kind in _NUMBER_OF or kind in INTEGRAL:
+        turned = exp.BitwiseNot(this=exp.Paren(this=number))
+        return _with_core(tree, call("max_by", value.copy(), _struct(turned, *row)), _not_null(by))
+    keys = [(by, False, True)]
+    rows = _with_core(tree, call("collect_list", entry(keys, row, value)), _not_null(by))
+    return first_value(in_order(rows, keys, last_first=True))
 
 
 def _list(tree: exp.Expression, row: exp.Expression) -> exp.Expression:
@@ -99,10 +131,10 @@ def _list(tree: exp.Expression, row: exp.Expression) -> exp.Expression:
     return call("transform", call("sort_array", rows), _lambda("v"))
 
 
-def nth_of(tree: exp.Expression, plan: Plan, leading: tuple[exp.Expression, ...] = ()) -> exp.Expression:
+def nth_of(tree: exp.Expression, whole: Row, leading: Row = ()) -> exp.Expression:
     """`nth_value(x, n)` as the n-th of the sorted rows, as `get(sort_array(collect_list(…)), n - 1).v`."""
     value, place = core_of(tree).expressions
-    row = _row(plan, *leading)
+    row = _struct(*leading, *whole)
     row.append("expressions", exp.Literal.string("v"))
     row.append("expressions", value.copy())
     rows = _with_core(tree, call("collect_list", row), _not_null(value) if ignores_nulls(tree) else None)
@@ -115,14 +147,32 @@ def _lambda(name: str) -> exp.Lambda:
     return exp.Lambda(this=exp.Dot(this=variable, expression=exp.Identifier(this=name)), expressions=[variable.copy()])
 
 
-def _text(tree: exp.Expression, plan: Plan) -> exp.Expression:
+def _text(tree: exp.Expression, row: Row) -> exp.Expression:
     """Listagg in the order that is written, then that of the whole row; a DISTINCT one in the order of its values."""
     group = tree.find(exp.WithinGroup)
     core = core_of(tree)
     order = group.expression.copy() if group is not None else exp.Order(expressions=[])
-    added = [] if _is_distinct(tree) and group is not None else whole_row(plan)
-    if _is_distinct(tree) and group is None:
+    added = [] if is_distinct(tree) and group is not None else list(row)
+    if is_distinct(tree) and group is None:
         added = [core.expressions[0].expressions[0].copy()]
     for item in added:
-        order.append("expressions", exp.Ordered(this=item, desc=False, nulls_first=True))
+        order.append("expressions", exp.Ordered(this=item.copy(), desc=False, nulls_first=True))
     return _with_core(tree, exp.WithinGroup(this=core.copy(), expression=order))
+
+
+def _text_of_list(tree: exp.Expression, row: Row) -> exp.Expression:
+    """The same from a list, in SQL that Spark can evaluate beside DISTINCT aggregates."""
+    group, core = tree.find(exp.WithinGroup), core_of(tree)
+    value, separator = core.expressions[0], [*core.expressions[1:], exp.Literal.string("")][0]
+    collect, keys = "collect_list", [] if group is None else [_key(item) for item in group.expression.expressions]
+    if isinstance(value, exp.Distinct):
+        value, collect = value.expressions[0], "collect_set"
+        keys, row = [(value, *key[1:]) for key in keys[:1]] or [(value, False, True)], ()
+    rows = _with_core(tree, call(collect, entry(keys, row, value)), _not_null(value))
+    joined = call("array_join", values(in_order(rows, keys)), separator.copy())
+    none = exp.EQ(this=call("size", rows.copy()), expression=exp.Literal.number(0))
+    return call("if", none, exp.Null(), joined)
+
+
+def _key(item: exp.Expression) -> tuple[exp.Expression, bool, bool]:
+    return (item.this, *directions(item))

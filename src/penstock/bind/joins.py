@@ -149,7 +149,7 @@ def _using(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join,
     )
     plan = Join(left, right, kind, keys)
     if kind in (SEMI, ANTI):
-        return plan, one
+        return plan, one.merging(tuple(first for first, _ in pairs), frozenset(first.field for first, _ in pairs))
     hidden = frozenset(item.field for pair in pairs for item in pair if item.field)
     merged = tuple(Visible(first.name, _merged(first, second, kind)) for first, second in pairs)
     return plan, one.beside(two).merging(merged, hidden)

@@ -10,6 +10,7 @@ from sqlglot import exp
 from penstock.bind.aggregates import Aggregation, aggregated
 from penstock.bind.attach import attached, filtered
 from penstock.bind.correlation import split_correlated
+from penstock.bind.deterministic import Row, whole_row
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind, bind_output
 from penstock.bind.generators import is_generator, select_generator, with_generators
@@ -68,7 +69,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
         if made.single_row and level.keys and pieces.having:
             raise NeedDomain
     _refuse_outer(pieces)
-    plan, pieces = _computed(plan, pieces, level)
+    plan, pieces = _computed(plan, pieces, level, whole_row(plan, level.scope if made is None else None))
     plan, single = _output(select, plan, pieces, level, keep_order=keep_order), made is not None and made.single_row
     empty = _empty_value(made, pieces) if made is not None else None
     return Bound(plan, tuple(pieces.names), level, empty, single)
@@ -163,12 +164,12 @@ def _refuse_outer(pieces: Pieces) -> None:
         raise NeedDomain
 
 
-def _computed(plan: Plan, pieces: Pieces, level: Level) -> tuple[Plan, Pieces]:
+def _computed(plan: Plan, pieces: Pieces, level: Level, row: Row) -> tuple[Plan, Pieces]:
     """HAVING, subqueries in the SELECT list, OVER and QUALIFY."""
     plan = filtered(plan, pieces.having, level)
     rest = replace(pieces, having=[])
     plan, trees = attached(plan, rest.trees(), level)
-    plan, trees = windowed(plan, trees, level)
+    plan, trees = windowed(plan, trees, row, level)
     pieces = rest.with_trees(trees)
     if pieces.qualify:
         from penstock.bind.ranks import filter_ranks

@@ -12,13 +12,13 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from penstock.bind.deterministic import nth_of, settled, whole_row
+from penstock.bind.deterministic import Row, nth_of, settled
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.trees import call, call_name, core_of, replace_nodes, window_calls
 from penstock.catalog.functions import words
 from penstock.errors import did_you_mean
-from penstock.plan.nodes import Plan, Window
+from penstock.plan.nodes import Field, Plan, Window
 from penstock.plan.scalar import column_tree
 from penstock.sql.text import spark_sql
 
@@ -53,20 +53,23 @@ def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> 
     return copy
 
 
-def windowed(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Plan, list[exp.Expression]]:
-    """The plan with every OVER call of the trees beside its rows, and the trees over those columns."""
+def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) -> tuple[Plan, list[exp.Expression]]:
+    """The plan with every OVER call of the trees beside its rows, and the trees over those columns.
+
+    `row` is the whole row, by which rows go that ORDER BY leaves tied.
+    """
     calls: dict[str, exp.Window] = {}
     for tree in trees:
         for node in window_calls(tree):
             calls.setdefault(spark_sql(node), node)  # type: ignore[arg-type]
     if not calls:
         return plan, trees
-    base, names = plan, {text: f"__w{index}" for index, text in enumerate(calls)}
+    names = {text: f"__w{index}" for index, text in enumerate(calls)}
     partitioned = {text: _over_domain(node, level) for text, node in calls.items()}
     plan, ranks = _with_ranks(plan, list(partitioned.values()))
     by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
     for text, node in partitioned.items():
-        determined = _determined(node, base, ranks.get(_ordering(node)))
+        determined = _determined(node, row, fields_of(plan), ranks.get(_ordering(node)))
         by_partition.setdefault(_partition(node), []).append((names[text], node, determined))
     for group in by_partition.values():
         plan = _node(plan, group)
@@ -126,24 +129,24 @@ def _node(plan: Plan, group: list[tuple[str, exp.Window, exp.Expression]]) -> Wi
     return Window(plan, partition, tuple((name, scalar_of(tree, fields)) for name, _, tree in group))
 
 
-def _determined(node: exp.Window, plan: Plan, rank: exp.Expression | None) -> exp.Expression:
+def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: exp.Expression | None) -> exp.Expression:
     """The call with an answer that no order of equal rows changes."""
     name, order = call_name(core_of(node.this)) or "", node.args.get("order")
     if order is not None and (name in _NUMBERED or (_by_rows(node) and name not in _TIED)):
-        _complete(order, whole_row(plan))
+        _complete(order, row)
         return node
     leading = () if rank is None or not _needs_rank(node) else (rank.copy(),)
     if name == "nth_value":
-        return _over(nth_of(node.this, plan, leading), node)
+        return _over(nth_of(node.this, row, leading), node)
     if name in _RANKED or name in _TIED:
-        return _over(settled(node.this, plan, leading), node)
+        return _over(settled(node.this, row, fields, leading), node)
     return node
 
 
 def _over(made: exp.Expression, node: exp.Window) -> exp.Expression:
     """The aggregate inside a settled expression with the window's OVER."""
     inner = made
-    while isinstance(inner, exp.Dot) or call_name(inner) in ("transform", "sort_array", "get"):
+    while isinstance(inner, exp.Dot) or call_name(inner) in ("transform", "sort_array", "array_sort", "get"):
         inner = inner.this if isinstance(inner, exp.Dot) else inner.expressions[0]
     copy = node.copy()
     copy.set("this", _unfiltered(inner))
@@ -174,4 +177,4 @@ def _complete(order: exp.Expression, row: Iterable[exp.Expression]) -> None:
     present = {spark_sql(item.this) for item in order.expressions}
     for item in row:
         if spark_sql(item) not in present:
-            order.append("expressions", exp.Ordered(this=item, desc=False, nulls_first=True))
+            order.append("expressions", exp.Ordered(this=item.copy(), desc=False, nulls_first=True))

@@ -59,7 +59,7 @@ def _rows(window: exp.Window, core: exp.Expression, name: str) -> str:
     parts = ", ".join(f"'k{number}', {spark_sql(key.this)}" for number, key in enumerate(keys))
     head = f"{parts}, " if parts else ""
     collected = _over(window, f"collect_list(named_struct({head}'r', struct(*), 'v', {value}))")
-    ordered = f"array_sort({collected}, (l, r) -> {_comparison(keys)})"
+    ordered = f"array_sort({collected}, (l, r) -> {comparison(keys)})"
     return f"filter({ordered}, e -> e.v IS NOT NULL)" if _present_only(window, core, name) else ordered
 
 
@@ -74,7 +74,7 @@ def _keys(window: exp.Window) -> list[exp.Expression]:
     return [] if order is None else list(order.expressions)
 
 
-def _comparison(keys: list[exp.Expression]) -> str:
+def comparison(keys: list[exp.Expression]) -> str:
     """-1, 0 or 1 for two collected rows `l` and `r`."""
     text = "CASE WHEN l.r < r.r THEN -1 WHEN l.r > r.r THEN 1 ELSE 0 END"
     for number, key in reversed(list(enumerate(keys))):
@@ -89,7 +89,10 @@ def _comparison(keys: list[exp.Expression]) -> str:
 
 
 def _best(window: exp.Window, core: exp.Expression, name: str) -> exp.Expression:
-    """Among rows with the same ordering value `max_by` takes the last row and `min_by` the first."""
+    """Among rows with the same ordering value `max_by` and `min_by` take the last row."""
     value, by = (spark_sql(item) for item in core.expressions[:2])
-    whole = f"CASE WHEN {by} IS NOT NULL THEN struct({by}, struct(*)) END"
-    return parse_expression(_over(window, f"{name}({value}, {whole})"))
+    collected = _over(window, f"collect_list(named_struct('o', {by}, 'r', struct(*), 'v', {value}))")
+    rows = f"filter(array_sort({collected}), e -> e.o IS NOT NULL)"
+    if name == "min_by":
+        rows = f"filter({rows}, e -> e.o = get({rows}, 0).o)"
+    return parse_expression(f"try_element_at({rows}, -1).v")

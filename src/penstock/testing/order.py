@@ -11,7 +11,9 @@ from collections.abc import Callable
 
 from sqlglot import exp
 
-from penstock.testing.frames import settle_frame
+from penstock.sql.parse import parse_expression
+from penstock.sql.text import spark_sql
+from penstock.testing.frames import comparison, settle_frame
 
 _FIRST = ("first", "first_value", "any_value")
 _LAST = ("last", "last_value")
@@ -77,14 +79,16 @@ def _in_window(node: exp.Expression) -> bool:
 
 def _order_aggregate(node: exp.Anonymous) -> None:
     name, arguments = name_of(node), list(node.expressions)
-    if not arguments or isinstance(arguments[0], exp.Distinct):
+    if not arguments:
         return
-    if name in _FIRST + _LAST:
+    if name in _TEXTS:
+        _replace_text(node, arguments)
+    elif isinstance(arguments[0], exp.Distinct):
+        return
+    elif name in _FIRST + _LAST:
         _replace_edge(node, "min_by" if name in _FIRST else "max_by", arguments)
     elif name in _LISTS:
         _wrap(node, arguments[0], lambda pairs: call("transform", pairs, _lambda("e", _field("e", "v"))))
-    elif name in _TEXTS:
-        _replace_text(node, arguments)
     elif name in ("max_by", "min_by") and name_of(arguments[1]) != "struct":
         _replace_best(node, arguments)
     elif name == "mode" and len(arguments) == 1:
@@ -122,21 +126,30 @@ def _wrap(node: exp.Anonymous, value: exp.Expression, finish: Callable[[exp.Expr
 
 
 def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
-    """`listagg(x, s)` without WITHIN GROUP; over no rows it is NULL, not ''."""
-    if isinstance(node.parent, exp.WithinGroup):
-        return
-    separator = arguments[1].copy() if len(arguments) > 1 else exp.Literal.string("")
+    """`listagg(x, s)`, with WITHIN GROUP or without; over no rows it is NULL, not ''."""
+    group = node.parent if isinstance(node.parent, exp.WithinGroup) else None
+    keys = [] if group is None else list(group.expression.expressions)
+    target: exp.Expression = group or node
+    condition = target.parent.expression if isinstance(target.parent, exp.Filter) else None
+    target = target.parent if condition is not None else target  # type: ignore[assignment]
+    values = _sorted_values(arguments[0], keys, "" if condition is None else f" FILTER ({spark_sql(condition)})")
+    separator = spark_sql(arguments[1]) if len(arguments) > 1 else "''"
+    target.replace(parse_expression(f"if(size({values}) = 0, NULL, array_join({values}, {separator}))"))
 
-    def joined(pairs: exp.Expression) -> exp.Expression:
-        texts = call("transform", pairs, _lambda("e", _field("e", "v")))
-        empty = exp.EQ(this=call("size", pairs.copy()), expression=exp.Literal.number(0))
-        return call("if", empty, exp.Null(), call("array_join", texts, separator))
 
-    _wrap(node, arguments[0], joined)
+def _sorted_values(value: exp.Expression, keys: list[exp.Expression], condition: str) -> str:
+    """The values in the order of the keys and then of the whole row; DISTINCT ones in their own."""
+    if isinstance(value, exp.Distinct):
+        ascending = "false" if keys and keys[0].args.get("desc") else "true"
+        return f"sort_array(collect_set({spark_sql(value.expressions[0])}){condition}, {ascending})"
+    parts = "".join(f"'k{number}', {spark_sql(key.this)}, " for number, key in enumerate(keys))
+    collected = f"collect_list(named_struct({parts}'r', struct(*), 'v', {spark_sql(value)})){condition}"
+    ordered = f"array_sort({collected}, (l, r) -> {comparison(keys)})"
+    return f"transform(filter({ordered}, e -> e.v IS NOT NULL), e -> e.v)"
 
 
 def _replace_best(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
-    """`max_by(x, y)`: the last of the rows with the greatest y; `min_by` the first of those with the least."""
+    """`max_by(x, y)`: the last of the rows with the greatest y; `min_by` the last of those with the least."""
     best = "array_max" if name_of(node) == "max_by" else "array_min"
     ordering, value = exp.Literal.string("o"), exp.Literal.string("x")
     pair = call("named_struct", ordering, arguments[1].copy(), value, arguments[0].copy())
@@ -146,9 +159,7 @@ def _replace_best(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
         ranked = call("filter", pairs, _lambda("e", present))
         top = call(best, call("transform", ranked.copy(), _lambda("f", _inner("f", "o"))))
         winners = call("filter", ranked, _lambda("e", exp.EQ(this=_inner("e", "o"), expression=top)))
-        found = call("get", winners, exp.Literal.number(0))
-        if name_of(node) == "max_by":
-            found = call("try_element_at", winners, exp.Literal.number(-1))
+        found = call("try_element_at", winners, exp.Literal.number(-1))
         winner = exp.Dot(this=found, expression=exp.to_identifier("v"))
         return exp.Dot(this=winner, expression=exp.to_identifier("x"))
 
