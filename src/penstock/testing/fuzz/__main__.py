@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 from penstock.testing.fuzz.answers import judged
 from penstock.testing.fuzz.check import Checker, Finding
+from penstock.testing.fuzz.plans import Contents
 from penstock.testing.fuzz.programs import Program, Size, random_program
+from penstock.testing.fuzz.reading import Reading
 from penstock.testing.fuzz.reduce import reduced
 from penstock.testing.fuzz.reference import examples, function_names
 from penstock.testing.fuzz.report import summary, write_case
@@ -26,12 +28,16 @@ _SETTINGS = {
     "spark.sql.shuffle.partitions": "2",
     "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
 }
+# A program lives for a few steps: generating classes for its queries takes longer than running them interpreted.
+_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
+_READ = 8  # programs whose plans are read by DuckDB alone, for each that runs
+_QUERIES = 6  # single queries after each so many programs
 
 
 def main(arguments: list[str] | None = None) -> int:
     """Fuzz; 1 if anything was found."""
     options = _options(arguments)
-    spark = open_spark(options.master)
+    spark = open_spark(options.master, compiled=options.compiled)
     try:
         found = _functions(spark) if options.functions else _rounds(Checker(spark), options)
     finally:
@@ -39,11 +45,12 @@ def main(arguments: list[str] | None = None) -> int:
     return 1 if found else 0
 
 
-def open_spark(master: str) -> SparkSession:
-    """A session for many small queries that each run a few times."""
+def open_spark(master: str, *, compiled: bool = False) -> SparkSession:
+    """A session for many small queries that each run a few times; `compiled` as Spark runs them otherwise."""
     from penstock.spark.session import open_session
 
-    return open_session(master=master, conf=_SETTINGS, app_name="penstock-fuzz")
+    settings = _SETTINGS if compiled else {**_SETTINGS, **_INTERPRETED}
+    return open_session(master=master, conf=settings, app_name="penstock-fuzz")
 
 
 def _options(arguments: list[str] | None) -> argparse.Namespace:
@@ -54,6 +61,7 @@ def _options(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--views", type=int, default=5, help="at most so many views in a program")
     parser.add_argument("--steps", type=int, default=4)
     parser.add_argument("--master", default="local[2]")
+    parser.add_argument("--compiled", action="store_true", help="let Spark compile its queries, which is slower")
     parser.add_argument("--out", type=Path, default=Path("fuzz-findings"), help="where findings are written")
     parser.add_argument("--functions", action="store_true", help="judge every example of Spark's function reference")
     parser.add_argument("--reduce", type=float, default=60, metavar="SECONDS", help="time to make a finding small")
@@ -67,12 +75,44 @@ def _rounds(checker: Checker, options: argparse.Namespace) -> int:
     size = Size(views=options.views, steps=options.steps)
     while time.monotonic() < end and (options.programs is None or seed - first < options.programs):
         random_state = Random(seed)  # noqa: S311 - reproducible, not secret
-        program, finding = checker.check(random_program(random_state, size, shared=seed % 4 == 0))
+        program, finding = checker.check(random_program(random_state, size, shared=seed % 3 == 0))
         if finding is not None:
             found += 1
             _record(checker, program, finding, seed, options)
+        if seed % _QUERIES == 0:
+            found += _single(checker, seed, options)
+        found += _read(checker, seed)
         seed += 1
     sys.stderr.write(f"seeds {first} to {seed - 1}: {summary(checker.tally, found)}\n")
+    return found
+
+
+def _read(checker: Checker, seed: int) -> int:
+    """Plans read by DuckDB alone, of some further programs."""
+    reading, found = Reading(), 0
+    for number in range(_READ):
+        random_state = Random(seed * _READ + number)  # noqa: S311 - reproducible, not secret
+        program = random_program(random_state, Size(), shared=True)
+        finding = reading.judge(program, random_state)
+        if finding is not None:
+            found += 1
+            sys.stderr.write(f"seed {seed}: {finding.kind} {finding.detail}\n{program.sql}\n")
+    checker.tally.plans += reading.compared
+    return found
+
+
+def _single(checker: Checker, seed: int, options: argparse.Namespace) -> int:
+    """Single queries in batch, over one content; those that fail, as programs of one step."""
+    contents = Contents(checker.spark, Random(seed), shared=seed % (2 * _QUERIES) == 0)  # noqa: S311 - reproducible
+    found = 0
+    for number in range(2 * _QUERIES):
+        text = contents.query(2)
+        finding = contents.judge(text)
+        checker.tally.queries += 1
+        if finding is not None and finding.kind != "unsupported":
+            found += 1
+            _record(checker, contents.program(text), finding, seed, options, f"_{number}")
+    checker.tally.compared += contents.compared
     return found
 
 
@@ -83,7 +123,9 @@ def _functions(spark: SparkSession) -> int:
     return len(wrong)
 
 
-def _record(checker: Checker, program: Program, finding: Finding, seed: int, options: argparse.Namespace) -> None:
+def _record(  # noqa: PLR0917 - what there is to say about a finding
+    checker: Checker, program: Program, finding: Finding, seed: int, options: argparse.Namespace, part: str = ""
+) -> None:
     judge = Checker(checker.spark)
 
     def fails(candidate: Program) -> bool:
@@ -92,8 +134,8 @@ def _record(checker: Checker, program: Program, finding: Finding, seed: int, opt
 
     small = reduced(replace(program, used=frozenset()), fails, options.reduce)
     final = judge.check(small)[1] or finding
-    path = write_case(options.out, small, final, f"seed_{seed}")
-    sys.stderr.write(f"seed {seed}: {final.kind} {final.view or ''}: {final.detail}\n{small.sql}-> {path}\n\n")
+    path = write_case(options.out, small, final, f"seed_{seed}{part}")
+    sys.stderr.write(f"seed {seed}{part}: {final.kind} {final.view or ''}: {final.detail}\n{small.sql}-> {path}\n\n")
     sys.stderr.flush()
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import Scope, expression, filled, predicate
-from penstock.testing.fuzz.tables import ARRAY, BIGINT, BOOLEAN, DECIMAL, DOUBLE, INT, STRING
+from penstock.testing.fuzz.tables import ARRAY, BIGINT, BOOLEAN, DECIMAL, DOUBLE, INT, NESTED, STRING
 
+# None of them can raise an error; `corr` can, in a group where one side is constant.
 # (shape, type of the answer, whether DISTINCT may stand before the first argument)
 LINEAR = (
     ("count(*)", BIGINT, False),
@@ -21,12 +22,14 @@ LINEAR = (
     ("stddev({int})", DOUBLE, True),
     ("var_pop({int})", DOUBLE, False),
     ("covar_samp({int}, {int})", DOUBLE, False),
-    ("corr({int}, {bigint})", DOUBLE, False),
     ("regr_slope({int}, {int})", DOUBLE, False),
     ("regr_count({int}, {int})", BIGINT, False),
     ("skewness({int})", DOUBLE, False),
     ("try_sum({bigint})", BIGINT, True),
     ("kurtosis({int})", DOUBLE, False),
+    ("try_avg({int})", DOUBLE, True),
+    ("regr_r2({int}, {int})", DOUBLE, False),
+    ("regr_intercept({int}, {bigint})", DOUBLE, False),
 )
 KEYED = (
     ("max({int})", INT, True),
@@ -42,13 +45,21 @@ KEYED = (
     ("array_agg({int})", ARRAY, False),
     ("max_by({string}, {int})", STRING, False),
     ("min_by({int}, {string})", INT, False),
+    ("min_by({string}, {int})", STRING, False),
+    ("max_by({int}, {double})", INT, False),
+    ("min_by({int}, {date})", INT, False),
     ("first({int})", INT, False),
     ("last({string})", STRING, False),
     ("any_value({int}) IGNORE NULLS", INT, False),
     ("first({string}, TRUE)", STRING, False),
-    ("listagg({string}, ',')", STRING, False),
+    ("listagg({string}, ',')", STRING, True),
     ("listagg({string}, '-') WITHIN GROUP (ORDER BY {string} DESC)", STRING, False),
     ("mode({int})", INT, False),
+    ("mode() WITHIN GROUP (ORDER BY {string})", STRING, False),
+    ("max({struct}).q", STRING, False),
+    ("every({boolean})", BOOLEAN, False),
+    ("bit_and({int})", INT, False),
+    ("hll_sketch_estimate(hll_sketch_agg({int}))", BIGINT, False),
     ("median({int})", DOUBLE, False),
     ("percentile({int}, 0.25)", DOUBLE, False),
     ("percentile_cont(0.5) WITHIN GROUP (ORDER BY {int})", DOUBLE, False),
@@ -85,7 +96,7 @@ def aggregate(dice: Dice, scope: Scope, *, plain: bool = False) -> tuple[str, st
         head, _, rest = text.partition("(")
         text = f"{head}(DISTINCT {rest}" if not head.startswith("size") else text
         dice.use("DISTINCT aggregate")
-    if dice.often(0.2) and text.endswith(")") and not shape.startswith(("sort_array", "size")):
+    if dice.often(0.2) and text.endswith(")") and not shape.startswith(("sort_array", "size", "hll")):
         text += f" FILTER (WHERE {predicate(dice, scope, 1)})"
         dice.use("FILTER")
     return text, kind
@@ -103,7 +114,7 @@ def derived(dice: Dice, scope: Scope) -> tuple[str, str]:
 
 def group_key(dice: Dice, scope: Scope) -> tuple[str, str]:
     """A grouping expression: mostly a column."""
-    columns = [column for column in scope if column.type != ARRAY or dice.often(0.3)]
+    columns = [column for column in scope if column.type not in NESTED or dice.often(0.3)]
     if columns and dice.often(0.75):
         found = dice.pick(columns)
         return found.text, found.type

@@ -7,7 +7,7 @@ from typing import Any
 
 from penstock.testing.cases import Operation, Step
 from penstock.testing.fuzz.dice import Dice
-from penstock.testing.fuzz.tables import ARRAY, BIGINT, INT, STRING, Relation, random_value, written
+from penstock.testing.fuzz.tables import BIGINT, INT, STRING, Relation, random_value, written
 
 
 class Changes:
@@ -121,11 +121,19 @@ class Changes:
             self._put(table, row)
             values = ", ".join(written(value, kind) for value, (_, kind) in zip(row, table.columns, strict=True))
             return f"INSERT INTO {table.name} VALUES ({values});"
+        if self.dice.often(0.4):
+            return self._update_all(table, name, kind)
         value = random_value(self.dice, kind, null=0)
         self._rows[table.name] = [row for row in self._rows[table.name] if row[0] != value]
         return f"DELETE FROM {table.name} WHERE {name} = {written(value, kind)};"
 
-
-def is_plain(table: Relation) -> bool:
-    """Whether every engine knows the table's types."""
-    return all(kind != ARRAY for _, kind in table.columns)
+    def _update_all(self, table: Relation, name: str, kind: str) -> str:
+        """UPDATE of the last column, which is no key's, where the first one has a value."""
+        value = random_value(self.dice, kind, null=0)
+        last, last_kind = table.columns[-1]
+        if last in table.key or last == name:
+            return f"DELETE FROM {table.name} WHERE FALSE;"
+        self.dice.use("UPDATE")
+        wanted = random_value(self.dice, last_kind)
+        self._rows[table.name] = [(*row[:-1], wanted) if row[0] == value else row for row in self._rows[table.name]]
+        return f"UPDATE {table.name} SET {last} = {written(wanted, last_kind)} WHERE {name} = {written(value, kind)};"

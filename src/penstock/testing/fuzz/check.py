@@ -41,14 +41,20 @@ class Finding:
 
 @dataclass
 class Tally:
-    """What a run has seen."""
+    """What a run has seen.
+
+    `compared` counts contents that DuckDB was asked for too, `queries` single ones in batch, `plans` those that DuckDB
+    has read alone.
+    """
 
     programs: int = 0
     views: int = 0
     steps: int = 0
+    queries: int = 0
+    compared: int = 0
+    plans: int = 0
     refused: Counter[str] = field(default_factory=Counter)
     used: Counter[str] = field(default_factory=Counter)
-    recomputed: int = 0
 
 
 class Checker:
@@ -62,7 +68,7 @@ class Checker:
         """The program without the views that are not SQL, and the first thing that is wrong with it."""
         program = self.spoken(program)
         program, finding = self.compiled(program)
-        if finding is None and program.views:
+        if finding is None and (program.views or program.recursive):
             finding = self.run(program)
         self.tally.programs += 1
         self.tally.views += len(program.views)
@@ -116,6 +122,7 @@ class Checker:
                 wrong = _step(pipeline, observed, step, program.setting)
                 if wrong is None and second is not None:
                     wrong = second.violation(observed)
+                    self.tally.compared += second.compared
                 if wrong is not None:
                     return Finding("differs", f"step {number}: {wrong}", _named(wrong))
         finally:
@@ -130,18 +137,23 @@ class _Second:
         from penstock.testing.fuzz.duck import Duck
 
         self._duck = Duck(program.tables)
+        self.compared = 0
         self._tables = program.tables
         self._views = [name for name, text in program.views if self._duck.declare(name, text)]
 
     def violation(self, observed: Observed) -> str | None:
-        """The first view that is not what DuckDB answers."""
+        """The first view that is not what DuckDB answers; `compared` counts the views that it has answered."""
+        self.compared = 0
         contents = observed.tables()
         for table in self._tables:
             self._duck.fill(table.name, [row for weight, row in contents[table.name] for _ in range(weight)])
         for name in self._views:
             expected = self._duck.answer(f"SELECT * FROM {name}")
+            if expected is None:
+                continue
+            self.compared += 1
             actual = [(1, row) for row in observed.content(name)]
-            if expected is not None and (found := difference(expected, actual, 1e-9)):
+            if found := difference(expected, actual, 1e-9):
                 return f"{name}: DuckDB: {found.describe()}"
         return None
 

@@ -13,8 +13,10 @@ from penstock.testing.fuzz.tables import (
     DECIMAL,
     DOUBLE,
     INT,
+    MAP,
     SCALARS,
     STRING,
+    STRUCT,
     TIMESTAMP,
     Column,
     literal,
@@ -32,6 +34,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
         "CAST({boolean} AS INT)", "size({array})", "year({date})", "if({boolean}, {int}, {int})", "-{int}",
         "datediff({date}, {date})", "CASE {int} WHEN 1 THEN {int} WHEN 2 THEN 5 END", "try_cast({string} AS INT)",
         "hour({timestamp})", "EXTRACT(DAY FROM {date})", "POSITION('a' IN {string})", "array_max({array})",
+        "({struct}).p", "try_element_at({map}, 'a')", "cardinality({map})",
     ),
     BIGINT: (
         "CAST({int} AS BIGINT)", "{bigint} + {int}", "{bigint} - {bigint}", "{int} DIV 2",
@@ -46,6 +49,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
         "CAST({int} AS STRING)", "coalesce({string}, '?')", "CASE WHEN {boolean} THEN {string} ELSE 'z' END",
         "CAST({date} AS STRING)", "date_format({timestamp}, 'yyyy-MM')", "TRIM(BOTH 'a' FROM {string})",
         "CAST({boolean} AS STRING)", "nullif({string}, '')", "CAST({decimal} AS STRING)",
+        "({struct}).q",
     ),
     BOOLEAN: (
         "{boolean} AND {boolean}", "{boolean} OR {boolean}", "NOT ({boolean})", "{int} IN (1, 2, {int})",
@@ -69,8 +73,10 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     ),
     ARRAY: (
         "array({int}, {int})", "sort_array({array})", "transform({array}, e -> e + 1)", "filter({array}, e -> e > 0)",
-        "array_distinct({array})", "slice({array}, 1, 1)",
+        "array_distinct({array})", "slice({array}, 1, 1)", "map_values({map})",
     ),
+    STRUCT: ("named_struct('p', {int}, 'q', {string})", "coalesce({struct}, {struct})"),
+    MAP: ("map('a', {int}, 'b', 1)", "map_filter({map}, (k, v) -> v > 1)", "coalesce({map}, {map})"),
 }  # fmt: skip
 
 # What Spark and DuckDB read alike.

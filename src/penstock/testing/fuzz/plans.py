@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.sql.parse import parse_query
+from penstock.testing.cases import Case, Step
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding, Probe, first_line
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.duck import Duck
+from penstock.testing.fuzz.programs import Program
 from penstock.testing.fuzz.queries import Queries
 from penstock.testing.fuzz.tables import Relation, random_table, sql_type, written
 from penstock.testing.multisets import consolidate, difference
@@ -34,9 +36,9 @@ class Contents:
         self.dice = Dice(random, shared=shared)
         self.tables = [random_table(self.dice, f"t{number}") for number in (1, 2)]
         changes = Changes(self.dice, self.tables)
-        for table in self.tables:
-            for _ in range(self.dice.number(3, 9)):
-                changes.insert(table)
+        inserted = [changes.insert(table) for table in self.tables for _ in range(self.dice.number(3, 9))]
+        self.step = Step(operations=tuple(inserted))
+        self.compared = 0
         self.sql = "\n".join(table.ddl for table in self.tables)
         self.inserts = "\n".join(_insert(table, changes.rows(table)) for table in self.tables)
         self.catalog: Catalog = compile_program(self.sql).catalog
@@ -56,6 +58,11 @@ class Contents:
         """A random query over the tables."""
         self.dice.used = set()
         return Queries(self.dice, self.tables).query(depth)[0]
+
+    def program(self, text: str) -> Program:
+        """The query as a view, over the same content."""
+        case = Case(name="query", sql="", dialect="penstock", steps=(self.step,))
+        return Program(tuple(self.tables), (("v1", text),), case, shared=self.dice.shared)
 
     def judge(self, text: str) -> Finding | None:
         """What is wrong with the query's plan; None for a query that Spark refuses as well."""
@@ -77,6 +84,7 @@ class Contents:
         if found:
             return Finding("differs", found.describe())
         second = None if self.duck is None else self.duck.answer(text)
+        self.compared += second is not None
         found = difference(actual if second is None else second, actual, 1e-9)
         return Finding("differs", f"DuckDB: {found.describe()}") if found else None
 

@@ -10,6 +10,7 @@ from penstock.testing.cases import Case
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.queries import Queries
+from penstock.testing.fuzz.recursion import mutual_views
 from penstock.testing.fuzz.tables import Relation, random_table
 
 
@@ -34,7 +35,10 @@ class Setting:
 
 @dataclass(frozen=True)
 class Program:
-    """A program in pieces, so that a piece can be left out. A `shared` one is in SQL that DuckDB reads alike."""
+    """A program in pieces, so that a piece can be left out. A `shared` one is in SQL that DuckDB reads alike.
+
+    `views` are names and queries; `recursive` are statements of views that read each other.
+    """
 
     tables: tuple[Relation, ...]
     views: tuple[tuple[str, str], ...]
@@ -42,16 +46,17 @@ class Program:
     setting: Setting = field(default_factory=Setting)
     used: frozenset[str] = frozenset()
     shared: bool = False
+    recursive: tuple[str, ...] = ()
 
     @property
     def sql(self) -> str:
         """The program's text."""
         lines = [table.ddl for table in self.tables]
         lines += [
-            f"CREATE {'MATERIALIZED ' * (number % 3 == 1)}VIEW {name} AS {text};"
+            f"CREATE {('', 'MATERIALIZED ', '', 'LOCAL ')[number % 4]}VIEW {name} AS {text};"
             for number, (name, text) in enumerate(self.views)
         ]
-        return "\n".join(lines) + "\n"
+        return "\n".join([*lines, *self.recursive]) + "\n"
 
 
 def random_program(random: Random, size: Size, name: str = "fuzz", *, shared: bool = False) -> Program:
@@ -65,11 +70,12 @@ def random_program(random: Random, size: Size, name: str = "fuzz", *, shared: bo
         if dice.often(0.3):
             dice.use("view over view")
             relations.append(Relation(f"v{number}", columns))
+    recursive = mutual_views(dice, tables) if not shared and dice.often(0.08) else ()
     changes = Changes(dice, tables)
     steps = (changes.first(), *(changes.next() for _ in range(dice.number(1, size.steps))))
     setting = Setting(dice.pick((50_000, 0, 2)), dice.pick((20_000, 0, 3)), dice.often(0.25))
     case = Case(name=name, sql="", dialect="penstock", steps=steps)
-    return Program(tuple(tables), tuple(views), case, setting, frozenset(dice.used), shared)
+    return Program(tuple(tables), tuple(views), case, setting, frozenset(dice.used), shared, recursive)
 
 
 def programs(size: Size | None = None) -> Any:

@@ -9,7 +9,18 @@ from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import Scope, cast, expression, predicate
 from penstock.testing.fuzz.relations import Columns, From, comparable, random_from
 from penstock.testing.fuzz.subqueries import subquery_condition, subquery_value
-from penstock.testing.fuzz.tables import ARRAY, BIGINT, BOOLEAN, DOUBLE, INT, SCALARS, SHARED, STRING, Relation, literal
+from penstock.testing.fuzz.tables import (
+    BIGINT,
+    BOOLEAN,
+    DOUBLE,
+    INT,
+    NESTED,
+    SCALARS,
+    SHARED,
+    STRING,
+    Relation,
+    literal,
+)
 from penstock.testing.fuzz.windows import numbering, sort_key, window_call
 
 Query = tuple[str, Columns]
@@ -32,9 +43,10 @@ class Queries:
             (2, self.limited),
             (2, self.grouping_sets),
             (1, self.pivoted),
+            (1, self.unpivoted),
         ]
         if self.dice.shared:
-            shapes = shapes[:3] + shapes[4:5]
+            shapes = shapes[:5]
         if depth > 0:
             shapes += [(3, self.set_operation), (2, self.with_cte), (1, self.recursive)]
         return self.dice.weighted(shapes)(depth)
@@ -64,7 +76,7 @@ class Queries:
     def _items(self, scope: Scope) -> Items:
         items = [(column.text, column.type) for column in self.dice.some(scope, 1, 3)]
         while self.dice.often(0.3):
-            kind = self.dice.pick(SHARED if self.dice.shared else (*SCALARS, ARRAY))
+            kind = self.dice.pick(SHARED if self.dice.shared else (*SCALARS, *NESTED))
             items.append((expression(self.dice, kind, scope), kind))
         return items
 
@@ -97,10 +109,12 @@ class Queries:
         keys = [(column.text, column.type) for column in self.dice.some(comparable(found.scope), 1, 3)]
         if not keys:
             return self.grouped(depth)
-        form = self.dice.pick(("ROLLUP", "CUBE", "GROUPING SETS"))
+        # The whole as one group is no row over nothing in Spark, and one in DuckDB.
+        form = "GROUPING SETS" if self.dice.shared else self.dice.pick(("ROLLUP", "CUBE", "GROUPING SETS"))
         self.dice.use(form)
         texts = [text for text, _ in keys]
-        sets = f"({texts[0]}), ({', '.join(texts)}), ()" if form == "GROUPING SETS" else ", ".join(texts)
+        whole = "" if self.dice.shared else ", ()"
+        sets = f"({texts[0]}), ({', '.join(texts)}){whole}" if form == "GROUPING SETS" else ", ".join(texts)
         items = [*keys, *(derived(self.dice, found.scope) for _ in range(self.dice.number(1, 2)))]
         if self.dice.often(0.5):
             items.append((f"CAST(grouping({texts[0]}) AS INT)", INT))
@@ -121,7 +135,10 @@ class Queries:
         """Top-K: ORDER BY … LIMIT and OFFSET."""
         text, columns = self.dice.pick((self.plain, self.grouped))(depth)
         keys = self.dice.some([name for name, kind in columns if kind in SCALARS], 0, 2)
-        order = f" ORDER BY {', '.join(sort_key(self.dice, name) for name in keys)}" if keys else ""
+        listed = [sort_key(self.dice, name) for name in keys]
+        if self.dice.shared:  # rows that are equal here go by the whole row: what we do unasked, DuckDB is told
+            listed += [f"{name} NULLS FIRST" for name, _ in columns]
+        order = f" ORDER BY {', '.join(listed)}" if listed else ""
         offset = f" OFFSET {self.dice.number(1, 2)}" if self.dice.often(0.3) else ""
         self.dice.use("LIMIT OFFSET" if offset else "LIMIT")
         return f"{text}{order} LIMIT {self.dice.number(1, 3)}{offset}", columns
@@ -186,3 +203,16 @@ class Queries:
         values = f"{kinds[STRING]} IN ('a' AS pa, 'b' AS pb)"
         text = f"SELECT * FROM (SELECT {read} FROM {relation.name}) PIVOT ({call}({kinds[INT]}) FOR {values})"
         return text, (*rest, ("pa", kind), ("pb", kind))
+
+    def unpivoted(self, depth: int) -> Query:
+        """UNPIVOT of columns of whole numbers."""
+        usable = [one for one in self.relations if sum(kind == INT for _, kind in one.columns) > 1]
+        if not usable:
+            return self.plain(depth)
+        self.dice.use("UNPIVOT")
+        relation = self.dice.pick(usable)
+        turned = [name for name, kind in relation.columns if kind == INT]
+        rest = [(name, kind) for name, kind in relation.columns if kind != INT]
+        nulls = self.dice.pick(("", "INCLUDE NULLS "))
+        text = f"SELECT * FROM {relation.name} UNPIVOT {nulls}(val FOR col IN ({', '.join(turned)}))"
+        return text, (*rest, ("col", STRING), ("val", INT))

@@ -33,6 +33,9 @@ def _candidates(program: Program) -> Iterator[Program]:
     if len(views) > 1:
         yield from (replace(program, views=(view,)) for view in views)
         yield from (replace(program, views=views[:at] + views[at + 1 :]) for at in range(len(views)))
+    if program.recursive:
+        yield replace(program, recursive=())
+        yield replace(program, views=())
     if program.setting != Setting():
         yield replace(program, setting=Setting())
     yield from (_with_steps(program, steps[:count]) for count in range(1, len(steps)))
@@ -41,7 +44,7 @@ def _candidates(program: Program) -> Iterator[Program]:
     for at, step in enumerate(steps):
         yield from (_with_steps(program, (*steps[:at], one, *steps[at + 1 :])) for one in _smaller_steps(step))
     for table in program.tables:
-        if not any(table.name in text for _, text in views):
+        if not any(table.name in text for text in (*(text for _, text in views), *program.recursive)):
             kept = tuple(other for other in program.tables if other is not table)
             without = tuple(_without_table(step, table.name) for step in steps)
             yield replace(_with_steps(program, without), tables=kept)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import comparison, expression
-from penstock.testing.fuzz.tables import ARRAY, INT, SCALARS, Column, Relation
+from penstock.testing.fuzz.tables import ARRAY, BIGINT, DATE, INT, SCALARS, TIMESTAMP, Column, Relation
 
 Columns = tuple[tuple[str, str], ...]
 Subquery = Callable[[int], tuple[str, Columns]]
@@ -25,12 +25,49 @@ class From:
 
 def random_from(dice: Dice, relations: Sequence[Relation], subquery: Subquery, depth: int) -> From:
     """One relation, two or three joined, perhaps exploded."""
+    if not dice.shared and depth > 0 and dice.often(0.06):
+        asof = _asof(dice, relations)
+        if asof is not None:
+            return asof
     found = _item(dice, relations, subquery, depth)
     for _ in range(dice.weighted(((5, 0), (5, 1), (1, 2))) if depth > 0 else 0):
         found = _joined(dice, found, _item(dice, relations, subquery, depth - 1))
+    if depth > 0 and dice.often(0.08):
+        found = _lateral(dice, found, relations)
     if not dice.shared and dice.often(0.15):
         found = _exploded(dice, found)
     return found
+
+
+def _lateral(dice: Dice, found: From, relations: Sequence[Relation]) -> From:
+    """A subquery that reads the relations before it, once for each of their rows."""
+    relation, inner, alias = dice.pick(relations), dice.name("q"), dice.name("l")
+    columns = _columns(inner, relation.columns)
+    pairs = [(one.text, other.text) for one in columns for other in found.scope if one.type == other.type in SCALARS]
+    where = " WHERE {} = {}".format(*dice.pick(pairs)) if pairs else ""
+    item = f"max({expression(dice, INT, columns, 0)})" if dice.often(0.4) else expression(dice, INT, columns, 1)
+    word, tail = dice.pick(((", LATERAL", ""), (" LEFT JOIN LATERAL", " ON TRUE"), (" CROSS JOIN LATERAL", "")))
+    dice.use("LATERAL subquery")
+    query = f"(SELECT {item} AS item FROM {relation.name} AS {inner}{where})"
+    return From(f"{found.text}{word} {query} AS {alias}{tail}", (*found.scope, Column(f"{alias}.item", "item", INT)))
+
+
+def _asof(dice: Dice, relations: Sequence[Relation]) -> From | None:
+    """Two relations, each row with the closest one of the other."""
+    left, right = dice.pick(relations), dice.pick(relations)
+    one, other = dice.name("r"), dice.name("r")
+    lefts, rights = _columns(one, left.columns), _columns(other, right.columns)
+    times = [(a.text, b.text) for a in lefts for b in rights if a.type == b.type in (INT, DATE, TIMESTAMP, BIGINT)]
+    keys = [(a.text, b.text) for a in lefts for b in rights if a.type == b.type in SCALARS]
+    if not times:
+        return None
+    dice.use("ASOF JOIN")
+    first, second = dice.pick(times)
+    text = f"{left.name} AS {one} {dice.pick(('', 'LEFT '))}ASOF JOIN {right.name} AS {other}"
+    text += f" MATCH_CONDITION ({first} {dice.pick(('>=', '>', '<=', '<'))} {second})"
+    if dice.often(0.8):
+        text += " ON {} = {}".format(*dice.pick(keys))
+    return From(text, lefts + rights)
 
 
 def _item(dice: Dice, relations: Sequence[Relation], subquery: Subquery, depth: int) -> From:
@@ -52,7 +89,7 @@ def _columns(alias: str, columns: Columns) -> tuple[Column, ...]:
 
 
 def _joined(dice: Dice, left: From, right: From) -> From:
-    kind = dice.pick([kind for kind in _KINDS if not dice.shared or kind not in _LEFT_ONLY])
+    kind = dice.pick(_KINDS)
     dice.use(kind if kind != "," else "comma join")
     if kind in ("CROSS JOIN", ","):
         return From(f"{left.text}{'' if kind == ',' else ' '}{kind} {right.text}", left.scope + right.scope)

@@ -67,6 +67,7 @@ def summary(tally: Tally, findings: int) -> str:
     refused = ", ".join(f"{code} {count}" for code, count in tally.refused.most_common())
     used = ", ".join(f"{name} {count}" for name, count in tally.used.most_common())
     return (
-        f"{tally.programs} programs, {tally.views} views, {tally.steps} steps, {findings} findings\n"
+        f"{tally.programs} programs, {tally.views} views, {tally.steps} steps, {tally.queries} single queries, "
+        f"{findings} findings\nDuckDB: {tally.compared} contents compared, and {tally.plans} plans with their texts\n"
         f"not supported: {refused or 'nothing'}\nconstructs (programs with them): {used}"
     )

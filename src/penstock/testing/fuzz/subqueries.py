@@ -57,10 +57,22 @@ def _exists(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
     return f"{word} (SELECT 1 FROM {source}{_where(dice, inner, scope, 0.8)})"
 
 
+def _pair_in(dice: Dice, relations: Sequence[Relation], scope: Scope, word: str) -> str:
+    """Two columns at once."""
+    source, inner = _inner(dice, relations)
+    kinds = [dice.pick([column.type for column in comparable(scope)] or [INT]) for _ in range(2)]
+    one, two = (expression(dice, kind, scope, 0) for kind in kinds)
+    first, second = (expression(dice, kind, inner, 0) for kind in kinds)
+    dice.use("IN of pairs")
+    return f"({one}, {two}) {word} (SELECT {first}, {second} FROM {source}{_where(dice, inner, scope, 0.3)})"
+
+
 def _in(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
     source, inner = _inner(dice, relations)
     word = dice.pick(("IN", "NOT IN"))
     dice.use(word)
+    if dice.often(0.2):
+        return _pair_in(dice, relations, scope, word)
     kind = dice.pick([column.type for column in comparable(scope)] or [INT])
     value = expression(dice, kind, inner, 0)
     return f"{expression(dice, kind, scope, 0)} {word} (SELECT {value} FROM {source}{_where(dice, inner, scope, 0.4)})"

@@ -10,10 +10,13 @@ from penstock.testing.fuzz.dice import Dice
 
 INT, BIGINT, DOUBLE, STRING, BOOLEAN = "int", "bigint", "double", "string", "boolean"
 DATE, TIMESTAMP, DECIMAL, ARRAY = "date", "timestamp", "decimal", "array"
+STRUCT, MAP = "struct", "map"
 NUMBERS = (INT, BIGINT, DOUBLE, DECIMAL)
 SCALARS = (INT, STRING, BIGINT, DOUBLE, BOOLEAN, DATE, TIMESTAMP, DECIMAL)
 
-_SQL = {DECIMAL: "DECIMAL(10,2)", ARRAY: "ARRAY<INT>"}
+NESTED = (ARRAY, STRUCT, MAP)
+
+_SQL = {DECIMAL: "DECIMAL(10,2)", ARRAY: "ARRAY<INT>", STRUCT: "STRUCT<p: INT, q: STRING>", MAP: "MAP<STRING, INT>"}
 _POOL = (
     ("k", (INT, INT, INT, BIGINT, STRING)),
     ("g", (STRING,)),
@@ -26,6 +29,8 @@ _POOL = (
     ("ts", (TIMESTAMP,)),
     ("m", (DECIMAL,)),
     ("a", (ARRAY,)),
+    ("st", (STRUCT,)),
+    ("mp", (MAP,)),
 )
 SHARED = (INT, STRING, BIGINT, DOUBLE, BOOLEAN, DATE)
 _VALUES: dict[str, tuple[Any, ...]] = {
@@ -38,6 +43,8 @@ _VALUES: dict[str, tuple[Any, ...]] = {
     TIMESTAMP: ("2024-02-29 10:00:00", "2024-02-29 10:30:00", "2024-02-29 23:59:59", "1969-12-31 23:00:00"),
     DECIMAL: ("1.00", "0.50", "-2.25", "10.10"),
     ARRAY: ([1, 2], [], [3], [1, None, 1]),
+    STRUCT: ({"p": 1, "q": "a"}, {"p": None, "q": "b"}, {"p": 2, "q": None}),
+    MAP: ({"a": 1}, {}, {"a": 2, "b": None}),
 }
 
 
@@ -108,6 +115,11 @@ def written(value: Any, kind: str) -> str:
     if kind == ARRAY:
         items = ", ".join("NULL" if item is None else str(item) for item in value)
         return f"array({items})" if any(item is not None for item in value) else "CAST(array() AS ARRAY<INT>)"
+    if kind == STRUCT:
+        return f"named_struct('p', {written(value['p'], INT)}, 'q', {written(value['q'], STRING)})"
+    if kind == MAP:
+        items = ", ".join(f"'{key}', {written(item, INT)}" for key, item in value.items())
+        return f"map({items})" if items else f"CAST(map() AS {sql_type(MAP)})"
     quoted = {DATE: f"DATE '{value}'", TIMESTAMP: f"TIMESTAMP '{value}'", STRING: f"'{value}'"}
     plain = {BIGINT: f"{value}L", DECIMAL: f"{value}BD", BOOLEAN: str(value).upper()}
     return {**quoted, **plain}.get(kind, str(value))

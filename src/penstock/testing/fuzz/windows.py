@@ -37,6 +37,8 @@ _NOT_IN_WINDOWS = (
     "sort_array",
     "size",
     "max(struct",
+    "max({struct",
+    "hll_",
 )
 _EDGES = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING")
 
