@@ -10,8 +10,10 @@ from plans import PLANS, catalog
 
 from penstock.spark.change import Delta
 from penstock.spark.engine import Engine
+from penstock.spark.operators import runner
 from penstock.spark.workspace import Workspace
 
+LAYER = re.compile(r"ExistingRDD\[.*__key_\d")  # a change has `__key`, a layer a name of its own
 MAINTAINED = ["additive", "keyed", "join", "left_join", "anti_join", "distinct", "top_by_key", "window"]
 
 
@@ -37,8 +39,8 @@ def rows(workspace, count, offset=0):
     return Delta.of_arrow(workspace, table)
 
 
-def exchanged_layers(plan: str) -> list[str]:
-    """The state layers that an Exchange takes in whole: above them is no join or filter that picks rows."""
+def exchanged_layers(plan: str, picking: tuple[str, ...] = ("Join", "Aggregate")) -> list[str]:
+    """The state layers that an Exchange takes in whole: above them is no join or aggregate that makes less of them."""
     found, above = [], []
     for line in plan.splitlines():
         name = (
@@ -48,9 +50,9 @@ def exchanged_layers(plan: str) -> list[str]:
         )
         depth = len(line) - len(line.lstrip(" :+-*|"))
         above = [(level, node) for level, node in above if level < depth]
-        if "ExistingRDD" in name and "__key" in name:
+        if LAYER.search(name):
             for _, node in reversed(above):
-                if "Join" in node or "Aggregate" in node:
+                if any(kind in node for kind in picking):
                     break
                 if node.startswith("Exchange"):
                     found.append(line)
@@ -71,13 +73,33 @@ def test_no_exchange_above_a_layer(spark, name):
         delta.settled()
     plans = [frame._jdf.queryExecution().executedPlan().toString() for frame in workspace.asked]
     result.commit()
-    assert any("ExistingRDD" in plan for plan in plans), "the state is not read at all"
+    assert any(LAYER.search(plan) for plan in plans), "the state is not read at all"
     assert [layer for plan in plans for layer in exchanged_layers(plan)] == []
 
 
+@pytest.mark.parametrize("name", ["additive", "distinct", "keyed", "join", "left_join"])
+def test_large_steps_exchange_only_what_is_new(spark, name, monkeypatch):
+    """Rewriting a grouped state, and joins too large to broadcast, find each layer partitioned already."""
+    monkeypatch.setattr(runner, "BROADCAST_ROWS", 0)
+    workspace = Watched(spark, driver_rows=0, memory_rows=150)
+    engine = Engine(workspace)
+    engine.install(catalog(name), [name])
+    right = pa.table({"k": [1, 2], "y": pa.array([1, 2], pa.int32()), "__weight": [1, 1]})
+    engine.step({"t": rows(workspace, 400), "u": Delta.of_arrow(workspace, right)}).commit()
+    for number, count in enumerate((300, 100, 350)):
+        workspace.asked = []
+        result = engine.step({"t": rows(workspace, count, offset=number), "u": Delta.of_arrow(workspace, right)})
+        for delta in result.changes.values():
+            delta.settled()
+        plans = [frame._jdf.queryExecution().executedPlan().toString() for frame in workspace.asked]
+        result.commit()
+        assert any(LAYER.search(plan) for plan in plans), "the state is not read at all"
+        assert [layer for plan in plans for layer in exchanged_layers(plan, ("Join",))] == []
+
+
 def test_the_check_sees_an_exchange(spark):
-    frame = spark.range(10).selectExpr("id AS `__key`").repartition(2, "__key").localCheckpoint()
-    plan = frame.repartition(3, "__key")._jdf.queryExecution().executedPlan().toString()
+    frame = spark.range(10).selectExpr("id AS `__key_1`").repartition(2, "__key_1").localCheckpoint()
+    plan = frame.repartition(3, "__key_1")._jdf.queryExecution().executedPlan().toString()
     assert exchanged_layers(plan)
 
 

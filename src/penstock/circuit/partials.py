@@ -62,15 +62,18 @@ def partials_of(node: Aggregate, type_of: TypeOf, *, append_only: bool) -> Parti
 
     `type_of` gives the type of an argument, None where it is not known.
     """
-    columns: list[Partial] = [Partial(PRESENT, WEIGHT)]
+    columns = {(WEIGHT, "sum"): Partial(PRESENT, WEIGHT)}
     answers: list[tuple[str, str]] = []
     for position, (name, call) in enumerate(node.aggregates):
         found = _partial(call, f"__p{position}", type_of, append_only=append_only)
         if found is None:
             return None
-        columns.extend(_filtered(partial, call) for partial in found[0])
-        answers.append((name, found[1]))
-    return Partials(tuple(columns), tuple(answers))
+        answer = found[1]
+        for partial in (_filtered(item, call) for item in found[0]):
+            kept = columns.setdefault((partial.value, partial.merge), partial)
+            answer = answer.replace(quoted(partial.name), quoted(kept.name))
+        answers.append((name, answer))
+    return Partials(tuple(columns.values()), tuple(answers))
 
 
 def _filtered(partial: Partial, call: AggregateCall) -> Partial:
@@ -116,13 +119,20 @@ def _sum(value: str, kind: Type | None, name: str, *, append_only: bool) -> Deco
     if kind == "bigint":
         high = Partial(f"{name}h", f"shiftright({value}, 32) * {WEIGHT}")
         low = Partial(f"{name}l", f"(({value}) & {_LIMB - 1}L) * {WEIGHT}")
-        total = f"cast(cast({quoted(high.name)} as decimal(20,0)) * {_LIMB} + {quoted(low.name)} as bigint)"
-        return (seen, high, low), f"if({some}, {total}, NULL)"
+        return (seen, high, low), f"if({some}, {_joined(quoted(high.name), quoted(low.name))}, NULL)"
     if kind is not None and is_decimal(kind):
         return _decimal_sum(value, kind, seen, name)
     if kind in FRACTIONAL and append_only:
         return (seen, Partial(name, f"cast({value} as double) * {WEIGHT}")), f"if({some}, {quoted(name)}, NULL)"
     return None
+
+
+def _joined(high: str, low: str) -> str:
+    """The BIGINT of two halves; Spark's overflow error where there is none."""
+    carried = f"({high} + shiftright({low}, 32))"
+    exact = f"cast(cast({high} as decimal(20,0)) * {_LIMB} + {low} as bigint)"
+    fits = f"{carried} BETWEEN -2147483648L AND 2147483647L"
+    return f"if({fits}, shiftleft({carried}, 32) + ({low} & {_LIMB - 1}L), {exact})"
 
 
 def _decimal_sum(value: str, kind: Type, seen: Partial, name: str) -> Decomposed | None:

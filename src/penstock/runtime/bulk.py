@@ -7,21 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from datetime import datetime
+from datetime import datetime, timedelta
+from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import Column, Table
+from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT
 from penstock.runtime.exchange import carried, in_arrow, plain_type
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
-from penstock.runtime.lateness import LateColumn, TableLateness, comparable_value
+from penstock.runtime.lateness import LateColumn, TableLateness
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE
 from penstock.runtime.rows import Batch, RowReader, concatenated, unknown_column
 from penstock.runtime.store import KeyStore, RowCounts
-from penstock.spark.change import consolidated
+from penstock.spark.change import Delta, checkpointed, consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,6 +31,7 @@ if TYPE_CHECKING:
     from penstock.spark.workspace import Workspace
 
 DRIVER_ROWS = 50_000
+_NO_OPERATIONS = {"-": 0, "~": 0, "?": 0, "aside": 0}
 _WIDENS = {
     "tinyint": 1,
     "smallint": 2,
@@ -42,22 +45,23 @@ _WIDENS = {
 
 @dataclass(frozen=True)
 class FrameBatch:
-    """A DataFrame for one table, evaluated once: its rows and how many there are."""
+    """A DataFrame for one table."""
 
     table: Table
     frame: DataFrame
     reader: RowReader
 
     @cached_property
-    def evaluated(self) -> tuple[DataFrame, int]:
-        """The checked columns in declared types, evaluated."""
-        from penstock.spark.change import checkpointed
-
-        return checkpointed(self.frame.selectExpr(*_selection(self.table, self.frame)))
+    def checked(self) -> DataFrame:
+        """The columns in declared types, not evaluated yet."""
+        return self.frame.selectExpr(*_selection(self.table, self.frame))
 
     def fetched(self, judge: Judge) -> Batch:
         """The rows on the driver."""
-        frame, _ = self.evaluated
+        return self.fetched_from(self.checked.localCheckpoint(eager=True), judge)
+
+    def fetched_from(self, frame: DataFrame, judge: Judge) -> Batch:
+        """The rows of the checked frame, evaluated already, on the driver."""
         _check_keys(self.table, frame)
         rows = in_arrow(self.table, carried(frame, self.table).toArrow())
         return self.reader.read_arrow(rows, judge.rejections)
@@ -123,60 +127,63 @@ def fold_frame(
 ) -> Intake:
     """The change of a table for which a DataFrame came in, alone or with other rows."""
     first = batches[0]
-    if len(batches) == 1 and isinstance(first, FrameBatch) and _stays(first, judge, store):
-        frame, rows = first.evaluated
-        return _Bulk(workspace, first.table, frame, rows, judge).folded(store, live, counts)
-    batch = concatenated([item if isinstance(item, Batch) else item.fetched(judge) for item in batches])
+    if len(batches) > 1 or not isinstance(first, FrameBatch):
+        fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
+        batch = concatenated(fetched)
+    else:
+        bulk = _Bulk.of(workspace, first, judge)
+        if bulk.stays(store):
+            return bulk.folded(store, live, counts)
+        batch = first.fetched_from(bulk.given, judge)
     return fold_keyed(batch, judge, store) if store is not None else fold_rows(batch, judge, counts, live)
 
 
-def _stays(batch: FrameBatch, judge: Judge, store: KeyStore | None) -> bool:
-    """Whether the rows are better left on the executors: many, and no fold that goes row by row."""
-    frame, rows = batch.evaluated
-    if rows <= DRIVER_ROWS or judge.holding.columns:
-        return False
-    if store is None:
-        return all(item.rows is None for item in judge.lateness.columns)
-    partial = OPERATION in frame.columns and bool(frame.where(f"{OPERATION} = '~'").limit(1).count())
-    return not judge.lateness.columns and not partial
-
-
 class _Bulk:
-    """A large DataFrame on its way into a table."""
+    """A large DataFrame on its way into a table, evaluated once; the same pass tells the facts about its rows."""
 
-    def __init__(self, workspace: Workspace, table: Table, frame: DataFrame, rows: int, judge: Judge) -> None:
+    def __init__(
+        self, workspace: Workspace, table: Table, given: DataFrame, facts: dict[str, Any], judge: Judge
+    ) -> None:
         self._workspace = workspace
         self._table = table
         self._judge = judge
-        self._rows = rows
-        self._frame = frame if OPERATION in frame.columns else frame.selectExpr("*", f"'+' AS {OPERATION}")
+        self._facts = facts
+        self.given = given
+        self._rows = int(facts["rows"])
+        self._frame = given if OPERATION in given.columns else given.selectExpr("*", f"'+' AS {OPERATION}")
         self._names = [quoted(column.name) for column in table.columns]
+
+    @classmethod
+    def of(cls, workspace: Workspace, batch: FrameBatch, judge: Judge) -> _Bulk:
+        """The DataFrame, evaluated."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812
+
+        checked, observation = batch.checked, Observation()
+        terms = _facts_asked(batch.table, judge, operations=OPERATION in checked.columns)
+        asked = [F.expr(text).alias(name) for name, text in terms.items()]
+        given = checked.observe(observation, *asked).localCheckpoint(eager=True)
+        return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge)
+
+    def stays(self, store: KeyStore | None) -> bool:
+        """Whether the rows are better left on the executors: many, and no fold that goes row by row."""
+        if self._rows <= DRIVER_ROWS or self._judge.holding.columns:
+            return False
+        if store is None:
+            return all(item.rows is None for item in self._late)
+        return not self._late and not self._facts["~"]
 
     def folded(self, store: KeyStore | None, live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
         """The change of the table."""
-        facts = self._facts()
-        self._check(facts)
-        if store is not None:
-            return self._keyed(store)
-        return self._plain(facts, live, counts)
-
-    def _facts(self) -> dict[str, Any]:
-        """What one pass over the rows tells: NULLs where none may be, operations, greatest values."""
-        required = [column for column in self._table.columns if not column.nullable or column.name in self._table.key]
-        terms = [
-            f"count_if({quoted(column.name)} IS NULL AND {OPERATION} = '+') AS `null {column.name}`"
-            for column in required
-        ]
-        terms += [f"count_if({OPERATION} = '{which}') AS `{which}`" for which in "-~"]
-        terms.append(f"count_if({OPERATION} IS NULL OR {OPERATION} NOT IN ('+', '-', '~')) AS `?`")
-        terms += greatest_terms(self._judge.lateness, self._judge.clock)
-        return dict(zip(_names(terms), self._frame.selectExpr(*terms).toArrow().to_pylist()[0].values(), strict=True))
+        self._check()
+        return self._plain(live, counts) if store is None else self._keyed(store)
 
     @property
     def _late(self) -> tuple[LateColumn, ...]:
         return self._judge.lateness.columns
 
-    def _check(self, facts: dict[str, Any]) -> None:
+    def _check(self) -> None:
+        facts = self._facts
         for name, value in facts.items():
             if name.startswith("null ") and value:
                 message = f"table {self._table.name}, column {name[5:]}: found NULL in {value} rows, expected NOT NULL"
@@ -190,18 +197,19 @@ class _Bulk:
         if facts["-"] and self._table.append_only:
             refuse_deletion(self._table, f"column {OPERATION}")
 
-    def _plain(self, facts: dict[str, Any], live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
-        why = f"{verdict(self._judge.lateness, self._judge.clock)} AS __why"
-        judged = self._frame.selectExpr(*self._names, OPERATION, why) if self._late else None
-        kept = self._frame if judged is None else judged.where("__why IS NULL")
-        if judged is not None:
+    def _plain(self, live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
+        kept = self._frame
+        if self._facts["aside"]:
+            judged = kept.selectExpr("*", f"{verdict(self._judge.lateness, self._judge.clock)} AS __why")
+            kept = judged.where("__why IS NULL")
             self._set_aside(judged)
         weight = f"CASE WHEN {OPERATION} = '-' THEN -1L ELSE 1L END AS {WEIGHT}"
-        delta = self._delta(kept.selectExpr(*self._names, weight))
-        if facts["-"]:
+        change = kept.selectExpr(*self._names, weight)
+        delta = Delta.of_frame(self._workspace, change, rows=self._rows - self._facts["aside"])
+        if self._facts["-"]:
             live = counts()
             live.check_frame(delta)
-        values = {item.column.name.lower(): [comparable_value(facts[f"max {item.place}"])] for item in self._late}
+        values = {item.column.name.lower(): [_greatest(item, self._facts)] for item in self._late}
         remembered = live
 
         def apply() -> None:
@@ -239,15 +247,47 @@ class _Bulk:
         query = f"SELECT max_by(struct({payload}), {SEQUENCE}) AS last FROM {view} GROUP BY {', '.join(keys)}"
         return self._workspace.sql(f"SELECT last.* FROM ({query})")
 
-    def _delta(self, frame: DataFrame) -> Any:
-        from penstock.spark.change import Delta, checkpointed
-
+    def _delta(self, frame: DataFrame) -> Delta:
         kept, rows = checkpointed(frame)
         return Delta.of_frame(self._workspace, kept, rows=rows)
 
 
-def _names(terms: list[str]) -> list[str]:
-    return [term.rpartition(" AS ")[2].strip("`") for term in terms]
+def _facts_asked(table: Table, judge: Judge, *, operations: bool) -> dict[str, str]:
+    """What one pass over the rows tells: how many, NULLs where none may be, operations, late rows, greatest values."""
+    added = f" AND {OPERATION} = '+'" if operations else ""
+    terms = {"rows": "count(*)", "aside": "0L"}
+    for column in table.columns:
+        if not column.nullable or column.name in table.key:
+            terms[f"null {column.name}"] = f"count_if({quoted(column.name)} IS NULL{added})"
+    if operations:
+        terms |= {which: f"count_if({OPERATION} = '{which}')" for which in "-~"}
+        terms["?"] = f"count_if({OPERATION} IS NULL OR {OPERATION} NOT IN ('+', '-', '~'))"
+    if judge.lateness.columns:
+        terms["aside"] = f"count_if({verdict(judge.lateness, judge.clock)} IS NOT NULL)"
+    for item in judge.lateness.columns:
+        terms[f"max {item.place}"] = _portable(item, greatest_text(item, judge.clock))
+    return {name: text for name, text in terms.items() if text != "0L"}
+
+
+def _portable(item: LateColumn, text: str) -> str:
+    """A value of a LATENESS column's type in a form that reaches Python unchanged."""
+    if item.column.type == "timestamp":
+        return f"unix_micros({text})"
+    return (
+        text if item.column.type in ("float", "double") or item.column.type in INTEGRAL else f"CAST({text} AS STRING)"
+    )
+
+
+def _greatest(item: LateColumn, facts: dict[str, Any]) -> Any:
+    """The greatest value of a LATENESS column, as it compares with a waterline."""
+    value = facts[f"max {item.place}"]
+    if value is None:
+        return None
+    if item.column.type == "timestamp":
+        return datetime(1970, 1, 1) + timedelta(microseconds=value)  # noqa: DTZ001 - UTC, as all waterlines
+    if item.column.type in ("date", "timestamp_ntz"):
+        return datetime.fromisoformat(value)
+    return Decimal(value) if is_decimal(item.column.type) else value
 
 
 def _line(item: LateColumn) -> str:
@@ -269,10 +309,12 @@ def value_literal(kind: str, limit: Any) -> str:
 
 def greatest_terms(lateness: TableLateness, clock: datetime) -> list[str]:
     """Terms for the greatest possible value of each LATENESS column, named `max <place>`."""
-    return [
-        f"max(CASE WHEN {_possible(item, clock)} THEN {_line(item)} END) AS `max {item.place}`"
-        for item in lateness.columns
-    ]
+    return [f"{greatest_text(item, clock)} AS `max {item.place}`" for item in lateness.columns]
+
+
+def greatest_text(item: LateColumn, clock: datetime) -> str:
+    """Spark SQL for the greatest value of a LATENESS column that is neither infinite nor too far ahead."""
+    return f"max(CASE WHEN {_possible(item, clock)} THEN {_line(item)} END)"
 
 
 def _possible(item: LateColumn, clock: datetime) -> str:

@@ -7,10 +7,15 @@
 A trace is a value: `appended` gives a new one and leaves the old as it was, so a step that fails has changed nothing.
 Rows may stand in several layers with weights that cancel; who reads rows one by one must consolidate them.
 `__key` is the hash of the operator's key (penstock.spark.grouping): one BIGINT for keys of any type, NULLs included.
+
+A UNION is known to be partitioned like its branches only if each branch names its key exactly as its partitioning
+does, qualifiers included, which a column read through a view does not. So a layer keeps its key under a name of its
+own and gives it out as a new column `__key`; see docs/adr/0006.
 """
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -25,6 +30,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
+_COUNTER = itertools.count()
 _MAX_LAYERS = 4
 _PIECES = 2
 _NEWEST_ROWS, _NEWEST_SHARE = 512, 8  # what is given to Spark anew at each step is at most so much, or such a share
@@ -130,6 +136,17 @@ class Trace:
         return self.workspace.empty(self.schema) if self.frame is None else self.frame
 
     @property
+    def exchanged(self) -> str | None:
+        """The same as `view`, all of it partitioned by `__key`: what is on the driver is exchanged, no layer is."""
+        if not self.layers or not self.here:
+            return self.view
+        at = _own_name()
+        newest = self.workspace.local(self.memory, self.schema).withColumnRenamed(KEY, at)
+        spread = newest.repartition(self.workspace.partitions, at).withColumnRenamed(at, KEY)
+        layers = replace(self, here=()).view
+        return f"(SELECT * FROM {layers} UNION ALL SELECT * FROM {self.workspace.name(spread)})"
+
+    @property
     def is_local(self) -> bool:
         """Whether everything is on the driver, so that a query over it needs no exchange."""
         return not self.layers
@@ -140,7 +157,7 @@ class Trace:
             return self
         if delta.on_driver:
             return self._remembered(delta.arrow())
-        return replace(self, layers=(*self.layers, self._checkpointed(self._partitioned(delta.frame()))))
+        return replace(self, layers=(*self.layers, self._partitioned(delta.frame())))
 
     def _remembered(self, table: pa.Table) -> Trace:
         pieces = list(self.here)
@@ -158,14 +175,11 @@ class Trace:
         memory = self.memory
         if memory is None:
             return self
-        layer = self._checkpointed(self._partitioned(self.workspace.local(memory, self.schema)))
+        layer = self._partitioned(self.workspace.local(memory, self.schema))
         return replace(self, here=(), layers=(*self.layers, layer))
 
-    def _checkpointed(self, frame: DataFrame) -> Layer:
-        return Layer(self.workspace, *checkpointed(frame))
-
-    def _partitioned(self, frame: DataFrame) -> DataFrame:
-        return frame.repartition(self.workspace.partitions, KEY)
+    def _partitioned(self, frame: DataFrame) -> Layer:
+        return Layer(self.workspace, *by_key(frame, self.workspace.partitions))
 
     def merged(self) -> Trace:
         """The same with layers merged where they are near in size or too many."""
@@ -190,11 +204,26 @@ class Trace:
             frame = self.combine(frame)
         elif not self.append_only:
             frame = consolidated(frame)
-        return self._checkpointed(frame)
+        return Layer(self.workspace, *by_key(frame))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
-        """A trace that holds just these rows, already evaluated and partitioned by `__key`."""
+        """A trace that holds just these rows, already evaluated by `by_key`."""
         return replace(self, here=(), layers=(Layer(self.workspace, frame, rows),))
+
+
+def by_key(frame: DataFrame, partitions: int | None = None) -> tuple[DataFrame, int]:
+    """The frame evaluated on the executors, and its number of rows.
+
+    It keeps its partitioning by `__key`, or is partitioned anew by it, in a way that later queries recognise.
+    """
+    at = _own_name()
+    renamed = frame.withColumnRenamed(KEY, at)
+    kept, rows = checkpointed(renamed if partitions is None else renamed.repartition(partitions, at))
+    return kept.withColumnRenamed(at, KEY), rows
+
+
+def _own_name() -> str:
+    return f"{KEY}_{next(_COUNTER)}"
 
 
 def with_key(schema: StructType) -> StructType:

@@ -15,13 +15,13 @@ from penstock.circuit.operators import Additive, Counted
 from penstock.circuit.partials import PRESENT, Partial
 from penstock.plan.nodes import Aggregate, Distinct, SetOperation
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, checkpointed
+from penstock.spark.change import Delta
 from penstock.spark.grouping import hash_text, holds_variant
 from penstock.spark.operators.join import expression_type
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, WEIGHT
-from penstock.spark.trace import Trace
-from penstock.spark.workspace import Workspace
+from penstock.spark.trace import Trace, by_key
+from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _SIDE = "__side"
 _REWRITE_SHARE = 4  # a change above a quarter of the state rewrites it in one pass
+_FEW_GROUPS = 4  # rows of a change for each group of the state from which on adding up first saves exchange
 
 
 class GroupedRunner(Runner):
@@ -43,7 +44,10 @@ class GroupedRunner(Runner):
         raise NotImplementedError
 
     def output(self) -> str:
-        """Spark SQL for the output rows of one touched group: an array of structs that end with `__weight`."""
+        """Spark SQL for the output rows of one touched group, from its partials before and after.
+
+        An array of structs that end with `__weight`; NULL stands for a row that is not there.
+        """
         raise NotImplementedError
 
     @property
@@ -70,16 +74,19 @@ class GroupedRunner(Runner):
             f"SELECT {self._group_list}, {self._merges()} FROM {name} GROUP BY {self._group_list}{having}"
         )
 
-    def _vanished(self) -> str:
-        sums = [item for item in self.partials if item.merge == "sum"]
-        zero = [f"coalesce(sum({quoted(item.name)}), 0) = 0" for item in sums]
-        return " AND ".join(zero) if self.groups and len(sums) == len(self.partials) else ""
+    def _vanished(self, prefix: str | None = None) -> str:
+        """The condition of a group without rows, over its entries or over its partials with a prefix."""
+        if not self.groups or any(item.merge != "sum" for item in self.partials):
+            return ""
+        names = [quoted((prefix or "") + item.name) for item in self.partials]
+        sums = names if prefix is not None else [f"sum({name})" for name in names]
+        return " AND ".join(f"coalesce({total}, 0) = 0" for total in sums)
 
     def advance(self, entries: str, estimate: int) -> Delta | None:
         """Propose the state after the change; the change of the output."""
         known = self.trace.rows if self.trace is not None else 0
         if estimate > self.workspace.driver_rows and estimate * _REWRITE_SHARE > known:
-            return self._rewrite(entries)
+            return self._rewrite(entries, estimate)
         return self._touch(entries, estimate)
 
     def compacted(self, entries: str) -> str:
@@ -92,7 +99,7 @@ class GroupedRunner(Runner):
         if self.trace is not None and self.trace.view is not None:
             old, local = self.trace.view, self.trace.is_local
         if old is not None and not local:
-            found = self._met(old, change, estimate)
+            found = self._met(change, estimate)
             if found is None:
                 return None
             old, change = found
@@ -103,43 +110,39 @@ class GroupedRunner(Runner):
         self._propose(touched)
         return self._emitted(touched)
 
-    def _met(self, old: str, change: str, estimate: int) -> tuple[str, str] | None:
+    def _met(self, change: str, estimate: int) -> tuple[str, str] | None:
         """The entries of the state that the change touches, and the change itself, evaluated."""
         query = self.workspace.sql(self.compacted(change))
         settled = Delta.of_frame(self.workspace, query, estimate=estimate).settled()
         if settled.is_empty():
             return None
-        hint = self.hint("__k", settled.count(), self.trace)  # type: ignore[arg-type]
+        assert self.trace is not None  # noqa: S101 - the caller has seen it
+        hint, old = self.hint("__k", settled.count(), self.trace), self.kept(self.trace, settled.count())
         keys = f"SELECT DISTINCT {KEY} AS __touched FROM {settled.view}"
         touched = f"(SELECT {hint} __s.* FROM {old} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
         return touched, f"SELECT * FROM {settled.view}"
 
-    def _three_states(self, old: str | None, change: str, *, local: bool = False, all_groups: bool = False) -> str:
-        sides = [f"SELECT *, 1 AS {_SIDE} FROM ({change})"]
-        if old is not None:
-            sides.insert(0, f"SELECT *, 0 AS {_SIDE} FROM {old}")
+    def _three_states(self, old: str | None, change: str, *, local: bool) -> str:
         states = ", ".join([
             self._merges("__o_", f" FILTER (WHERE {_SIDE} = 0)"),
             self._merges("__n_", f" FILTER (WHERE {_SIDE} = 1)"),
             self._merges("__t_"),
         ])  # fmt: skip
-        having = "" if all_groups else f" HAVING max({_SIDE}) = 1"
         # In one partition nothing has to be exchanged to be grouped.
-        hint = "/*+ COALESCE(1) */ " if local and len(sides) > 1 else ""
-        both = f"SELECT {hint}* FROM ({' UNION ALL '.join(sides)})"
-        columns = f"{self._group_list}, {states}, max({_SIDE}) = 1 AS __touched"
-        return f"SELECT {columns} FROM ({both}) GROUP BY {self._group_list}{having}"
+        hint = "/*+ COALESCE(1) */ " if local and old is not None else ""
+        both = f"SELECT {hint}* FROM ({_sides(old, change)})"
+        return f"SELECT {self._group_list}, {states} FROM ({both}) GROUP BY {self._group_list} HAVING max({_SIDE}) = 1"
 
     def _outcomes(self, states: str) -> str:
-        kept = ", ".join(quoted(prefix + item.name) for prefix in ("__n_", "__t_") for item in self.partials)
-        return f"SELECT {self._group_list}, {kept}, __touched, {self.output()} AS __out FROM ({states})"
+        kept = ", ".join(quoted("__n_" + item.name) for item in self.partials)
+        return f"SELECT {self._group_list}, {kept}, array_compact({self.output()}) AS __out FROM ({states})"
 
     def _emitted(self, touched: Delta) -> Delta:
         """The output rows of the touched groups; taken out on the driver where the groups are there."""
         schema: StructType = touched.schema["__out"].dataType.elementType  # type: ignore[attr-defined]
         if touched.on_driver:
             return Delta.of_arrow(self.workspace, _rows_of(touched.arrow()["__out"]), schema)
-        query = f"SELECT inline(__out) FROM {touched.view} WHERE __touched"
+        query = f"SELECT inline(__out) FROM {touched.view}"
         return Delta.of_query(self.workspace, query, schema, estimate=2 * touched.estimate)
 
     def _propose(self, touched: Delta) -> None:
@@ -153,26 +156,49 @@ class GroupedRunner(Runner):
             renamed = ", ".join(f"{quoted('__n_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
             frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
             delta = Delta.of_frame(self.workspace, frame, rows=touched.rows)
-        self.proposed = [self._trace(touched.schema).appended(delta)]
+        self.proposed = [self._trace(delta.schema).appended(delta)]
 
-    def _rewrite(self, entries: str) -> Delta | None:
+    def _rewrite(self, entries: str, estimate: int) -> Delta | None:
         """One pass over state and change that is the new state as well."""
-        known = self.trace.rows if self.trace is not None else 0
-        old = None if self.trace is None else self.trace.view
+        old = None if self.trace is None else self.trace.exchanged
+        known = 0 if self.trace is None else self.trace.rows
         # Few groups: add up before the exchange. Many: exchange the rows once and add up with the state.
-        change = entries if known else self.compacted(entries)
-        states = self._three_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}", all_groups=True)
-        everything, rows = checkpointed(self.workspace.sql(self._outcomes(states)))
+        change = entries if known * _FEW_GROUPS > estimate else self.compacted(entries)
+        everything, rows = by_key(
+            self.workspace.sql(self._two_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}"))
+        )
+        view = self.workspace.name(everything)
         renamed = ", ".join(f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
-        touched = Delta.of_frame(self.workspace, everything, rows=rows)
-        state = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
-        self.proposed = [self._trace(everything.schema).rewritten(state, rows)]
-        return self._emitted(touched)
+        gone = self._vanished("__t_")
+        state = self.workspace.sql(
+            f"SELECT {self._group_list}, {renamed} FROM {view}{f' WHERE NOT ({gone})' if gone else ''}"
+        )
+        self.proposed = [self._trace(state.schema).rewritten(state, rows)]
+        return self._emitted_from(view, 2 * rows)
+
+    def _two_states(self, old: str | None, change: str) -> str:
+        """All groups with their partials before and after; `__touched` says whether the change has rows of one."""
+        before = self._merges("__o_", f" FILTER (WHERE {_SIDE} = 0)")
+        columns = f"{self._group_list}, {before}, {self._merges('__t_')}, max({_SIDE}) = 1 AS __touched"
+        return f"SELECT {columns} FROM ({_sides(self._live(old), change)}) GROUP BY {self._group_list}"
+
+    def _live(self, old: str | None) -> str | None:
+        """The state without groups that no accepted row can touch any more: a rewriting is a merge as well."""
+        conditions = self.unexpired(0)
+        return old if old is None or not conditions else f"(SELECT * FROM {old} WHERE {conditions})"
+
+    def _emitted_from(self, states: str, estimate: int) -> Delta:
+        """The output rows of the touched groups of a relation, without a function that Spark would interpret."""
+        query = f"SELECT inline({self.output()}) FROM {states} WHERE __touched"
+        schema = self.workspace.sql(query).schema
+        names = columns_text(tuple(schema.names))
+        present = f"SELECT {names} FROM ({query}) WHERE {WEIGHT} IS NOT NULL"
+        return Delta.of_query(self.workspace, present, schema, estimate=estimate)
 
     def _trace(self, schema: StructType) -> Trace:
         if self.trace is not None:
             return self.trace
-        return Trace(self.workspace, self._schema(schema), combine=self.combined)
+        return Trace(self.workspace, schema, combine=self.combined)
 
     def _schema(self, schema: StructType) -> StructType:
         from pyspark.sql.types import StructField, StructType
@@ -218,34 +244,42 @@ class AdditiveRunner(GroupedRunner):
             return super().compacted(entries)
         return f"SELECT 0L AS {KEY}, {self._merges()} FROM ({entries})"
 
-    def _rewrite(self, entries: str) -> Delta | None:
-        return super()._rewrite(entries) if self.groups else self._touch(entries, 1)
+    def _rewrite(self, entries: str, estimate: int) -> Delta | None:
+        return super()._rewrite(entries, estimate) if self.groups else self._touch(entries, 1)
 
     def output(self) -> str:
         was, now = self._present("__o_"), self._present("__t_")
         before, after = self._answer("__o_", -1), self._answer("__t_", 1)
-        rows = f"filter(array(if({was}, {before}, NULL), if({now}, {after}, NULL)), __x -> __x IS NOT NULL)"
-        if not self.comparable:
-            return rows
-        same = f"{was} AND {now} AND {self._answer('__o_')} <=> {self._answer('__t_')}"
-        return f"if({same}, slice({rows}, 1, 0), {rows})"
+        if self.comparable:
+            same = f"({was} AND {now} AND {self._unchanged()})"
+            was, now = f"{was} AND NOT {same}", f"{now} AND NOT {same}"
+        return f"array(if({was}, {before}, NULL), if({now}, {after}, NULL))"
+
+    def _unchanged(self) -> str:
+        pairs = zip(self._answers("__o_"), self._answers("__t_"), strict=True)
+        return " AND ".join(f"{before} <=> {after}" for before, after in pairs) or "true"
+
+    def _answers(self, prefix: str) -> list[str]:
+        """The aggregates' values, computed from the partials with one prefix."""
+        found = []
+        for _, answer in self.operator.partials.answers:
+            text = answer
+            for item in self.partials:
+                text = text.replace(quoted(item.name), quoted(prefix + item.name))
+            found.append(f"({text})")
+        return found
 
     def _present(self, prefix: str) -> str:
         if self.groups:
             return f"coalesce({quoted(prefix + PRESENT)}, 0L) > 0"
         return "true" if prefix == "__t_" else str(not self.first).lower()
 
-    def _answer(self, prefix: str, weight: int | None = None) -> str:
+    def _answer(self, prefix: str, weight: int) -> str:
         """A struct of the output row, computed from the partials with one prefix."""
         named = [f"{name} AS {quoted(output)}" for name, (output, _) in zip(self.groups, self.node.groups, strict=True)]
-        for output, answer in self.operator.partials.answers:
-            text = answer
-            for item in self.partials:
-                text = text.replace(quoted(item.name), quoted(prefix + item.name))
-            named.append(f"{text} AS {quoted(output)}")
-        if weight is not None:
-            named.append(f"{weight}L AS {WEIGHT}")
-        return f"struct({', '.join(named)})" if named else "struct(1)"
+        names = [output for output, _ in self.operator.partials.answers]
+        named += [f"{text} AS {quoted(name)}" for name, text in zip(names, self._answers(prefix), strict=True)]
+        return f"struct({', '.join([*named, f'{weight}L AS {WEIGHT}'])})"
 
 
 class CountedRunner(GroupedRunner):
@@ -290,7 +324,7 @@ class CountedRunner(GroupedRunner):
         change = f"{self._weight('__t_')} - {self._weight('__o_')}"
         names = [f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True)]
         row = f"struct({', '.join([*names, f'{change} AS {WEIGHT}'])})"
-        return f"filter(array({row}), __x -> __x.{WEIGHT} <> 0)"
+        return f"array(if({change} <> 0, {row}, NULL))"
 
     def _weight(self, prefix: str) -> str:
         counts = [f"coalesce({quoted(prefix + item.name)}, 0L)" for item in self.partials]
@@ -305,6 +339,14 @@ class CountedRunner(GroupedRunner):
                 return f"greatest({counts[0]} - {counts[1]}, 0L)"
             case _:
                 return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"
+
+
+def _sides(old: str | None, change: str) -> str:
+    """State and change in one relation, told apart by `__side`."""
+    sides = [f"SELECT *, 1 AS {_SIDE} FROM ({change})"]
+    if old is not None:
+        sides.insert(0, f"SELECT *, 0 AS {_SIDE} FROM {old}")
+    return " UNION ALL ".join(sides)
 
 
 def _rows_of(column: pa.ChunkedArray) -> pa.Table:

@@ -94,7 +94,7 @@ class BilinearRunner(Runner):
         self.last = None
 
     def _probe(self, change: Delta, trace: Trace, *, left_is_change: bool) -> str:
-        kept = trace.view or self.workspace.name(trace.relation())
+        kept = self.kept(trace, change.count())
         left, right = (change.view, kept) if left_is_change else (kept, change.view)
         probing = "__left" if left_is_change else "__right"
         conditions = []

@@ -154,12 +154,13 @@ class KeyedRunner(Runner):
 
     def _touched(self, trace: Trace, changes: Sequence[Delta | None]) -> str:
         """The entries of a trace whose key is among those that the step touches."""
-        kept = trace.view or self.workspace.name(trace.relation())
         touching = [delta for delta in changes if delta is not None]
+        rows = sum(delta.count() for delta in touching)
+        kept = self.kept(trace, rows)
         if not touching or not self.terms[0]:
             return kept
         keys = " UNION ".join(f"SELECT {KEY} AS __touched FROM {delta.view}" for delta in touching)
-        hint = self.hint("__k", sum(delta.count() for delta in touching), trace)
+        hint = self.hint("__k", rows, trace)
         return f"(SELECT {hint} __s.* FROM {kept} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
 
 

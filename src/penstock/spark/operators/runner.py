@@ -37,6 +37,7 @@ class Runner(ABC):
         self.traces: list[Trace] = []
         self.proposed: list[Trace] | None = None
         self.expiries: tuple[Expiry, ...] = ()
+        self._unexpired: dict[int, str] = {}  # by trace: which rows something may still touch, as of the last step
 
     @abstractmethod
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
@@ -56,14 +57,23 @@ class Runner(ABC):
 
         It runs Spark jobs, so it is no part of `commit`. `lines` gives a waterline as constant Spark SQL.
         """
+        self._look_at(lines)
         self.traces = [
-            self._collecting(place, trace, lines, Trace.merged) if len(trace.layers) > 1 else trace
+            self._collecting(place, trace, Trace.merged) if len(trace.layers) > 1 else trace
             for place, trace in enumerate(self.traces)
         ]
 
-    def _collecting(self, place: int, trace: Trace, lines: LineText | None, work: Callable[[Trace], Trace]) -> Trace:
+    def _look_at(self, lines: LineText | None) -> None:
+        """Note what has expired after the last step; the next one's own waterlines come too early for its rows."""
+        texts: dict[int, list[str]] = {}
+        for item in self.expiries:
+            if lines is not None and item.trace < len(self.traces) and self.traces[item.trace].layers:
+                texts.setdefault(item.trace, []).append(_unexpired(item, lines(item.waterline)))
+        self._unexpired = {place: " AND ".join(found) for place, found in texts.items()}
+
+    def _collecting(self, place: int, trace: Trace, work: Callable[[Trace], Trace]) -> Trace:
         """What `work` makes of a trace, rows that have expired left out of every layer that it writes."""
-        kept = [_unexpired(item, lines(item.waterline)) for item in self.expiries if lines and item.trace == place]
+        kept = self.unexpired(place)
         if not kept:
             return work(trace)
 
@@ -71,9 +81,13 @@ class Runner(ABC):
             added = trace.combine(frame) if trace.combine is not None else frame
             if trace.combine is None and not trace.append_only:
                 added = consolidated(frame)
-            return added.where(" AND ".join(kept))
+            return added.where(kept)
 
         return replace(work(replace(trace, combine=combined)), combine=trace.combine)
+
+    def unexpired(self, place: int) -> str:
+        """The condition of a trace's rows that something may still touch, "" where all may."""
+        return self._unexpired.get(place, "")
 
     def discard(self) -> None:
         """Forget what was proposed."""
@@ -81,9 +95,9 @@ class Runner(ABC):
 
     def compact(self, lines: LineText | None = None) -> None:
         """Merge every trace into one layer, without what has expired."""
-        self.traces = [
-            self._collecting(place, trace, lines, Trace.compacted) for place, trace in enumerate(self.traces)
-        ]
+        self.traces = [trace.flushed() for trace in self.traces]
+        self._look_at(lines)
+        self.traces = [self._collecting(place, trace, Trace.compacted) for place, trace in enumerate(self.traces)]
 
     def state(self) -> Iterator[tuple[int, int]]:
         """Rows and bytes of each trace."""
@@ -104,6 +118,11 @@ class Runner(ABC):
         if all(trace.is_local for trace in traces):
             return f"/*+ SHUFFLE_HASH({relation}) */"
         return f"/*+ BROADCAST({relation}) */" if rows <= BROADCAST_ROWS else f"/*+ SHUFFLE_HASH({relation}) */"
+
+    def kept(self, trace: Trace, rows: int) -> str:
+        """What stands for a trace in a FROM where a relation of so many rows meets it by `hint`."""
+        found = trace.view if rows <= BROADCAST_ROWS else trace.exchanged
+        return found or self.workspace.name(trace.relation())
 
 
 def _unexpired(item: Expiry, line: str) -> str:
