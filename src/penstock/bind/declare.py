@@ -155,7 +155,7 @@ def _function(catalog: Catalog, statement: CreateFunction) -> Catalog:
     function = Function(statement.name, statement.parameters, statement.returns, statement.body, statement.text)
     level = Level(
         Context(catalog),
-        Scope(merged=tuple(Visible(item.name, column_tree(item.name)) for item in statement.parameters)),
+        Scope(shown=tuple(Visible(item.name, column_tree(item.name)) for item in statement.parameters)),
     )
     bind(statement.body, level)
     return catalog.with_function(function)

@@ -6,7 +6,6 @@ clash. Names are compared without regard to case.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
@@ -41,31 +40,33 @@ class Source:
 
 @dataclass(frozen=True)
 class Scope:
-    """The relations of FROM; `merged` are USING columns, which hide the fields in `hidden` from unqualified names."""
+    """The relations of FROM; `shown` are the columns of `*`, where a USING has changed them."""
 
     sources: tuple[Source, ...] = ()
-    merged: tuple[Visible, ...] = ()
-    hidden: frozenset[str] = frozenset()
+    shown: tuple[Visible, ...] | None = None
 
     def beside(self, other: Scope) -> Scope:
         """Both scopes' relations."""
-        return Scope(self.sources + other.sources, self.merged + other.merged, self.hidden | other.hidden)
+        return Scope(self.sources + other.sources, self.columns + other.columns)
+
+    @property
+    def columns(self) -> tuple[Visible, ...]:
+        """The columns of `*`: all that an unqualified name can mean."""
+        if self.shown is not None:
+            return self.shown
+        return tuple(item for source in self.sources for item in source.columns)
 
     def star(self, alias: str | None = None) -> tuple[Visible, ...] | None:
         """The columns of `*`, or of `alias.*`; None if there is no such relation."""
         if alias is None:
-            return self.merged + tuple(self._plain())
+            return self.columns
         lower = alias.lower()
         return next((source.columns for source in self.sources if source.alias.lower() == lower), None)
-
-    def _plain(self) -> Iterator[Visible]:
-        for source in self.sources:
-            yield from (item for item in source.columns if item.field not in self.hidden)
 
     def unqualified(self, name: str, place: exp.Expression) -> Visible | None:
         """The one column that an unqualified name means."""
         lower = name.lower()
-        found = [item for item in self.star() or () if item.name.lower() == lower]
+        found = [item for item in self.columns if item.name.lower() == lower]
         if len(found) > 1:
             raise ambiguous_column(name, self._owners(lower), place)
         return found[0] if found else None
@@ -95,14 +96,18 @@ class Scope:
 
     def names(self) -> tuple[str, ...]:
         """All names that could have been meant."""
-        plain = [item.name for item in self.star() or ()]
+        plain = [item.name for item in self.columns]
         return tuple(plain + [f"{source.alias}.{item.name}" for source in self.sources for item in source.columns])
 
     def merging(self, columns: tuple[Visible, ...], hidden: frozenset[str]) -> Scope:
-        """The scope after a join with USING."""
+        """The scope after a join with USING: its columns in front, for those that they stand for."""
         names = {item.name.lower() for item in columns}
-        kept = tuple(item for item in self.merged if item.name.lower() not in names)
-        return replace(self, merged=columns + kept, hidden=self.hidden | hidden)
+        kept = (
+            item
+            for item in self.columns
+            if (item.field not in hidden if item.field else item.name.lower() not in names)
+        )
+        return replace(self, shown=columns + tuple(kept))
 
 
 def with_fields(tree: exp.Expression, fields: list[str]) -> exp.Expression:
