@@ -29,7 +29,11 @@ def as_delta(workspace: Workspace, table: Table, change: pa.Table) -> Delta:
 
 
 def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
-    """Rows on the driver as a DataFrame in the declared Spark types; other columns (the weight) stay as they are."""
+    """Rows on the driver as a DataFrame in the declared Spark types; other columns (the weight) stay as they are.
+
+    They are given in one piece: Spark stops reading at an empty batch, and a change of nothing is one.
+    """
+    rows = rows.combine_chunks()
     declared = {column.name: column.type for column in table.columns}
     if all(carried_plainly(kind) for kind in declared.values()):
         schema = plain_schema(table, weighted=WEIGHT in rows.column_names)

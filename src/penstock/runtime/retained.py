@@ -58,7 +58,8 @@ class Retained:
 
     def _together(self) -> pa.Table:
         schema = self._recent[0].schema
-        return pa.concat_tables([piece.cast(schema) for piece in self._recent])
+        # In one piece: Spark stops reading at an empty batch.
+        return pa.concat_tables([piece.cast(schema) for piece in self._recent]).combine_chunks()
 
     def weighted(self) -> DataFrame | None:
         """The rows with their weights, not consolidated; None if there never were any."""

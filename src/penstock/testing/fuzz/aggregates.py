@@ -31,6 +31,7 @@ LINEAR = (
     ("regr_r2({int}, {int})", DOUBLE, False),
     ("regr_intercept({int}, {bigint})", DOUBLE, False),
 )
+_MOMENTS = ("stddev", "var_", "covar_", "regr_", "skewness", "kurtosis", "avg(", "try_avg")
 KEYED = (
     ("max({int})", INT, True),
     ("min({string})", STRING, False),
@@ -103,8 +104,14 @@ def aggregate(dice: Dice, scope: Scope, *, plain: bool = False) -> tuple[str, st
 
 
 def derived(dice: Dice, scope: Scope) -> tuple[str, str]:
-    """An aggregate within an expression."""
+    """An aggregate within an expression.
+
+    The last digits of moments depend on the order of additions, and DISTINCT or a key would show them, so they are
+    rounded.
+    """
     text, kind = aggregate(dice, scope)
+    if text.startswith(_MOMENTS):
+        return f"round({text}, 6)", kind
     if kind in (INT, BIGINT) and dice.often(0.3):
         return f"{text} + 1", kind
     if kind == STRING and dice.often(0.2):
