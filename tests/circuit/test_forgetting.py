@@ -63,9 +63,21 @@ def test_what_the_clock_has_left_behind_goes():
 
 
 def test_windows_over_windows_share_the_key_of_the_lowest():
-    table = "TABLE(SESSION(TABLE a PARTITION BY k, DESCRIPTOR(at), INTERVAL 1 HOUR))"
-    program = f"CREATE TABLE a (at TIMESTAMP, k INT); CREATE VIEW v AS SELECT k, window_start FROM {table};"
-    catalog = compile_program(program).catalog
+    inner = "SELECT k, at, LAG(at) OVER (PARTITION BY k ORDER BY at) AS p FROM a"
+    query = f"SELECT k, SUM(1) OVER (PARTITION BY k, p) AS n FROM ({inner})"
+    catalog = compile_program(f"CREATE TABLE a (at TIMESTAMP, k INT); CREATE VIEW v AS {query};").catalog
     circuit = build_circuit({"v": catalog.views["v"].plan}, catalog)
     (keyed,) = (item for item in circuit.operators if isinstance(item, Keyed))
     assert [[scalar.text for scalar in keys] for keys in keyed.keys] == [["`a.k`"]]
+
+
+def test_sessions_that_have_ended_below_the_waterline_go():
+    program = (
+        "CREATE TABLE s (at TIMESTAMP LATENESS INTERVAL 1 HOUR, k INT); CREATE VIEW v AS SELECT k, window_end FROM"
+    )
+    catalog = compile_program(
+        f"{program} TABLE(SESSION(TABLE s PARTITION BY k, DESCRIPTOR(at), INTERVAL 1 HOUR));"
+    ).catalog
+    circuit = build_circuit({"v": catalog.views["v"].plan}, catalog)
+    found = [(item.text, item.waterline.shown) for operator in circuit.operators for item in operator.expiries]
+    assert found == [("`__session_end`", "`s.at`")]

@@ -6,8 +6,8 @@ from datetime import datetime
 import pytest
 from tables import CLOCK, Bench, declared
 
+from penstock.analysis.bounds import parse_bound
 from penstock.errors import DataError, SqlError
-from penstock.runtime.bounds import parse_bound
 from penstock.runtime.lateness import declared_lateness
 
 

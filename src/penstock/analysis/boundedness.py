@@ -26,6 +26,7 @@ from penstock.plan.nodes import (
     Plan,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     Window,
@@ -113,6 +114,9 @@ class _Finder:
             case Window():
                 keys = _columns(node.partition)
                 yield self._kept_by(node, "Window", _ALL_ROWS[bool(keys)], keys, self.reader.of(node.input))
+            case Session():
+                names = (node.end, *_columns(node.keys))
+                yield self._kept_by(node, "SESSION", "all rows, with their sessions", names, self.reader.of(node))
             case Filter() if plan_reads_clock(node):
                 yield self._clock(node)
             case Recompute() | Fixpoint():

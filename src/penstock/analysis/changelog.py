@@ -27,6 +27,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -79,6 +80,8 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
             return Retraction("TopK", "a better row pushes another one out", place_of(node))
         case Window():
             return Retraction("Window", "a new row changes what is computed beside the others", place_of(node))
+        case Session():
+            return Retraction("SESSION", "a new row moves the ends of its session", place_of(node))
         case Recompute():
             return Retraction("Recompute", f"{node.reason}: its answer is recomputed and compared", node.span)
         case Fixpoint():

@@ -17,6 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.analysis.local_time import followed_time
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.plan.expressions import bare, is_clock
 from penstock.sql.text import type_of
@@ -105,6 +106,9 @@ class _Reading:
             return Direction.INCREASING
         if not any(isinstance(item, exp.Column) or is_clock(item) for item in node.walk()):
             return Direction.CONSTANT
+        followed = followed_time(node)
+        if followed is not None:
+            return self.of(followed).weakened()
         rule = next((rule for kinds, rule in _RULES if isinstance(node, kinds)), None)
         return Direction.NONE if rule is None else rule(self, node)
 
@@ -222,7 +226,7 @@ def _scaled(found: Direction, sign: int) -> Direction:
 def rounds_down(node: exp.Expression) -> bool:
     """Whether it is `x - pmod(x, k)`, x rounded down to a multiple of k.
 
-    In `x - pmod(x - y, k)`, where y is x rounded down, it is a multiple counted from y.
+    In `x - pmod(x - y, k)`, where y is constant or x rounded down, it is a multiple counted from y.
     """
     if not isinstance(node, exp.Sub):
         return False
@@ -233,6 +237,8 @@ def rounds_down(node: exp.Expression) -> bool:
     if rest == value:
         return True
     behind = bare(rest.expression) if isinstance(rest, exp.Sub) and bare(rest.this) == value else None
+    if behind is not None and not any(isinstance(item, exp.Column) or is_clock(item) for item in behind.walk()):
+        return True
     return isinstance(behind, exp.Sub) and bare(behind.this) == value and rounds_down(behind)
 
 

@@ -26,6 +26,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -62,7 +63,7 @@ def growth(plan: Plan, catalog: Catalog) -> Growth:
             return Growth.BOUNDED
         case Project() | Filter() | UnionAll() | Generate() | Join() | Aggregate() | Distinct() | SetOperation():
             return _most(node.inputs, catalog)
-        case TopK() | Window() | Recompute() | Fixpoint():
+        case TopK() | Window() | Session() | Recompute() | Fixpoint():
             return _most(node.inputs, catalog)
         case _:
             assert_never(node)
@@ -96,7 +97,7 @@ def few_values(plan: Plan, catalog: Catalog) -> frozenset[str]:
         case Project():
             inner = few_values(plan.input, catalog)
             return frozenset(name for name, scalar in plan.items if scalar.columns <= inner or scalar.type == "boolean")
-        case Filter() | Distinct() | TopK() | Window() | Generate():
+        case Filter() | Distinct() | TopK() | Window() | Session() | Generate():
             return few_values(plan.inputs[0], catalog)
         case Join():
             sides = few_values(plan.left, catalog) | few_values(plan.right, catalog)

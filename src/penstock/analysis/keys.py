@@ -33,6 +33,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -87,6 +88,8 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
             return _top_keys(node, unique_keys(node.input, catalog))
         case Window():
             return _window_keys(node, unique_keys(node.input, catalog))
+        case Session():
+            return unique_keys(node.input, catalog)
         case Recompute():
             return NO_KEY
         case Fixpoint():

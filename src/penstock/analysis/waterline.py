@@ -35,6 +35,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -93,6 +94,8 @@ class Reader:
                 return self._computed(node.groups, node.input)
             case TopK() | Window():
                 return self._ordered(node)
+            case Session():
+                return self._session(node)
             # Nothing is known about which rows a change of the input changes.
             case Recompute() | Fixpoint():
                 return NONE
@@ -221,6 +224,13 @@ class Reader:
         known = self.of(node.input)
         kept = {scalar.column for scalar in node.partition} | {keeps_order_column(node)}
         return {name: derived for name, derived in known.items() if name in kept}
+
+    def _session(self, node: Session) -> Waterlines:
+        """A row changes the session that it is in, which ends after it and may have begun long before."""
+        known = self.of(node.input)
+        found = {name: derived for name, derived in known.items() if name in {item.column for item in node.keys}}
+        ends = self.bound(node.time.tree, known, _types(node.input))
+        return found if ends is None else {**found, node.end: ends}
 
 
 _ZONE_SETTINGS = ("time zone", "timezone", "spark.sql.session.timezone")

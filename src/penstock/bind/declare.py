@@ -16,6 +16,7 @@ from penstock.bind.scope import Scope, Visible
 from penstock.bind.unparsed import unparsed_view
 from penstock.bind.views import dependants, replaced_view, view_of
 from penstock.catalog.model import Catalog, Function, Table, View
+from penstock.catalog.zones import zone_named
 from penstock.errors import Span, did_you_mean
 from penstock.plan.scalar import column_tree
 from penstock.sql.parse import parse_expression
@@ -54,6 +55,9 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
             return _lateness(catalog, statement)
         case Set():
             name = statement.name
+            if name == "time zone" and statement.value and zone_named(statement.value) is None:
+                message, hint = f"there is no time zone {statement.value[:100]!r}", "as in 'Europe/Rome' or '+05:30'"
+                raise wrong(code="BAD_TIME_ZONE", message=message, place=statement.span, hint=hint)
             return catalog if name is None or statement.value is None else catalog.with_setting(name, statement.value)
         case Reset():
             return (
@@ -219,5 +223,8 @@ def _lateness(catalog: Catalog, statement: SetLateness) -> Catalog:
     name = next((item for item in names if item.lower() == statement.column.lower()), None)
     if name is None:
         raise unknown_column(statement.column, names, statement.span)
+    if name.lower() in view.lateness:
+        message = f"{view.name}.{name} has two declarations of LATENESS"
+        raise wrong(code="BAD_LATENESS", message=message, place=statement.span, hint="leave one of them out")
     lateness = MappingProxyType({**view.lateness, name.lower(): statement.lateness})
     return catalog.with_view(replace(view, lateness=lateness))

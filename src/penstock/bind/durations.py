@@ -1,8 +1,4 @@
-"""Interval literals as numbers, and the starts of time windows as expressions.
-
-Windows align at 1970-01-01 00:00. A fixed length is computed in microseconds, a calendar length (months, years) in
-months.
-"""
+"""Interval literals as numbers: a fixed length in microseconds, a calendar length (months, years) in months."""
 
 from __future__ import annotations
 
@@ -11,7 +7,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.trees import call, grouped
+from penstock.bind.trees import call
 from penstock.sql.text import spark_sql
 
 _MICROS = {
@@ -111,38 +107,24 @@ def _checked(found: Duration, place: exp.Expression) -> Duration:
     return found
 
 
-def window_start(time: exp.Expression, size: Duration, offset: exp.Expression | None = None) -> exp.Expression:
-    """The start of the window of that size in which a time lies."""
-    return (
-        _month_start(time, size.months)
-        if size.months
-        else call("timestamp_micros", _start_micros(time, size.micros, offset))
-    )
-
-
-def _start_micros(time: exp.Expression, size: int, offset: exp.Expression | None) -> exp.Expression:
-    """The start in microseconds after 1970-01-01 00:00."""
-    micros = call("unix_micros", _timestamp(time))
-    moved = micros if offset is None else exp.Sub(this=micros.copy(), expression=grouped(offset.copy()))
-    past = call("pmod", moved, _long(size))
-    return exp.Paren(this=exp.Sub(this=micros.copy(), expression=past))
-
-
-def _month_start(time: exp.Expression, months: int) -> exp.Expression:
+def month_start(time: exp.Expression, months: int) -> exp.Expression:
+    """The beginning of the months, counted from January 1970, in which a time lies."""
     years = exp.Mul(
         this=exp.Paren(this=exp.Sub(this=call("year", time.copy()), expression=_int(1970))), expression=_int(12)
     )
     count = exp.Sub(this=exp.Add(this=years, expression=call("month", time.copy())), expression=_int(1))
     past = exp.Paren(this=exp.Sub(this=count, expression=call("pmod", count.copy(), _int(months))))
     origin = call("to_date", exp.Literal.string("1970-01-01"))
-    return _timestamp(call("add_months", origin, past))
+    return timestamp(call("add_months", origin, past))
 
 
-def _timestamp(tree: exp.Expression) -> exp.Expression:
+def timestamp(tree: exp.Expression) -> exp.Expression:
+    """The time as a TIMESTAMP."""
     return exp.Cast(this=tree.copy(), to=exp.DataType(this=exp.DType.USERDEFINED, kind="timestamp"))
 
 
-def _long(value: int) -> exp.Expression:
+def long(value: int) -> exp.Expression:
+    """The number as a BIGINT."""
     return exp.Cast(this=exp.Literal.number(value), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
 
 
@@ -153,34 +135,3 @@ def _int(value: int) -> exp.Expression:
 def later(time: exp.Expression, length: Duration) -> exp.Expression:
     """A time and a length after it."""
     return exp.Add(this=time.copy(), expression=length.tree)
-
-
-def hop_starts(
-    time: exp.Expression, slide: Duration, size: Duration, offset: exp.Expression | None, place: exp.Expression
-) -> exp.Expression:
-    """An array of the starts of all windows in which a time lies."""
-    if slide.months or size.months:
-        raise wrong(code="NOT_AN_INTERVAL", message="HOP needs lengths in days, hours, minutes or seconds", place=place)
-    last = _start_micros(time, slide.micros, offset)
-    count = -(-size.micros // slide.micros)
-    first = exp.Sub(this=last, expression=_long((count - 1) * slide.micros))
-    starts = call("sequence", first, last.copy(), _long(slide.micros))
-    micros = call("unix_micros", _timestamp(time))
-    variable = exp.Identifier(this="start", quoted=False)
-    inside = exp.GT(this=exp.Add(this=variable, expression=_long(size.micros)), expression=micros)
-    kept = call("filter", starts, exp.Lambda(this=inside, expressions=[variable.copy()]))
-    turned = exp.Lambda(this=call("timestamp_micros", variable.copy()), expressions=[variable.copy()])
-    return call("transform", kept, turned)
-
-
-def cumulate_ends(time: exp.Expression, step: Duration, size: Duration, place: exp.Expression) -> exp.Expression:
-    """An array of the ends of all cumulating windows in which a time lies."""
-    if step.months or size.months or size.micros % step.micros:
-        raise wrong(code="NOT_AN_INTERVAL", message="CUMULATE needs a size that is a multiple of its step", place=place)
-    start = _start_micros(time, size.micros, None)
-    begun = _start_micros(time, step.micros, start)
-    first = exp.Add(this=begun, expression=_long(step.micros))
-    last = exp.Add(this=start.copy(), expression=_long(size.micros))
-    variable = exp.Identifier(this="ending", quoted=False)
-    turned = exp.Lambda(this=call("timestamp_micros", variable.copy()), expressions=[variable])
-    return call("transform", call("sequence", first, last, _long(step.micros)), turned)

@@ -23,8 +23,8 @@ _UNITS = frozenset(
 _THREE = 3
 GROUP_FUNCTIONS = frozenset(
     words(
-        "tumble tumble_start tumble_end hop hop_start hop_end session session_start session_end "
-        "window session_window window_time"
+        "tumble tumble_start tumble_end tumble_rowtime tumble_proctime hop hop_start hop_end hop_rowtime hop_proctime "
+        "session session_start session_end session_rowtime session_proctime window session_window window_time"
     )
 )
 _INTERNAL = (OUTER, SUBQUERY)
@@ -125,7 +125,7 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     if function is not None:
         return _inlined(function, node, level)
     if name in GROUP_FUNCTIONS:
-        from penstock.bind.timewindows import bind_group_function
+        from penstock.bind.groupwindows import bind_group_function
 
         return bind_group_function(node, level)
     check_call(name, node)

@@ -9,6 +9,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
 from penstock.bind.expressions import bind
+from penstock.bind.groupwindows import group_keys
 from penstock.bind.level import Level
 from penstock.bind.ordering import by_position
 from penstock.bind.trees import aggregate_calls, bare
@@ -68,12 +69,25 @@ class _Builder:
 
     def _position_set(self, item: exp.Expression) -> tuple[int, ...]:
         if isinstance(item, exp.Tuple):
-            return tuple(self._position(part) for part in item.expressions)
-        return (self._position(bare(item)),)
+            return tuple(place for part in item.expressions for place in self._positions(part))
+        return self._positions(item)
 
-    def _position(self, item: exp.Expression) -> int:
+    def _positions(self, item: exp.Expression) -> tuple[int, ...]:
+        session = group_keys(bare(item), self.level)
+        trees = [self._bound(bare(item))] if session is None else session
+        return tuple(self._position(tree) for tree in trees)
+
+    def _bound(self, item: exp.Expression) -> exp.Expression:
         tree = by_position(item, self.items, "GROUP BY")
-        tree = tree if tree is not None else bind(item, self.level)
+        if tree is not None:
+            return tree
+        self.level.in_group = True
+        try:
+            return bind(item, self.level)
+        finally:
+            self.level.in_group = False
+
+    def _position(self, tree: exp.Expression) -> int:
         found = next(aggregate_calls(tree), None)
         if found is not None:
             message = "an aggregate cannot stand in GROUP BY"

@@ -25,6 +25,7 @@ from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
 
 if TYPE_CHECKING:
+    from penstock.bind.groupwindows import GroupWindow
     from penstock.bind.subqueries import Subquery
 
 
@@ -113,6 +114,8 @@ class Level:
     carried: list[tuple[str, exp.Expression]] = field(default_factory=list)
     fields: dict[str, Field] = field(default_factory=dict)
     generators: list[tuple[exp.Expression, tuple[Field, ...]]] = field(default_factory=list)
+    group_windows: list[GroupWindow] = field(default_factory=list)
+    in_group: bool = False
     output_first: bool = False
 
     def column(self, parts: list[str], place: exp.Expression) -> exp.Expression:

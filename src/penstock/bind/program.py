@@ -12,6 +12,7 @@ from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse
 from penstock.sql.statements import (
+    Advance,
     CreateTable,
     CreateView,
     DeclareRecursiveView,
@@ -81,9 +82,19 @@ def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
             bind_named(statement.tree, catalog, text)
         case Explain() if statement.query is not None:
             bind_named(statement.query, catalog, text)
+        case Advance():
+            _check_advance(catalog, statement)
         case Insert() | Update() | Delete():
             check_dml(statement, catalog, text)
     return catalog
+
+
+def _check_advance(catalog: Catalog, statement: Advance) -> None:
+    table = catalog.tables.get(statement.table.lower())
+    column = None if table is None else table.column(statement.column)
+    if column is None or column.lateness is None:
+        message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
+        raise SqlError(Diagnostic("NO_LATENESS", message, statement.span))
 
 
 def _created(statement: Statement) -> set[str]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
-from penstock.bind.trees import at
+from penstock.bind.trees import at, bare, call_name
 from penstock.plan.nodes import Field
 from penstock.plan.scalar import column_tree
 
@@ -113,8 +113,19 @@ class Scope:
 def with_fields(tree: exp.Expression, fields: list[str]) -> exp.Expression:
     """Fields of a struct: `tree.a.b`."""
     for name in fields:
-        tree = exp.Dot(this=tree, expression=exp.Identifier(this=name, quoted=True))
+        given = _given_field(tree, name)
+        tree = given if given is not None else exp.Dot(this=tree, expression=exp.Identifier(this=name, quoted=True))
     return tree
+
+
+def _given_field(tree: exp.Expression, name: str) -> exp.Expression | None:
+    """What `named_struct('a', x, …)` has as its field."""
+    struct = bare(tree)
+    if call_name(struct) != "named_struct":
+        return None
+    pairs = zip(struct.expressions[::2], struct.expressions[1::2], strict=True)
+    found = [value for key, value in pairs if isinstance(key, exp.Literal) and key.name.lower() == name.lower()]
+    return found[0].copy() if len(found) == 1 else None
 
 
 def source_of(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> Source:

@@ -15,6 +15,7 @@ from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind, bind_output
 from penstock.bind.generators import is_generator, select_generator, with_generators
 from penstock.bind.grouping import grouping_of
+from penstock.bind.groupwindows import with_group_windows
 from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, scalar_of, unique_names
 from penstock.bind.ordering import Limit, Ordering, limit_of, ordered, ordering_of
 from penstock.bind.relations import bind_from, refuse_unread
@@ -58,6 +59,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     level = Level(replace(context, windows=MappingProxyType(named_windows(select))))
     plan = bind_from(select, level)
     plan = _where(select, plan, level)
+    plan = with_group_windows(select, plan, level)
     _name_windows(select, level)
     pieces = _pieces(select, level)
     plan = with_generators(plan, level)

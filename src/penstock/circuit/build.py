@@ -18,6 +18,7 @@ from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
 from penstock.circuit.clock import plan_reads_clock
 from penstock.circuit.collection import Expiry, clock_expires, groups_expire, keys_expire, sides_expire
+from penstock.circuit.errors import reads_error_view
 from penstock.circuit.operators import (
     Additive,
     Bilinear,
@@ -32,6 +33,7 @@ from penstock.circuit.operators import (
     Operator,
     Ranked,
     Recomputed,
+    Sessions,
     Source,
     leaf,
 )
@@ -50,6 +52,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -133,7 +136,7 @@ class _Builder:
                 return sides_expire(plan, self.reader)
             case Keyed() if isinstance(plan, Window):
                 return keys_expire(self._lowest(plan), self.reader)
-            case Keyed():
+            case Keyed() | Sessions():
                 return keys_expire(plan, self.reader)
             case Clocked():
                 return clock_expires(made.node, made.inputs)
@@ -196,6 +199,11 @@ class _Builder:
                 return Ranked(self._next(), node, inputs, append_only=append_only(plan.input, self.catalog))
             case Window():
                 return self._windows(plan)
+            case Session() if not plan_reads_clock(plan):
+                node, inputs = self._over_inputs(plan)
+                return Sessions(self._next(), node, inputs)
+            case Session():
+                return self._recomputed(plan)
             case TopK():
                 return self._keyed(plan, (plan.partition,))
             case Recompute():
@@ -218,15 +226,7 @@ class _Builder:
         """The operators whose late rows `error_view` shows: those of views that do not read it themselves."""
         found = [self._cleaned_view(plan) for plan in self.readers]
         views = [view for view in found if view is not None and view.name.lower() not in self.given]
-        return tuple(self.operator(_scan_of(view)) for view in views if not self._reads_errors(view.plan, set()))
-
-    def _reads_errors(self, plan: Plan, seen: set[str]) -> bool:
-        for name in {node.relation.lower() for node in plan.walk() if isinstance(node, Scan)} - seen:
-            seen.add(name)
-            view = self.catalog.views.get(name)
-            if name == ERROR_VIEW.name or (view is not None and view.plan and self._reads_errors(view.plan, seen)):
-                return True
-        return False
+        return tuple(self.operator(_scan_of(view)) for view in views if not reads_error_view(view.plan, self.catalog))
 
     def _over_inputs(self, plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         inputs = tuple(self.operator(item) for item in plan.inputs)

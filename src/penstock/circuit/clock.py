@@ -18,6 +18,7 @@ from penstock.plan.nodes import (
     Plan,
     Project,
     Recompute,
+    Session,
     TopK,
     Values,
     Window,
@@ -82,5 +83,7 @@ def scalars_of(plan: Plan) -> Iterator[Scalar]:
         case Window():
             yield from plan.partition
             yield from (call for _, call in plan.calls)
+        case Session():
+            yield from (*plan.keys, plan.time, plan.gap)
         case _:
             return

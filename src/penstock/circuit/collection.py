@@ -3,6 +3,7 @@
 operator              what goes, once it is below the waterline
 Additive, Counted     groups, by a column of the group
 Keyed (one input)     rows, by a column of the key
+Sessions              rows, by the end of their session or a column of the key
 Keyed (joins)         rows of both sides, by two columns that are equated: below the smaller waterline
 Bilinear              rows of a side, by a column that later rows of the other side are bound to exceed
 Clocked               rows that the clock has left behind for ever
@@ -29,6 +30,7 @@ from penstock.plan.nodes import (
     Plan,
     Project,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -72,6 +74,10 @@ def keys_expire(plan: Plan, reader: Reader) -> tuple[Expiry, ...]:
     elif isinstance(plan, Window | TopK):
         known = reader.of(plan.input)
         found = [(scalar.text, known.get(scalar.column or "")) for scalar in plan.partition]
+    elif isinstance(plan, Session):
+        known = reader.of(plan)
+        keys = [(scalar.text, known.get(scalar.column or "")) for scalar in plan.keys]
+        found = [(quoted(plan.end), known.get(plan.end)), *keys]
     else:
         return ()
     return tuple(Expiry(0, text, derived) for text, derived in found if derived is not None)

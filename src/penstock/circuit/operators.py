@@ -12,6 +12,7 @@ operator maintains, in which every input operator is read by a `Scan` of `#<numb
     Additive        | partial results, by group       | the change, and the groups that it touches
     Counted         | multiplicities, by row          | the change, and the rows that it touches
     Keyed           | the inputs, by key              | all rows of the keys that the change touches
+    Sessions        | the rows with their sessions    | all rows of the sessions next to the change
     Ranked          | the input, and its best rows      | the change; all rows when the best run out
     Clocked         | the input                       | the change; all rows where the clock moved
     Recomputed      | the inputs and the last answer  | everything
@@ -100,6 +101,11 @@ class Keyed(Operator):
     keys: tuple[tuple[Scalar, ...], ...]
     append_only: tuple[bool, ...]
     single: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Sessions(Operator):
+    """SESSION: a changed row touches the sessions of its key that it lies in or within a gap of, no others."""
 
 
 @dataclass(frozen=True)

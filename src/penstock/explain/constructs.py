@@ -155,6 +155,11 @@ SECTIONS = (
                 "SELECT window_start, COUNT(*) AS n FROM TABLE(HOP(TABLE clicks, DESCRIPTOR(at), INTERVAL 5 MINUTES,"
                 " INTERVAL 10 MINUTES)) GROUP BY window_start",
             ),
+            Construct(
+                "`SESSION`",
+                "SELECT customer, window_start, window_end"
+                " FROM TABLE(SESSION(TABLE clicks PARTITION BY customer, DESCRIPTOR(at), INTERVAL 5 MINUTES))",
+            ),
         ),
     ),
     Section(

@@ -24,6 +24,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     SortKey,
     TopK,
@@ -83,6 +84,9 @@ def node_text(plan: Plan) -> str:
             return _top(node)
         case Window():
             return f"Window {_items(node.calls)}"
+        case Session():
+            keys = f" of each {', '.join(map(_shown, node.keys))}" if node.keys else ""
+            return f"Session {_shown(node.time)}, gap {_shown(node.gap)}{keys}: {node.start}, {node.end}"
         case Recompute():
             return f"Recompute {_one_line(node.text)}"
         case Fixpoint():

@@ -24,6 +24,7 @@ from penstock.circuit.operators import (
     Operator,
     Ranked,
     Recomputed,
+    Sessions,
     Source,
 )
 from penstock.errors import Span
@@ -48,6 +49,7 @@ COSTS: Mapping[type[Operator], Cost] = {
     Additive: Cost("partial results, one row for each group", "the change, and the groups that it touches"),
     Counted: Cost("how often each row is there", "the change, and the rows that it touches"),
     Keyed: Cost("the inputs, by key", "all rows of the keys that the change touches"),
+    Sessions: Cost("all rows, with their sessions", "the sessions next to the change"),
     Ranked: Cost("the input, and its best rows", "the change; all rows when the best run out"),
     Clocked: Cost("the input", "the change; all rows when the clock moves"),
     Recomputed: Cost("the inputs and the last answer", "everything"),
@@ -59,7 +61,21 @@ _EACH_WITH_EACH = Cost("both inputs", "the change, and all rows of the other sid
 _ALL_AS_ONE = Cost("the inputs", "everything")
 
 # From the cheapest to the dearest.
-_RANKS = (Source, Constant, Cleaned, Linear, Additive, Counted, Bilinear, Keyed, Ranked, Clocked, Recomputed, Iterated)
+_RANKS = (
+    Source,
+    Constant,
+    Cleaned,
+    Linear,
+    Additive,
+    Counted,
+    Bilinear,
+    Sessions,
+    Keyed,
+    Ranked,
+    Clocked,
+    Recomputed,
+    Iterated,
+)
 
 
 def cost_of(operator: Operator) -> Cost:

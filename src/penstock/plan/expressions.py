@@ -24,6 +24,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -66,6 +67,8 @@ def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
             return node.partition + tuple(key.value for key in node.order)
         case Window():
             return node.partition + tuple(call for _, call in node.calls)
+        case Session():
+            return (*node.keys, node.time, node.gap)
         case _:
             assert_never(node)
 

@@ -322,6 +322,27 @@ class Window(Plan):
 
 
 @dataclass(frozen=True)
+class Session(Plan):
+    """Every input row that has a time, with the first time of its session as `start` and its last plus `gap` as `end`.
+
+    Rows of the same `keys` are in one session if their times follow each other by less than `gap`, an interval; with
+    `touching` also if by just as much, as Spark's session_window has it.
+    """
+
+    input: Plan
+    keys: tuple[Scalar, ...]
+    time: Scalar
+    gap: Scalar
+    start: str
+    end: str
+    touching: bool = False
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return (*self.input.fields, *(Field(name, "timestamp", nullable=False) for name in (self.start, self.end)))
+
+
+@dataclass(frozen=True)
 class Recompute(Plan):
     """A query that is recomputed in batch and compared (A5).
 
@@ -376,6 +397,7 @@ Node = (
     | SetOperation
     | TopK
     | Window
+    | Session
     | Recompute
     | Fixpoint
 )

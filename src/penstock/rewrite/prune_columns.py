@@ -36,6 +36,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
@@ -138,6 +139,9 @@ def _requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
         case Window():
             calls = (call for name, call in node.calls if name in needed)
             return (needed & frozenset(node.input.names) | _read(node.partition) | _read(calls),)
+        case Session():
+            times = node.time.columns | node.gap.columns
+            return (needed & frozenset(node.input.names) | _read(node.keys) | times,)
         # Whole rows are compared, or nothing is known about what is read.
         case Distinct() | SetOperation() | TopK() | Recompute() | Fixpoint():
             return tuple(frozenset(item.names) for item in node.inputs)
@@ -172,6 +176,8 @@ def _over(plan: Plan, needed: Names, inputs: list[Plan]) -> Plan:
         case Window():
             calls = tuple((name, call) for name, call in plan.calls if name in needed)
             return replace(plan, input=inputs[0], calls=calls) if calls else inputs[0]
+        case Session():
+            return replace(plan, input=inputs[0])
         case _:
             same = all(new is old for new, old in zip(inputs, plan.inputs, strict=True))
             return plan if same else plan.with_inputs(*inputs)

@@ -4,7 +4,8 @@
       Aggregate(groups=(k), …) →     Filter(k > 1)
         Scan(t)                        Scan(t)
 
-The same holds for the columns of DISTINCT, the partition of a window or Top-K, and the input columns of a generator.
+The same holds for the columns of DISTINCT, the partition of a window or Top-K, the keys of sessions, and the input
+columns of a generator.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.plan.expressions import conjunction
-from penstock.plan.nodes import Aggregate, Distinct, Filter, Generate, Plan, TopK, Window
+from penstock.plan.nodes import Aggregate, Distinct, Filter, Generate, Plan, Session, TopK, Window
 from penstock.plan.scalar import Scalar
 from penstock.rewrite.merge_projects import substituted
 from penstock.rewrite.raising import types_of
@@ -29,6 +30,8 @@ def push_filter_below(plan: Plan) -> Plan | None:
             return Distinct(Filter(node.input, plan.condition))
         case Filter(input=TopK() | Window() as node):
             return _pushed(plan, node, {item.column: item for item in node.partition if item.column is not None})
+        case Filter(input=Session() as node):
+            return _pushed(plan, node, {item.column: item for item in node.keys if item.column is not None})
         case Filter(input=Generate() as node):
             given = {item.column: item for item in node.input.columns() if item.column is not None}
             return _pushed(plan, node, given)
@@ -36,7 +39,9 @@ def push_filter_below(plan: Plan) -> Plan | None:
             return None
 
 
-def _pushed(plan: Filter, node: Aggregate | TopK | Window | Generate, given: dict[str, Scalar]) -> Plan | None:
+def _pushed(
+    plan: Filter, node: Aggregate | TopK | Window | Session | Generate, given: dict[str, Scalar]
+) -> Plan | None:
     moved = movable(plan.condition, given.keys(), types_of(node))
     condition = conjunction(moved)
     if condition is None:

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from penstock.analysis.declarations import check_declarations
 from penstock.analysis.final import final_of
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
@@ -228,6 +229,8 @@ class Execution:
 
         text = f"SELECT CAST(({spark_sql(statement.value)}) AS {column.type}) AS value"
         value = self._spark(lambda: fetched_rows(self.stepper.engine.workspace.spark.sql(text))[0][0])
+        if value is None:
+            raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
         return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
 
     # Declarations
@@ -270,7 +273,7 @@ class Execution:
         self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
-        from penstock.runtime.supported import check_supported, check_time
+        from penstock.runtime.supported import check_supported
         from penstock.spark.batch import resolve_types
 
         check_supported(catalog)
@@ -279,7 +282,7 @@ class Execution:
         if added:
             whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
             self._check_history(whole, added)
-            check_time(whole)
+            check_declarations(whole)
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         installed = [name for name in added if whole.views[name.lower()].plan is not None]
         earlier = len(engine.installed)

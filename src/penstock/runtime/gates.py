@@ -14,8 +14,8 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.catalog.model import ERROR_VIEW, Column, View
-from penstock.errors import Diagnostic, SqlError, UnsupportedError
+from penstock.analysis.declarations import late_view_columns
+from penstock.catalog.model import ERROR_VIEW, View
 from penstock.plan.scalar import quoted
 from penstock.runtime.bulk import greatest_terms, verdict
 from penstock.runtime.columns import WEIGHT, python_rows
@@ -104,19 +104,7 @@ def view_gate(view: View, clock: Callable[[], datetime]) -> ViewGate:
 
 def view_lateness(view: View) -> TableLateness:
     """The LATENESS columns of a view; of one whose type is not known yet nothing is checked."""
-    if view.recursive and view.lateness:
-        message = f"LATENESS on the recursive view {view.name} would stand within the recursion"
-        hint = f"put it on a view that reads {view.name}"
-        raise UnsupportedError(Diagnostic("VIEW_LATENESS", message, view.span, hint=hint))
-    found: list[LateColumn] = []
-    for name, lateness in view.lateness.items():
-        place = next((at for at, item in enumerate(view.columns) if item.name.lower() == name.lower()), None)
-        if place is None:
-            raise SqlError(Diagnostic("UNKNOWN_COLUMN", f"view {view.name} has no column {name}", lateness.span))
-        column: Column = view.columns[place]
-        if column.type:
-            found.append(late_column(view.name, replace(column, lateness=lateness), place))
-    return TableLateness(tuple(found))
+    return TableLateness(tuple(late_column(view.name, column, place) for place, column in late_view_columns(view)))
 
 
 def error_rows(tables: list[pa.Table]) -> list[tuple[Any, ...]]:

@@ -17,9 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.analysis.bounds import Bound
+from penstock.analysis.declarations import held_columns, watermark_bound
 from penstock.catalog.model import Column, Table
-from penstock.errors import Diagnostic, SqlError
-from penstock.runtime.bounds import Bound, parse_bound
 from penstock.runtime.lateness import comparable
 
 
@@ -99,13 +99,6 @@ class Holding:
 
 def declared_holding(table: Table) -> Holding:
     """The WATERMARK columns of a table before its first step; SqlError for a key, or a delay that does not fit."""
-    found = []
-    for place, column in enumerate(table.columns):
-        if column.watermark is None:
-            continue
-        if table.key:
-            message = f"WATERMARK on {table.name}.{column.name}: a table with a PRIMARY KEY cannot hold rows back"
-            hint = "LATENESS works with a key; to delay, leave the key out"
-            raise SqlError(Diagnostic("WATERMARK_WITH_KEY", message, column.span, hint=hint))
-        found.append(HeldColumn(column, place, parse_bound(column.watermark, column.type, column.span, "WATERMARK")))
-    return Holding(tuple(found))
+    held = held_columns(table)
+    places = ((place, column) for place, column in enumerate(table.columns) if column in held)
+    return Holding(tuple(HeldColumn(column, place, watermark_bound(column)) for place, column in places))

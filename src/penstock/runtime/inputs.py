@@ -6,11 +6,11 @@ import re
 from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
-from zoneinfo import ZoneInfo, ZoneInfoNotFoundError
 
 import pyarrow as pa
 
 from penstock.catalog.model import Catalog, Column, Table
+from penstock.catalog.zones import zone_named
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.runtime.bulk import FrameBatch
 from penstock.runtime.change import fetched_rows
@@ -104,11 +104,8 @@ def clock_value(clock: Any) -> datetime:
 def zone_of(catalog: Catalog) -> tzinfo:
     """The pipeline's time zone: UTC unless SET TIME ZONE."""
     name = catalog.settings.get("time zone", "UTC")
-    if name.upper() in ("UTC", "LOCAL"):
-        return UTC
-    try:
-        return ZoneInfo(name)
-    except (ZoneInfoNotFoundError, ValueError):
-        raise SqlError(
-            Diagnostic("BAD_SETTING", f"there is no time zone {name[:100]!r}", hint="as in 'Europe/Rome'")
-        ) from None
+    found = zone_named(name)
+    if found is None:
+        message = f"there is no time zone {name[:100]!r}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, hint="as in 'Europe/Rome' or '+05:30'"))
+    return found

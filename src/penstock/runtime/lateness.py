@@ -20,10 +20,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.analysis.bounds import Bound
+from penstock.analysis.declarations import late_bounds
 from penstock.catalog.model import Column, Table
-from penstock.catalog.types import is_temporal
-from penstock.errors import Diagnostic, SqlError
-from penstock.runtime.bounds import Bound, parse_bound
 
 
 @dataclass(frozen=True)
@@ -115,14 +114,8 @@ def declared_lateness(table: Table) -> TableLateness:
 
 def late_column(relation: str, column: Column, place: int) -> LateColumn:
     """A column that has LATENESS, at its place; SqlError if a bound does not fit its type."""
-    lateness = column.lateness
-    assert lateness is not None  # noqa: S101 - the caller has chosen it for that
-    bound = Bound() if lateness.rows is not None else parse_bound(lateness.bound, column.type, lateness.span)
-    ahead = None if lateness.ahead is None else parse_bound(lateness.ahead, column.type, lateness.span)
-    if ahead is not None and not is_temporal(column.type):
-        message = f"AHEAD compares {relation}.{column.name} with the clock, but it is {column.type.upper()}"
-        raise SqlError(Diagnostic("BAD_LATENESS", message, lateness.span, hint="AHEAD needs a DATE or a TIMESTAMP"))
-    return LateColumn(column, place, bound, lateness.rows, ahead)
+    bound, ahead = late_bounds(relation, column)
+    return LateColumn(column, place, bound, None if column.lateness is None else column.lateness.rows, ahead)
 
 
 def comparable(values: pa.ChunkedArray) -> list[Any]:

@@ -26,10 +26,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from pyarrow import feather
 
+from penstock.analysis.bounds import parse_bound
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.scalar import quoted
-from penstock.runtime.bounds import parse_bound
 from penstock.runtime.columns import WEIGHT, parquet_plain
 from penstock.runtime.exchange import as_frame, plain_schema
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
 from penstock.circuit.build import Typing, build_circuit
+from penstock.circuit.errors import reads_error_view
 from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
-from penstock.errors import Diagnostic, UnsupportedError
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import Scalar
 from penstock.spark.batch import empty_relation, struct_of, table_schema
@@ -82,6 +82,7 @@ class _Installed:
 
     circuit: Circuit
     tables: dict[str, StructType]
+    behind: bool = False  # evaluated after the others: it reads error_view
     fresh: bool = True
     runners: dict[int, Runner] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
@@ -140,20 +141,26 @@ class Engine:
         `content` gives a table's rows before that step (columns and `__weight`), None for an empty table; `gate` the
         filter of a view with LATENESS.
         """
+        self._gate = gate or self._gate
+        self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
+        if content is not None:
+            self._content = content
         views = {name.lower(): catalog.views[name.lower()].plan for name in names}
+        behind = {name: plan for name, plan in views.items() if reads_error_view(plan, catalog)}
+        before = {name: plan for name, plan in views.items() if name not in behind}
+        for part in (before, behind):
+            if part:
+                self._install(catalog, part, behind=part is behind)
+        self.workspace.release()
+
+    def _install(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> None:
         circuit = build_circuit(views, catalog, SparkTyping(self.workspace, catalog), self.gates())
-        self._check_order(circuit)
         tables = {
             operator.relation: _relation_schema(catalog, operator.relation)
             for operator in circuit.operators
             if isinstance(operator, Source)
         }
-        self._gate = gate or self._gate
-        self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
-        if content is not None:
-            self._content = content
-        self.installed.append(_Installed(circuit, tables))
-        self.workspace.release()
+        self.installed.append(_Installed(circuit, tables, behind))
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""
@@ -164,21 +171,6 @@ class Engine:
                     runner = installed.runners.get(operator.number)
                     found[operator.view] = runner.proposed_gate if isinstance(runner, CleanedRunner) else None
         return found
-
-    def _check_order(self, circuit: Circuit) -> None:
-        """Refuse late rows that a view installed earlier would have to show in the same step."""
-        cleaned = [item.view for item in circuit.operators if isinstance(item, Cleaned)]
-        reported = any(
-            isinstance(item, Source) and item.relation == ERROR_VIEW.name
-            for installed in self.installed
-            for item in installed.circuit.operators
-        )
-        if cleaned and reported:
-            message = (
-                f"LATENESS of view {cleaned[0]} would have to reach a view that reads error_view and exists already"
-            )
-            hint = f"create the view that reads error_view after {cleaned[0]}"
-            raise UnsupportedError(Diagnostic("VIEW_LATENESS_ORDER", message, hint=hint))
 
     def remove(self, name: str, among: int | None = None) -> None:
         """Stop maintaining a view; operators that only it needed go with it.
@@ -201,7 +193,7 @@ class Engine:
         self.workspace.clock = clock
         result = StepResult(self, {}, [])
         try:
-            for installed in self.installed:
+            for installed in sorted(self.installed, key=lambda item: item.behind):
                 self._evaluate(installed, self._with_cleaned(inputs, result), result)
         except BaseException:
             result.discard()

@@ -30,6 +30,7 @@ from penstock.plan.nodes import (
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     SortKey,
     TopK,
@@ -90,6 +91,8 @@ class Renderer:
                 calls = [f"{self.windowed(call)} AS {quoted(name)}" for name, call in plan.calls]
                 fields = [quoted(field.name) for field in plan.input.fields]
                 return f"SELECT {self._listed(fields + calls)} FROM ({self.sql(plan.input)})"
+            case Session():
+                return self._session(plan)
             case Recompute():
                 return self._recompute(plan)
             case Fixpoint():
@@ -229,6 +232,22 @@ class Renderer:
             conditions.append(f"{number} <= {plan.offset + plan.limit}")
         shown = "" if self.carry or plan.partition else f" ORDER BY {number}"
         return f"SELECT {self._listed(fields)} FROM ({numbered}) WHERE {' AND '.join(conditions) or 'true'}{shown}"
+
+    def _session(self, plan: Session) -> str:
+        """A row begins a session if no row is less than a gap before it; the beginnings are counted."""
+        partition = [*map(self.scalar, plan.keys), *(quoted(name) for name in self.carry)]
+        over = f"OVER (PARTITION BY {', '.join(partition or ['1'])}"
+        ordered, gap = f"{over} ORDER BY __time", self.scalar(plan.gap)
+        timed = f"SELECT *, {self.scalar(plan.time)} AS __time FROM ({self.sql(plan.input)})"
+        goes_on = f"__time {'<=' if plan.touching else '<'} lag(__time) {ordered}) + {gap}"
+        begins = f"SELECT *, if({goes_on}, 0, 1) AS __begins FROM ({timed}) WHERE __time IS NOT NULL"
+        numbered = f"SELECT *, sum(__begins) {ordered}) AS __number FROM ({begins})"
+        fields = [quoted(field.name) for field in plan.input.fields]
+        fields += [
+            f"min(__time) {over}, __number) AS {quoted(plan.start)}",
+            f"max(__time) {over}, __number) + {gap} AS {quoted(plan.end)}",
+        ]
+        return f"SELECT {self._listed(fields)} FROM ({numbered})"
 
     def _sort(self, key: SortKey) -> str:
         direction = "DESC" if key.descending else "ASC"

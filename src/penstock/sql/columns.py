@@ -97,6 +97,8 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
         return replace(column, nullable=True)
     if cursor.accept("DEFAULT"):
         return replace(column, default=spark_sql(cursor.value()))
+    if cursor.peek() in ("LATENESS", "WATERMARK"):
+        _refuse_second(cursor, column)
     if cursor.accept("LATENESS"):
         return replace(column, lateness=read_lateness(cursor))
     if cursor.accept("WATERMARK"):
@@ -110,6 +112,14 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
         _enforcement(cursor)
         return column
     return _foreign(cursor, column, elements)
+
+
+def _refuse_second(cursor: Cursor, column: Column) -> None:
+    word = cursor.peek()
+    if (column.lateness if word == "LATENESS" else column.watermark) is not None:
+        message = f"column {column.name} has two declarations of {word}"
+        diagnostic = Diagnostic(f"INVALID_{word}", message, cursor.since(cursor.index), hint="leave one of them out")
+        raise ParseFailure(cursor.tokens[cursor.index], diagnostic)
 
 
 def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | None:

@@ -40,6 +40,7 @@ _UNITS = {
 _AFTER_NAMED_STREAM = frozenset(
     {TokenType.COMMA, TokenType.FROM, TokenType.DOT, TokenType.R_PAREN, TokenType.ALIAS, TokenType.L_BRACKET}
 )
+_BOUNDED = frozenset(words("LATENESS WATERMARK AHEAD"))  # what follows is a constant
 _OPERATORS = frozenset(words("+ - / % = == < > <= >= <> != || | & ^ <=> :: DIV AND OR IS IN LIKE RLIKE BETWEEN"))
 _NO_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING})
 _END = Token(TokenType.SEMICOLON, ";")
@@ -53,14 +54,17 @@ def word(token: Token) -> str:
 def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
     """The tokens of one statement with its streaming words marked."""
     marked: list[Token] = []
-    timed = _TimedParentheses(everywhere=rules.durations_everywhere)
+    declared = bool(tokens) and word(tokens[0]) == "LATENESS"
+    timed = _TimedParentheses(everywhere=rules.durations_everywhere or declared)
     index = 0
     while index < len(tokens):
         token = tokens[index]
         after = tokens[index + 1] if index + 1 < len(tokens) else _END
         later = tokens[index + 2] if index + 2 < len(tokens) else _END
         timed.see(token, marked[-1] if marked else _END)
-        new, used = _marked(token, after, later, marked[-1] if marked else _END, in_timed=timed.inside)
+        before = marked[-1] if marked else _END
+        in_timed = timed.inside or word(before) in _BOUNDED
+        new, used = _marked(token, after, later, before, in_timed=in_timed)
         marked += new
         index += used
     return marked

@@ -6,18 +6,17 @@ from sqlglot import exp
 
 from penstock.sql.nodes import TableFunction
 from penstock.testing.asof import rewrite_asof
-from penstock.testing.timed import group_windows, window_table
+from penstock.testing.timed import Reading, group_windows, window_table
 
 _CONDITION = "__qualified"
 
 
-def rewrite_lacking(tree: exp.Expression) -> exp.Expression:
+def rewrite_lacking(tree: exp.Expression, reading: Reading = Reading()) -> exp.Expression:  # noqa: B008 (frozen)
     """The query in words that Spark has; raises UnsupportedError for what the oracle cannot say."""
-    with_time = any(column.name.lower() == "window_time" for column in tree.find_all(exp.Column))
     for function in reversed(list(tree.find_all(TableFunction))):
-        function.replace(window_table(function, with_time=with_time))
+        function.replace(window_table(function, reading))
     for select in reversed(list(tree.find_all(exp.Select))):
-        group_windows(select)
+        group_windows(select, reading.zone)
         rewrite_asof(select)
         if select.args.get("qualify") is not None:
             replacement = _without_qualify(select)

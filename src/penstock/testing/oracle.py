@@ -24,6 +24,7 @@ from penstock.testing.clock import fix_clock
 from penstock.testing.lacking import rewrite_lacking
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.order import call, name_of, order_rows
+from penstock.testing.timed import Reading
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -55,6 +56,7 @@ class Oracle:
         self._prefix = f"penstock_oracle_{next(_NUMBERS)}"
         self._functions: dict[str, Function] = {}
         self._registered: set[str] = set()
+        self._reading = Reading()
 
     def recompute(
         self, catalog: Catalog, tables: Mapping[str, DataFrame], clock: datetime | None
@@ -66,6 +68,12 @@ class Oracle:
         for setting in _SETTINGS:
             self._session.conf.set(setting, str(self._shared.conf.get(setting)))
         self._declare_functions(catalog)
+        times = {name: table.properties.get("event_time_column") for name, table in catalog.tables.items()}
+        self._reading = Reading(
+            catalog.settings.get("time zone", "UTC"),
+            {name: column for name, column in times.items() if column},
+            with_time=self._dialect == "flink",
+        )
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
             self._session.table(f"global_temp.{self._prefix}_{name}").createOrReplaceTempView(f"`{name}`")
@@ -131,7 +139,7 @@ class Oracle:
             return view.text
         tree = parse_query(view.text, self._dialect)
         before = spark_sql(tree)
-        tree = order_rows(rewrite_lacking(tree.copy()))
+        tree = order_rows(rewrite_lacking(tree.copy(), self._reading))
         if self._dialect == "flink":
             tree = _integer_averages(tree)
         tree = _order_limits(tree, self._session)

@@ -5,15 +5,19 @@
     CUMULATE(t, step, size, …)    the windows of the enclosing `size` that have grown past t
     SESSION(t, keys, gap)         rows of a key that follow each other by less than the gap: lag(), then SUM()
 
-Rows without a time are in no window.
+Rows without a time are in no window. In a zone whose clocks change, windows of more than an hour are counted in what
+the clock shows, shorter ones in elapsed time from where the clock stands.
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import NoReturn
 
 from sqlglot import exp
 
+from penstock.catalog.zones import clocks_change, origin_offset
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
 from penstock.sql.parse import parse_query
@@ -22,6 +26,9 @@ from penstock.testing.order import call, name_of
 
 _MICROS = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 1_000_000, "MINUTE": 60_000_000}
 _UNITS = _MICROS | {"HOUR": 3_600_000_000, "DAY": 86_400_000_000, "WEEK": 7 * 86_400_000_000}
+_MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+START, END = "window_start", "window_end"
+_NAMED = ("DATA", "TIMECOL", "KEY", "SLIDE", "STEP", "HOP", "SIZE", "GAP", "OFFSET")
 _GROUPED = ("tumble", "hop", "session")
 
 
@@ -39,58 +46,123 @@ def micros(length: exp.Expression) -> int:
         hours, minutes, seconds = (*map(int, length.this.name.split(":")), 0)[:3]
         return ((hours * 60 + minutes) * 60 + seconds) * 1_000_000
     unit = length.args.get("unit")
+    amount = "" if length.this is None else spark_sql(length.this).strip("'")
     if not isinstance(length, exp.Interval) or unit is None or isinstance(unit, exp.IntervalSpan):
         cannot_say("a window whose length is not a simple interval")
     try:
-        return int(length.this.name) * _UNITS[unit.name.upper().removesuffix("S")]
+        return int(amount) * _UNITS[unit.name.upper().removesuffix("S")]
     except (KeyError, ValueError):
         return cannot_say("a window whose length is not a simple interval")
 
 
-def window_table(function: TableFunction, *, with_time: bool) -> exp.Expression:
+def months(length: exp.Expression) -> int:
+    """A constant number of months or years in months; 0 for any other length."""
+    unit = length.args.get("unit")
+    count = _MONTHS.get("" if unit is None else str(unit.name).upper().removesuffix("S"), 0)
+    return int(spark_sql(length.this).strip("'")) * count if count else 0
+
+
+def _month(time: str, count: int, further: int) -> str:
+    """The beginning of the months that a time lies in, counted by so many from January 1970, or one further on."""
+    passed = f"floor((12 * (year({time}) - 1970) + month({time}) - 1) / {count}) * {count} + {further}"
+    return f"CAST(add_months(DATE '1970-01-01', CAST({passed} AS INT)) AS TIMESTAMP)"
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How windows are read in one pipeline: its time zone, and the time column of each stream that declares one."""
+
+    zone: str = "UTC"
+    times: Mapping[str, str] = field(default_factory=dict)
+    with_time: bool = False  # Flink's third column, window_time
+
+
+def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
     """A window function in FROM as a subquery with window_start and window_end (and Flink's window_time)."""
     kind = function.name.lower()
     arguments = [item.expression if isinstance(item, exp.Kwarg) else item for item in function.expressions]
-    if len(arguments) < 3 or name_of(arguments[1]) != "descriptor":  # noqa: PLR2004 - relation, time, length
-        cannot_say(f"{kind.upper()} with these arguments")
-    relation, time = spark_sql(arguments[0]), spark_sql(arguments[1].expressions[0])
+    if kind == "table":
+        return exp.Subquery(
+            this=parse_query(f"SELECT * FROM {spark_sql(arguments[0])}"), alias=function.args.get("alias")
+        )
+    relation, time, rest = spark_sql(arguments[0]), _time(arguments, reading), arguments[1:]
+    if rest and not isinstance(rest[0], exp.Interval):
+        rest = rest[1:]
     if kind == "session":
-        text = _session(relation, time, function, arguments)
+        text = _session(relation, time, function, rest)
     else:
-        text = _fixed(relation, time, _windows(kind, [micros(item) for item in arguments[2:]]))
-    ended = ", window_end - INTERVAL '1' MILLISECOND AS window_time" if with_time else ""
+        zone = reading.zone
+        if rest and isinstance(rest[-1], exp.Literal) and rest[-1].is_string:
+            zone = rest.pop().name
+        count = months(rest[0]) if kind == "tumble" and rest else 0
+        ends = ", ".join(f"{_month(time, count, more)} AS {end}" for more, end in ((0, START), (count, END)))
+        by_months = f"SELECT *, {ends} FROM {relation} WHERE {time} IS NOT NULL" if count else None
+        text = by_months or _fixed(relation, time, kind, [micros(item) for item in rest], zone)
+    ended = ", window_end - INTERVAL '1' MILLISECOND AS window_time" if reading.with_time else ""
     query = parse_query(f"SELECT *{ended} FROM ({text})")
     return exp.Subquery(this=query, alias=function.args.get("alias"), joins=function.args.get("joins"))
 
 
-def _windows(kind: str, lengths: list[int]) -> str:
-    """The windows of the time `__m` as an array of structs (s, e); it may hold some that do not contain the time."""
+def _in_order(function: TableFunction) -> list[exp.Expression]:
+    """Named arguments in the places of unnamed ones."""
+
+    def place(item: exp.Expression) -> int:
+        return _NAMED.index(item.this.name.upper()) if isinstance(item, exp.Kwarg) else -1
+
+    return sorted(function.expressions, key=place)
+
+
+def _time(arguments: list[exp.Expression], reading: Reading) -> str:
+    if len(arguments) > 1 and name_of(arguments[1]) == "descriptor":
+        return spark_sql(arguments[1].expressions[0])
+    if len(arguments) > 1 and not isinstance(arguments[1], exp.Interval):
+        return spark_sql(arguments[1])
+    source = arguments[0].find(exp.Table)
+    return reading.times.get("" if source is None else source.name.lower(), "_tp_time")
+
+
+def _windows(kind: str, lengths: list[int], zone: str) -> tuple[str, bool]:
+    """The windows of a row as an array of structs (s, e), which may hold some that do not contain its time.
+
+    They are in microseconds since 1970, of elapsed time or (the second value) of what the zone's clock shows.
+    """
     counts = {"tumble": 1, "hop": 2, "cumulate": 2}
     if kind not in counts or not counts[kind] <= len(lengths) <= counts[kind] + 1:
         cannot_say(f"{kind.upper()} with these arguments")
     offset = lengths[counts[kind]] if len(lengths) > counts[kind] else 0
     slide, size = lengths[0], lengths[counts[kind] - 1]
+    step = size if kind == "cumulate" else slide
+    by_clock = clocks_change(zone) and step % _UNITS["HOUR"] == 0 and step > _UNITS["HOUR"]
+    by_clock = by_clock and (step % _UNITS["DAY"] == 0 or _UNITS["DAY"] % step == 0)
+    hourly = clocks_change(zone) and _UNITS["HOUR"] % step == 0
+    now = "(__m + __o)" if by_clock else "__m"
+    shown = "__m + __o" if by_clock or hourly else f"__m + {origin_offset(zone)}"
+    last = f"({now} - pmod({shown} - {offset}, {step}))"
     if kind == "cumulate":
-        begin = f"(__m - pmod(__m - {offset}, {size}))"
-        window = f"named_struct('s', {begin}, 'e', {begin} + CAST(i AS BIGINT) * {slide})"
-        return f"transform(sequence(1, {size // slide}), i -> {window})"
-    last = f"(__m - pmod(__m - {offset}, {slide}))"
+        window = f"named_struct('s', {last}, 'e', {last} + CAST(i AS BIGINT) * {slide})"
+        return f"transform(sequence(1, {size // slide}), i -> {window})", by_clock
     begins = f"transform(sequence(0, {size // slide}), i -> {last} - CAST(i AS BIGINT) * {slide})"
-    return f"transform({begins}, b -> named_struct('s', b, 'e', b + {size}))"
+    return f"transform({begins}, b -> named_struct('s', b, 'e', b + {size}))", by_clock
 
 
-def _fixed(relation: str, time: str, windows: str) -> str:
-    timed = f"SELECT *, unix_micros(CAST({time} AS TIMESTAMP)) AS __m FROM {relation}"
-    inside = f"filter({windows}, w -> w.s <= __m AND w.e > __m)"
+def _fixed(relation: str, time: str, kind: str, lengths: list[int], zone: str) -> str:
+    windows, by_clock = _windows(kind, lengths, zone)
+    moment = f"CAST({time} AS TIMESTAMP)"
+    shown = f"unix_micros(from_utc_timestamp({moment}, '{zone}')) - unix_micros({moment}) AS __o"
+    timed = f"SELECT *, unix_micros({moment}) AS __m, {shown} FROM {relation}"
+    now = "__m + __o" if by_clock else "__m"
+    inside = f"filter({windows}, w -> w.s <= {now} AND w.e > {now})"
     exploded = f"SELECT *, explode({inside}) AS __w FROM ({timed}) WHERE __m IS NOT NULL"
-    ends = "timestamp_micros(__w.s) AS window_start, timestamp_micros(__w.e) AS window_end"
-    return f"SELECT * EXCEPT (__m, __w), {ends} FROM ({exploded})"
+    ends = [f"timestamp_micros(__w.{end})" for end in "se"]
+    if by_clock:
+        ends = [f"to_utc_timestamp({end}, '{zone}')" for end in ends]
+    return f"SELECT * EXCEPT (__m, __o, __w), {ends[0]} AS window_start, {ends[1]} AS window_end FROM ({exploded})"
 
 
 def _session(relation: str, time: str, function: TableFunction, arguments: list[exp.Expression]) -> str:
     keys = list(function.args.get("partition_by") or [])
-    if name_of(arguments[2]) == "descriptor":
-        keys += arguments[2].expressions
+    if name_of(arguments[0]) == "descriptor":
+        keys += arguments[0].expressions
     gap = micros(arguments[-1])
     listed = ", ".join(spark_sql(key) for key in keys) or "1"
     timed = f"SELECT *, unix_micros(CAST({time} AS TIMESTAMP)) AS __m FROM {relation}"
@@ -104,25 +176,49 @@ def _session(relation: str, time: str, function: TableFunction, arguments: list[
     return f"SELECT * EXCEPT (__m, __new, __s), {ends} FROM ({numbered})"
 
 
-def group_windows(select: exp.Select) -> None:
+def group_windows(select: exp.Select, zone: str = "UTC") -> None:
     """GROUP BY TUMBLE, HOP or SESSION is Spark's window() or session_window(); the auxiliary functions are its ends."""
     group = select.args.get("group")
-    found = [item for item in (group.expressions if group else []) if name_of(item) in _GROUPED]
+    found = [item for item in (group.find_all(exp.Anonymous) if group else []) if name_of(item) in _GROUPED]
+    if found and clocks_change(zone):
+        cannot_say(f"group windows of time in {zone}, whose clocks change")
     for item in found:
-        item.replace(_spark_window(item, name_of(item)))
+        item.replace(_spark_window(item, name_of(item), zone))
     if not found:
         return
     for node in list(select.find_all(exp.Anonymous)):
         base, _, end = name_of(node).rpartition("_")
-        if base in _GROUPED and end in ("start", "end"):
-            node.replace(exp.Dot(this=_spark_window(node, base), expression=exp.to_identifier(end)))
+        if base in _GROUPED and end in ("start", "end", "rowtime"):
+            of_window = exp.to_identifier("start" if end == "start" else "end")
+            made: exp.Expression = exp.Dot(this=_spark_window(node, base, zone), expression=of_window)
+            if base == "session" and end != "start":
+                made = exp.Paren(this=exp.Add(this=made, expression=parse_expression("INTERVAL '1' MICROSECOND")))
+            if end == "rowtime":
+                made = exp.Paren(this=exp.Sub(this=made, expression=parse_expression("INTERVAL '1' MILLISECOND")))
+            node.replace(made)
 
 
-def _spark_window(node: exp.Expression, kind: str) -> exp.Expression:
+def parse_expression(text: str) -> exp.Expression:
+    """One expression as it stands in a query."""
+    found: exp.Expression = parse_query(f"SELECT {text}").expressions[0]
+    return found
+
+
+def _spark_window(node: exp.Expression, kind: str, zone: str) -> exp.Expression:
     """`window(t, size, slide, align)`; HOP's arguments are slide, then size."""
     time, *lengths = node.expressions
-    texts = [exp.Literal.string(f"{micros(length)} microseconds") for length in lengths]
+    if kind == "tumble" and (count := months(lengths[0])):
+        ends = (_month(spark_sql(time), count, further) for further in (0, count))
+        return parse_expression("named_struct('start', {}, 'end', {})".format(*ends))
+    given = [micros(length) for length in lengths]
     if kind == "session":
-        return call("session_window", time.copy(), *texts)
-    ordered = [texts[0], texts[0], *texts[1:]] if kind == "tumble" else [texts[1], texts[0], *texts[2:]]
-    return call("window", time.copy(), *ordered)
+        # Spark joins rows that are just a gap apart, SESSION does not: a microsecond, which the end gets back.
+        return call("session_window", time.copy(), _length(given[0] - 1))
+    size, slide = (given[0], given[0]) if kind == "tumble" else (given[1], given[0])
+    count = 1 if kind == "tumble" else 2
+    align = (given[count] if len(given) > count else 0) - origin_offset(zone)
+    return call("window", time.copy(), *map(_length, (size, slide, align % slide)))
+
+
+def _length(count: int) -> exp.Expression:
+    return exp.Literal.string(f"{count} microseconds")

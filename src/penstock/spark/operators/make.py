@@ -17,6 +17,7 @@ from penstock.circuit.operators import (
     Operator,
     Ranked,
     Recomputed,
+    Sessions,
 )
 from penstock.errors import Diagnostic, InternalError
 from penstock.spark.operators.grouped import AdditiveRunner, CountedRunner
@@ -26,6 +27,7 @@ from penstock.spark.operators.linear import ClockedRunner, ConstantRunner, Linea
 from penstock.spark.operators.ranked import RankedRunner
 from penstock.spark.operators.recomputed import IteratedRunner, RecomputedRunner
 from penstock.spark.operators.runner import Runner
+from penstock.spark.operators.sessions import SessionsRunner
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -51,6 +53,8 @@ def make_runner(
             return CountedRunner(workspace, operator, schemas)
         case Keyed():
             return KeyedRunner(workspace, operator, schemas, output)
+        case Sessions():
+            return SessionsRunner(workspace, operator, schemas[0], output)
         case Ranked():
             return RankedRunner(workspace, operator, schemas[0])
         case Recomputed():

@@ -45,6 +45,11 @@ class Bound:
         """Whether subtracting it would look into the future."""
         return self.number < 0 or self.months < 0 or self.time < timedelta(0)
 
+    def plus(self, other: Bound, sign: int) -> Bound:
+        """The sum with another span, or the difference if `sign` is -1."""
+        months, time = self.months + sign * other.months, self.time + sign * other.time
+        return Bound(self.number + sign * other.number, months, time, self.temporal)
+
     def below(self, value: Any) -> Any:
         """`value` minus the bound; None (no bound at all) where that is before the first representable time."""
         if not self.temporal:
@@ -76,10 +81,11 @@ def parse_bound(text: str, kind: Type, span: Span | None = None, word: str = "LA
 
     Raises SqlError if it is no constant, does not fit the type or is negative.
     """
-    code = f"BAD_{word}"
-    bound = _interval(text) or _number(text)
+    code = "BAD_WATERMARK" if word == "WATERMARK" else "BAD_LATENESS"
+    bound = _constant(text)
     if bound is None:
-        raise SqlError(Diagnostic(code, f"{text!r} is not a constant interval or number", span))
+        hint = "as in INTERVAL 1 HOUR, INTERVAL '1:30' HOURS TO MINUTES, 5s, or 10"
+        raise SqlError(Diagnostic(code, f"{text!r} is not a constant interval or number", span, hint=hint))
     if bound.negative:
         raise SqlError(Diagnostic(code, f"{word} {text} is negative", span))
     if bound.temporal != is_temporal(kind) or not (is_temporal(kind) or is_numeric(kind) or kind in FRACTIONAL):
@@ -87,6 +93,30 @@ def parse_bound(text: str, kind: Type, span: Span | None = None, word: str = "LA
         message = f"{word} {text} cannot be subtracted from a column of type {kind.upper()}"
         raise SqlError(Diagnostic(code, message, span, hint=f"{kind.upper()} takes {wanted}"))
     return bound
+
+
+def _constant(text: str) -> Bound | None:
+    """An interval, a number, or sums and differences of such."""
+    found = _interval(text) or _number(text)
+    if found is not None or not re.search(r"[-+(]", text):
+        return found
+    from sqlglot import exp
+
+    from penstock.sql.parse import parse_expression
+    from penstock.sql.text import spark_sql
+
+    try:
+        tree = parse_expression(text)
+    except SqlError:
+        return None
+    if isinstance(tree, exp.Paren):
+        return _constant(spark_sql(tree.this))
+    if not isinstance(tree, exp.Add | exp.Sub):
+        return None
+    one, two = _constant(spark_sql(tree.this)), _constant(spark_sql(tree.expression))
+    if one is None or two is None or one.temporal != two.temporal:
+        return None
+    return one.plus(two, 1 if isinstance(tree, exp.Add) else -1)
 
 
 def _number(text: str) -> Bound | None:

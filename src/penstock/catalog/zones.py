@@ -1,0 +1,80 @@
+"""Time zones by name, and whether their clocks change.
+
+A name is one of the IANA database (`Europe/Rome`), `UTC`, or an offset (`+05:30`).
+"""
+
+from __future__ import annotations
+
+import re
+from datetime import UTC, datetime, timedelta, timezone, tzinfo
+from functools import cache
+from zoneinfo import ZoneInfo
+
+_OFFSET = re.compile(r"([+-])(\d{1,2}):(\d{2})")
+_FIRST, _LAST, _EVERY = datetime(1970, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC), timedelta(days=10)
+
+
+def zone_named(name: str) -> tzinfo | None:
+    """The time zone of that name, None if there is none."""
+    if name.upper() in ("UTC", "LOCAL", "Z", "GMT"):
+        return UTC
+    if found := _OFFSET.fullmatch(name):
+        hours, minutes = int(found[2]), int(found[3])
+        offset = timedelta(hours=hours, minutes=minutes)
+        largest = 18  # hours, as in Spark
+        return timezone(-offset if found[1] == "-" else offset) if hours < largest and minutes < 60 else None  # noqa: PLR2004
+    try:
+        return ZoneInfo(name)
+    except (KeyError, OSError, ValueError):  # no such name, or none that could be a file's
+        return None
+
+
+@cache
+def origin_offset(name: str) -> int:
+    """How many microseconds the zone was ahead of UTC when its own clock showed 1970-01-01 00:00."""
+    zone = zone_named(name)
+    if zone is None:
+        return 0
+    offset = datetime(1970, 1, 1, tzinfo=zone).utcoffset() or timedelta(0)
+    return round(offset / timedelta(microseconds=1))
+
+
+@cache
+def clocks_change(name: str) -> bool:
+    """Whether the zone's distance from UTC has changed since 1970, or will in the years known."""
+    zone = zone_named(name)
+    if zone is None or isinstance(zone, timezone):
+        return False
+    count = (_LAST - _FIRST) // _EVERY
+    return len({(_FIRST + number * _EVERY).astimezone(zone).utcoffset() for number in range(count)}) > 1
+
+
+@cache
+def repeats_within_hours(name: str) -> bool:
+    """Whether no hour begins inside what the zone's clock shows twice, so that hours begin in the order of time."""
+    zone = zone_named(name)
+    if zone is None:
+        return False
+    moment, hour = _FIRST, timedelta(hours=1)
+    while moment < _LAST:
+        before, after = _offset(moment, zone), _offset(moment + _EVERY, zone)
+        if after < before:
+            shown = (_change(moment, zone) + before).replace(tzinfo=None) - datetime(1970, 1, 1)  # noqa: DTZ001
+            behind = shown % hour or hour
+            if before - after > behind:
+                return False
+        moment += _EVERY
+    return True
+
+
+def _offset(moment: datetime, zone: tzinfo) -> timedelta:
+    return moment.astimezone(zone).utcoffset() or timedelta(0)
+
+
+def _change(moment: datetime, zone: tzinfo) -> datetime:
+    """The second at which the distance from UTC changes within the days after a moment."""
+    first, last, before = moment, moment + _EVERY, _offset(moment, zone)
+    while last - first > timedelta(seconds=1):
+        middle = first + (last - first) // 2
+        first, last = (middle, last) if _offset(middle, zone) == before else (first, middle)
+    return last.replace(microsecond=0)
