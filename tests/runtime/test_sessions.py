@@ -1,8 +1,12 @@
 """SESSION: sessions grow, merge and split under late rows and deletions, key by key."""
 
+import random
+from datetime import datetime, timedelta
+
 import pytest
 
 import penstock
+from penstock.spark.operators.sessions import SessionsRunner
 
 TABLE = "CREATE TABLE ev (at TIMESTAMP, k STRING, x INT);"
 VIEW = "CREATE VIEW s AS SELECT k, count(*) AS n, window_start AS b, window_end AS e FROM {} GROUP BY ALL;"
@@ -66,3 +70,52 @@ def test_what_is_no_session_is_refused(source, code):
     with pytest.raises(penstock.SqlError) as error:
         compile_program(TABLE + VIEW.format(source))
     assert error.value.code == code
+
+
+def moment(minute):
+    return datetime(2024, 1, 1) + timedelta(minutes=minute)  # noqa: DTZ001 - the pipeline's zone is UTC
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_random_changes_equal_batch_after_every_step(spark, seed):
+    """Many rows of few keys in a narrow range, so that sessions join and part all the time."""
+    dice = random.Random(seed)
+    program = TABLE + (
+        "CREATE VIEW f AS SELECT k, x, at, window_start, window_end "
+        "FROM TABLE(SESSION(TABLE ev PARTITION BY k, DESCRIPTOR(at), INTERVAL 10 MINUTES));"
+        "CREATE VIEW g AS SELECT k, SESSION_START(at, INTERVAL 7 MINUTES) AS b, COUNT(*) AS n FROM ev "
+        "GROUP BY SESSION(at, INTERVAL 7 MINUTES), k;"
+        "CREATE VIEW h AS SELECT session_window.start, session_window.end, SUM(x) AS s FROM ev "
+        "GROUP BY session_window(at, '5 minutes');"
+    )
+    present = []
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        for step in range(8):
+            dice.shuffle(present)
+            gone = [present.pop() for _ in range(min(len(present), dice.randrange(6)))]
+            come = [(moment(dice.randrange(120)), dice.choice(["a", "b", None]), dice.randrange(3)) for _ in range(8)]
+            present += come
+            pipeline.step({"ev": [("-", row) for row in gone] + [("+", row) for row in come]})
+            if step == 4:
+                pipeline.compact()
+            for view in ("f", "g", "h"):
+                assert pipeline.verify(view), (view, step)
+
+
+def test_a_change_meets_only_the_sessions_next_to_it(spark, monkeypatch):
+    """What the operator reads again does not grow with the number of sessions of the key."""
+    met = []
+    touched = SessionsRunner._touched
+
+    def counted(runner, change):
+        found = touched(runner, change)
+        met.append(runner.workspace.sql(f"SELECT * FROM {found}").count())
+        return found
+
+    monkeypatch.setattr(SessionsRunner, "_touched", counted)
+    program = TABLE + VIEW.format("TABLE(SESSION(TABLE ev PARTITION BY k, DESCRIPTOR(at), INTERVAL 10 MINUTES))")
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        pipeline.step({"ev": [(moment(60 * hour), "a", hour) for hour in range(300)]})
+        change = pipeline.step({"ev": [(moment(60 * 150 + 5), "a", 0), (moment(60 * 150 + 30), "a", 0)]})["s"]
+        assert sorted(weight for weight, _ in change.rows) == [-1, 1, 1]
+    assert met == [1]
