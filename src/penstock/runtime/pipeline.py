@@ -18,6 +18,7 @@ from penstock.runtime.execution import Execution
 from penstock.runtime.facts import WaterlineFact
 from penstock.runtime.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.runtime.opening import Opened, read_program
+from penstock.runtime.rejected import Rejections
 from penstock.runtime.run import Runner, RunOptions
 from penstock.runtime.sources import Output
 from penstock.runtime.stepper import Incoming, now
@@ -137,6 +138,14 @@ class Pipeline:
             execution = self._opened()
             batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
             return self._sourced(sql, lambda: execution.step(batches, sql))
+
+    def end_of_input(self) -> dict[str, Change]:
+        """Nothing more will come: a step that releases what WATERMARK holds back; gives all changes."""
+        with self._lock:
+            execution = self._opened()
+            if not execution.stepper.holds_rows:
+                return {}
+            return execution.stepper.step([], execution.clock(), Rejections(), ended=True)
 
     @contextmanager
     def _clocked(self, clock: datetime | str | None) -> Iterator[None]:

@@ -158,6 +158,8 @@ class _Run:
                     self.place = f"step {number}: "
                     self._step(pipeline, observed, step)
                 self.place = ""
+                if self.case.end_of_input:
+                    self._end(pipeline, observed)
                 self._rows(observed, self.case.expect.rows, {})
             finally:
                 observed.close()
@@ -208,6 +210,13 @@ class _Run:
             pipeline.compact()
         if not declares:  # the first change of a view created now comes with the next step
             self._check_invariant(observed)
+
+    def _end(self, pipeline: Pipeline, observed: Observed) -> None:
+        """The inputs end: what WATERMARK holds back is released."""
+        rows = observed.take(pipeline.end_of_input())
+        if isinstance(rows, str):
+            self._fail(rows)
+        self._check_invariant(observed)
 
     def _fail(self, what: str) -> NoReturn:
         raise Failure(self.place + what)

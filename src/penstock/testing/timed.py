@@ -183,6 +183,8 @@ def group_windows(select: exp.Select, zone: str = "UTC") -> None:
     if found and clocks_change(zone):
         cannot_say(f"group windows of time in {zone}, whose clocks change")
     for item in found:
+        if name_of(item) == "tumble" and months(item.expressions[1]):
+            select.where(exp.Not(this=exp.Is(this=item.expressions[0].copy(), expression=exp.Null())), copy=False)
         item.replace(_spark_window(item, name_of(item), zone))
     if not found:
         return

@@ -16,6 +16,11 @@ def _now(_tree: exp.Anonymous) -> exp.Expression:
     return call("now")
 
 
+def _count(tree: exp.Anonymous) -> exp.Expression:
+    """count() is count(*)."""
+    return tree if tree.expressions else call("count", exp.Star())
+
+
 def _count_if(tree: exp.Anonymous) -> exp.Expression:
     """count_if(condition), count_if(x, condition)."""
     return tree if len(tree.expressions) == 1 else filtered("count", tree)
@@ -90,6 +95,7 @@ RULES = Rules(
         {
             "NOW64": _now,
             "NOW": _now,
+            "COUNT": _count,
             "COUNT_IF": _count_if,
             "DATE_DIFF": _date_diff,
             "MAX_K": _first_k(descending=True),
