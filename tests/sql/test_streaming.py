@@ -122,7 +122,7 @@ def test_qualify_stays():
         ("feldera", "ARRAY[1, 2][1]", "array(1, 2)[1]"),
         ("flink", "PROCTIME()", "now()"),
         ("flink", "CAST(a AS BYTES)", "CAST(a AS binary)"),
-        ("timeplus", "count()", "count()"),
+        ("timeplus", "count()", "count(*)"),
         ("timeplus", "sum_if(a, b > 1)", "sum(a) FILTER(WHERE b > 1)"),
         ("timeplus", "count_if(a > 1)", "count_if(a > 1)"),
         ("timeplus", "date_diff('ms', a, b)", "timestampdiff(MILLISECOND, a, b)"),
