@@ -9,7 +9,9 @@ grouping, groupingsets, aggregates    | what does GROUP BY do?
 windows, ranks, ordering              | what depends on an order, and on which?
 subqueries, correlation, attach       | how does a subquery become a join?
 deterministic, purity                 | is the answer decided by the tables' contents alone?
-timewindows, durations, pivots        | which other constructs are rewritten to plain algebra?
+timewindows, groupwindows, sessions   | in which windows of time is a row?
+grids, durations                      | where do such windows begin and end?
+pivots                                | which other constructs are rewritten to plain algebra?
 recursion                             | what is recursive, and where does it end?
 fallback, unparsed                    | what is left to Spark whole (A5)?
 types, functiontypes                  | which types are certain without Spark?

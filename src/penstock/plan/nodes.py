@@ -323,11 +323,7 @@ class Window(Plan):
 
 @dataclass(frozen=True)
 class Session(Plan):
-    """Every input row that has a time, with the first time of its session as `start` and its last plus `gap` as `end`.
-
-    Rows of the same `keys` are in one session if their times follow each other by less than `gap`, an interval; with
-    `touching` also if by just as much, as Spark's session_window has it.
-    """
+    """Rows with a time, from `start` to `end` with those of the same `keys` less than `gap` away (`touching`: or just)."""
 
     input: Plan
     keys: tuple[Scalar, ...]
@@ -339,7 +335,7 @@ class Session(Plan):
 
     @property
     def fields(self) -> tuple[Field, ...]:
-        return (*self.input.fields, *(Field(name, "timestamp", nullable=False) for name in (self.start, self.end)))
+        return self.input.fields + tuple(Field(name, "timestamp", nullable=False) for name in (self.start, self.end))
 
 
 @dataclass(frozen=True)
