@@ -323,7 +323,7 @@ class Window(Plan):
 
 @dataclass(frozen=True)
 class Session(Plan):
-    """Rows with a time, from `start` to `end` with those of the same `keys` less than `gap` away (`touching`: or just)."""
+    """Rows with a time; `start` to `end`: those of the same `keys` less than `gap` apart (`touching`: or just so)."""
 
     input: Plan
     keys: tuple[Scalar, ...]
