@@ -64,7 +64,7 @@ class PenstockError(Exception):
 
     def with_source(self, source: str) -> PenstockError:
         """The error with the source text filled in, if it had none."""
-        if self.source is None:
+        if not self.source:
             self.source = source
         return self
 

@@ -40,6 +40,16 @@ def test_check_as_json():
     assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (2, 25)
 
 
+def test_check_tells_a_circle_of_views_from_a_declaration_that_comes_too_late():
+    circle = "CREATE VIEW a AS SELECT * FROM b;\nCREATE VIEW b AS SELECT * FROM c;\nCREATE VIEW c AS SELECT * FROM a;"
+    result = call("check", "-e", circle)
+    assert result.exit_code == 1
+    assert "error[VIEW_CYCLE]: the views 'a' and 'b' read each other\n  at line 1, column 32" in result.stderr
+    assert "DECLARE RECURSIVE VIEW a" in result.stderr
+    late = "CREATE VIEW a AS SELECT * FROM b;\nCREATE VIEW b AS SELECT 1 AS x;"
+    assert "move its declaration up" in call("check", "-e", late).stderr
+
+
 def test_check_reports_what_is_else_found_when_a_pipeline_starts():
     """Connectors, formats, LATENESS, history, emit_final: everything at once, each at its place."""
     program = """CREATE TABLE a (x INT, at TIMESTAMP LATENESS INTERVAL 1 HOUR) WITH ('connector' = 'fils');

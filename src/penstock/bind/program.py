@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from penstock.bind.declare import DDL, declare_one
 from penstock.bind.dml import check_dml
+from penstock.bind.forward import explained
 from penstock.bind.query import bind_named
 from penstock.bind.recursion import refuse_incomplete
 from penstock.catalog.model import Catalog
@@ -39,9 +40,17 @@ class Program:
 def declare(catalog: Catalog, statement: Statement, source: str = "") -> Catalog:
     """The catalogue after a DDL or SET statement; raises SqlError or UnsupportedError and has changed nothing then."""
     try:
-        return declare_one(catalog, statement)
+        return _sourced(declare_one(catalog, statement), source)
     except PenstockError as error:
         raise error.with_source(source) from None
+
+
+def _sourced(catalog: Catalog, source: str) -> Catalog:
+    """The catalogue with the text that each new view stands in."""
+    views = {
+        name: view if view.source is not None else replace(view, source=source) for name, view in catalog.views.items()
+    }
+    return replace(catalog, views=views) if any(views[name] is not catalog.views[name] for name in views) else catalog
 
 
 def compile_program(text: str, dialect: str | None = None) -> Program:
@@ -55,7 +64,7 @@ def compile_program(text: str, dialect: str | None = None) -> Program:
     errors: list[PenstockError] = []
     broken: set[str] = set()
     waiting: list[SetLateness] = []
-    for statement in statements:
+    for at, statement in enumerate(statements, 1):
         if isinstance(statement, SetLateness) and statement.view.lower() not in catalog.views:
             waiting.append(statement)
             continue
@@ -66,12 +75,12 @@ def compile_program(text: str, dialect: str | None = None) -> Program:
             for item in ready:
                 catalog = declare_one(catalog, item)
         except PenstockError as error:
-            errors += [] if _follows(error, broken) else [error]
+            errors += [] if _follows(error, broken) else [explained(error, statement, statements[at:])]
             broken |= _created(statement)
     errors += _unfinished(catalog, waiting, broken)
     if errors:
         raise _together(errors, text)
-    return Program(text, catalog, statements)
+    return Program(text, _sourced(catalog, text), statements)
 
 
 def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:

@@ -92,7 +92,7 @@ class View:
 
     `kind` is 'view', 'local' or 'materialized'. `columns` is known once the view is bound; a type in it may be
     None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only declared
-    (DECLARE RECURSIVE VIEW).
+    (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of.
     """
 
     name: str
@@ -105,6 +105,7 @@ class View:
     lateness: Mapping[str, Lateness] = field(default_factory=lambda: NOTHING)
     recursive: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
+    source: str | None = field(default=None, compare=False, repr=False)
 
 
 @dataclass(frozen=True)

@@ -312,8 +312,14 @@ def _remove(segments: Mapping[Any, Segment]) -> None:
 
 def _prepared(directory: Path) -> Path:
     folder = directory / "log"
-    if (folder / "steps").is_dir() and any((folder / "steps").iterdir()):
-        message = f"{directory} holds the log of an earlier run; going on from it is not supported yet"
-        raise UnsupportedError(Diagnostic("RECOVERY", message, hint="give another directory, or remove this one"))
+    steps = sorted((folder / "steps").glob("*.json"))
+    if steps:
+        message = (
+            f"{directory} holds the log of an earlier run, {len(steps)} steps; going on from it is not supported yet"
+        )
+        hint = (
+            "name another directory, or move this one away; its steps and their rows can be read, as JSON and Parquet"
+        )
+        raise UnsupportedError(Diagnostic("RECOVERY", message, hint=hint))
     (folder / "steps").mkdir(parents=True, exist_ok=True)
     return folder

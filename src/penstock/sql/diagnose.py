@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import zip_longest
 
 from sqlglot.tokenizer_core import Token, TokenType
 
@@ -48,6 +49,24 @@ def too_deep(tokens: Sequence[Token]) -> Diagnostic | None:
         elif token.token_type in _PAIRS:
             depth -= 1
     return None
+
+
+def empty_list(tokens: Sequence[Token]) -> Diagnostic | None:
+    """GROUP BY and its like without an expression, IN and USING with empty parentheses: sqlglot reads over them."""
+    for token, after, second in zip_longest(tokens, tokens[1:], tokens[2:]):
+        if word(token) in _LISTS and (
+            after is None or after.token_type is TokenType.R_PAREN or word(after) in _BEHIND_LISTS
+        ):
+            return Diagnostic("SYNTAX_ERROR", f"nothing follows {word(token)}", place(token), hint="name a column")
+        closed = second is not None and second.token_type is TokenType.R_PAREN
+        if word(token) in {"IN", "USING"} and closed and after.token_type is TokenType.L_PAREN:
+            message = f"nothing stands between the parentheses of {word(token)}"
+            return Diagnostic("SYNTAX_ERROR", message, Span(token.start, second.end + 1))
+    return None
+
+
+_LISTS = frozenset({"GROUP BY", "ORDER BY", "PARTITION BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY"})
+_BEHIND_LISTS = frozenset({"GROUP BY", "ORDER BY", "HAVING", "WHERE", "QUALIFY", "UNION", "INTERSECT", "FROM"})
 
 
 def unknown_statement(cursor: Cursor, known: Sequence[str]) -> ParseFailure | UnsupportedError:
@@ -116,9 +135,12 @@ _AFTER_JOIN = 5
 
 
 def _misspelt(tokens: Sequence[Token], index: int) -> Diagnostic | None:
-    """A word at the place or shortly before it that is nearly a keyword."""
-    for token in reversed(tokens[max(0, index - _LOOK_BACK) : index + 1]):
+    """A word at the place or shortly before it that is nearly a keyword, and stands where no name is expected."""
+    for at in range(min(index, len(tokens) - 1), max(0, index - _LOOK_BACK) - 1, -1):
+        token = tokens[at]
         text = word(token)
+        if at and word(tokens[at - 1]) in _RELATION_FOLLOWS:
+            continue
         if token.token_type is not TokenType.VAR or text in STRUCTURE or text in CLAUSES or len(text) < _SHORTEST:
             continue
         close = did_you_mean(text, CLAUSES, limit=1)
@@ -129,6 +151,7 @@ def _misspelt(tokens: Sequence[Token], index: int) -> Diagnostic | None:
 
 
 _SHORTEST = 4
+_RELATION_FOLLOWS = frozenset({"FROM", "JOIN", "INTO", "UPDATE", "AS"})
 
 
 def _near(text: str, keyword: str) -> bool:

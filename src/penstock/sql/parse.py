@@ -17,7 +17,7 @@ from sqlglot.tokenizer_core import Token
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, UnsupportedError
 from penstock.sql import create, dml, session
 from penstock.sql.cursor import Cursor
-from penstock.sql.diagnose import diagnose, too_deep, unknown_statement
+from penstock.sql.diagnose import diagnose, empty_list, too_deep, unknown_statement
 from penstock.sql.dialects import rules_of
 from penstock.sql.failure import ParseFailure
 from penstock.sql.lexer import statements, tokenize
@@ -130,9 +130,9 @@ def _statement(tokens: list[Token], text: str, rules: Rules) -> Statement:
 def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Cursor], Found]) -> Found:
     """What is read from one statement; a ParseFailure becomes a SqlError that says what is wrong."""
     whole = Span(tokens[0].start, tokens[-1].end + 1)
-    deep = too_deep(tokens)
-    if deep is not None:
-        raise SqlError(deep, text)
+    plain = too_deep(tokens) or empty_list(tokens)
+    if plain is not None:
+        raise SqlError(plain, text)
     marked = mark(tokens, rules)
     try:
         with room_for_nesting():
