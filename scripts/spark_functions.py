@@ -25,7 +25,9 @@ ENVIRONMENT = frozenset(
     | {"input_file_name", "input_file_block_start", "input_file_block_length", "spark_partition_id"}
     | {"reflect", "java_method", "try_reflect", "python_worker_logs"}
 )
-GENERATORS = frozenset({"json_tuple", "variant_explode", "variant_explode_outer"})
+GENERATORS = frozenset({"json_tuple"})
+GENERATORS_IN_FROM = frozenset({"variant_explode", "variant_explode_outer"})
+AGGREGATES = frozenset({"schema_of_variant_agg"})  # documented among the functions of VARIANT
 WINDOWS_OF_TIME = frozenset({"window", "session_window"})
 
 
@@ -43,6 +45,8 @@ def kind_of(name: str, group: str, tables: dict[str, str]) -> str:
     """Our kind of a function, from Spark's documentation group."""
     if name in GENERATORS or (group == "generator_funcs" and name in tables):
         return "generator"
+    if name in AGGREGATES:
+        return "aggregate"
     return {"agg_funcs": "aggregate", "window_funcs": "window"}.get(group, "scalar")
 
 
@@ -90,6 +94,8 @@ def described(spark: SparkSession) -> dict[str, dict[str, Any]]:
         arities = accepted(spark, name, kind)
         flag = name not in ENVIRONMENT and deterministic(spark, name, arities)
         found[name] = {"kind": kind, "min": min(arities, default=0), "max": most(arities), "deterministic": flag}
+    for name in GENERATORS_IN_FROM:
+        found[name] = {"kind": "generator", "min": 1, "max": 1, "deterministic": True}
     for name in sorted(set(tables) - set(found)):
         found[name] = {"kind": "table", "min": 0, "max": None, "deterministic": name not in ENVIRONMENT}
     return found

@@ -16,6 +16,7 @@ RECOMPUTED = {
     "`MIN`, `MAX` without `GROUP BY`",
     "`OVER` without `PARTITION BY`",
     "`WITH RECURSIVE`",
+    "`hll_…`, `kll_…`, `approx_top_k…`, `histogram_numeric`",
 }
 
 

@@ -106,9 +106,9 @@ def test_view():
 
 
 def test_what_only_spark_reads_is_kept_as_text():
-    view = one("CREATE VIEW v AS SELECT 8 >>> 1 AS a FROM t")
+    view = one("CREATE VIEW v AS SELECT TRANSFORM(a) USING 'cat' AS (b) FROM t")
     assert isinstance(view, s.Unparsed)
-    assert view.query_text == "SELECT 8 >>> 1 AS a FROM t"
+    assert view.query_text == "SELECT TRANSFORM(a) USING 'cat' AS (b) FROM t"
     assert "Spark" in view.reason
 
 

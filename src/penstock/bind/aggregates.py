@@ -14,12 +14,12 @@ from penstock.bind.grouping import Grouping
 from penstock.bind.groupingsets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.level import Domain, Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.trees import OUTER, aggregate_calls, at, call, call_name, core_of, filter_of, has_mark, replace_nodes
+from penstock.catalog.functions import UNREPEATABLE
 from penstock.plan.nodes import LEFT, Aggregate, AggregateCall, Join, JoinKey, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 
 _ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
-_FICKLE = frozenset(["kll_merge_agg_bigint", "kll_merge_agg_double", "kll_merge_agg_float"])
 _EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])
 
 
@@ -137,9 +137,9 @@ def _call(tree: exp.Expression, plan: Plan, row: Row, *, beside_distinct: bool) 
     fields = fields_of(plan)
     core = core_of(tree)
     function = call_name(core) or ""
-    if function in _FICKLE:
-        reason = f"{function}, whose bytes differ from call to call, so that an old answer must be kept"
-        raise NotIncremental(reason, core)
+    if function in UNREPEATABLE:
+        reason = f"{function}, whose answer depends on the order of the rows"
+        raise NotIncremental(reason, tree)
     arguments = list(core.expressions)
     distinct = is_distinct(tree)
     if distinct:

@@ -46,7 +46,7 @@ def settled(
     if name in _FIRST or name in _LAST:
         return _end(tree, _struct(*leading, *row), last=name in _LAST)
     if name in _LISTS and not is_distinct(tree):
-        return _list(tree, _struct(*leading, *row))
+        return _list(tree, _struct(*leading, *row), fields)
     if name in _LISTS or name == "collect_set":
         return call("sort_array", tree)
     if name in _TEXTS:
@@ -123,12 +123,19 @@ def _last_of_least(tree: exp.Expression, row: Row, kind: str | None) -> exp.Expr
     return first_value(in_order(rows, keys, last_first=True))
 
 
-def _list(tree: exp.Expression, row: exp.Expression) -> exp.Expression:
+def _list(tree: exp.Expression, row: exp.Expression, fields: Mapping[str, Field]) -> exp.Expression:
     value = core_of(tree).expressions[0]
+    kind = scalar_of(value, fields).type
+    is_map = kind is not None and kind.startswith("map<")
     row.append("expressions", exp.Literal.string("v"))
-    row.append("expressions", value.copy())
+    row.append("expressions", call("map_entries", value.copy()) if is_map else value.copy())
     rows = _with_core(tree, call("collect_list", row), _not_null(value))
-    return call("transform", call("sort_array", rows), _lambda("v"))
+    listed = call("transform", call("sort_array", rows), _lambda("v"))
+    if not is_map:
+        return listed
+    entries = exp.Identifier(this="e", quoted=False)
+    restored = exp.Lambda(this=call("map_from_entries", entries), expressions=[entries.copy()])
+    return call("transform", listed, restored)
 
 
 def nth_of(tree: exp.Expression, whole: Row, leading: Row = ()) -> exp.Expression:

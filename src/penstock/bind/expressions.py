@@ -134,6 +134,8 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     output_first = level.output_first
     level.output_first = output_first and not is_aggregate(name)
     copy = call(name, *_arguments(name, node, level))
+    if name == "arrays_zip":
+        copy = _zipped(node, copy)
     level.output_first = output_first
     copy.meta.update(node.meta)
     return copy
@@ -179,6 +181,22 @@ def _struct(node: exp.Anonymous, level: Level) -> exp.Expression:
     made = call("named_struct", *parts)
     made.meta.update(node.meta)
     return made
+
+
+def _zipped(node: exp.Anonymous, bound: exp.Anonymous) -> exp.Anonymous:
+    """ARRAYS_ZIP names its fields after its arguments, which have other names when they are bound."""
+    names = [item.name if isinstance(item, exp.Column) else None for item in node.expressions]
+    if not any(names):
+        return bound
+    parts: list[exp.Expression] = []
+    for place, name in enumerate(names):
+        field = exp.Identifier(this=str(place), quoted=True)
+        element = exp.Dot(this=exp.Identifier(this="e", quoted=False), expression=field)
+        parts += [exp.Literal.string(name or str(place)), element]
+    # What is no column has its place as its name.
+    unnamed = call("arrays_zip", *(call("coalesce", item) for item in bound.expressions))
+    named = exp.Lambda(this=call("named_struct", *parts), expressions=[exp.Identifier(this="e", quoted=False)])
+    return call("transform", unnamed, named)
 
 
 def _starred(item: exp.Expression) -> bool:

@@ -20,6 +20,19 @@ Column = tuple[str, Type | None]
 _ONE_BY_ONE = frozenset(["explode", "explode_outer"])
 _NUMBERED = frozenset(["posexplode", "posexplode_outer"])
 _ROWS = frozenset(["inline", "inline_outer"])
+_VARIANTS = frozenset(["variant_explode", "variant_explode_outer"])
+# Table functions of constants, with their columns.
+_CONSTANT: dict[str, tuple[Column, ...]] = {
+    "range": (("id", "bigint"),),
+    "sql_keywords": (("keyword", "string"), ("reserved", "boolean")),
+    "collations": tuple(
+        (name, "string")
+        for name in (
+            *("CATALOG", "SCHEMA", "NAME", "LANGUAGE", "COUNTRY"),
+            *("ACCENT_SENSITIVITY", "CASE_SENSITIVITY", "PAD_ATTRIBUTE", "ICU_VERSION"),
+        )
+    ),
+}
 
 
 def is_generator(tree: exp.Expression) -> bool:
@@ -112,13 +125,21 @@ def _generated(
         message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
         raise wrong(code="NOT_A_GENERATOR", message=message, place=generator)
     alias, names = named
-    tree = bind(generator, level)
+    tree = _placed(bind(generator, level))
     columns = generated_columns(tree, names, level)
     prefix = _free(alias, plan)
     fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
     node = Generate(plan, level.scalar(tree), fields, outer)
     level.see(node)
     return node, source_of(alias, tuple(name for name, _ in columns), fields)
+
+
+def _placed(tree: exp.Expression) -> exp.Expression:
+    """The call with a named argument in its place: LATERAL VIEW, which Spark gets, takes no names."""
+    arguments = tree.expressions
+    if any(isinstance(item, exp.Kwarg) for item in arguments) and len(arguments) == 1:
+        tree.set("expressions", [arguments[0].expression])
+    return tree
 
 
 def _free(alias: str, plan: Plan) -> str:
@@ -147,8 +168,6 @@ def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> l
 def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]:
     name = call_name(tree) or ""
     first = tree.expressions[0] if tree.expressions else None
-    if isinstance(first, exp.Kwarg):
-        first = first.expression
     kind = None if first is None else level.scalar(first).type
     if name in _ONE_BY_ONE or name in _NUMBERED:
         position: list[Column] = [("pos", "int")] if name in _NUMBERED else []
@@ -160,6 +179,8 @@ def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]
         width = -(-(len(tree.expressions) - 1) // rows)
         cells = [level.scalar(item).type for item in tree.expressions[1 : 1 + width]]
         return [(f"col{index}", cell) for index, cell in enumerate(cells)]
+    if name in _VARIANTS:
+        return [("pos", "int"), ("key", "string"), ("value", "variant")]
     if name == "json_tuple":
         return [(f"c{index}", "string") for index in range(len(tree.expressions) - 1)]
     reason = f"the generator function {name}"
@@ -190,7 +211,7 @@ def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list
 
 
 def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
-    """A function in FROM that reads no other relation: `explode(array(…))`; `range` is recomputed."""
+    """A function in FROM that reads no other relation: `explode(array(…))`; rows of constants are recomputed."""
     from penstock.bind.relations import ONE_ROW
 
     if not is_generator(tree.this):
@@ -199,21 +220,24 @@ def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
             from penstock.bind.expressions import check_call
 
             check_call(call_name(tree.this) or "", tree.this)
-        return _range(tree, level)
+        return _constant_rows(tree, level)
     plan, source = _lateral_function(ONE_ROW, tree, level, outer=False)
     return plan, Scope((source,))
 
 
-def _range(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
-    """`range(…)`: constant rows that Spark makes."""
+def _constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
+    """`range(…)` and the like: constant rows that Spark makes."""
     from penstock.bind.relations import aliased
 
-    if call_name(tree.this) != "range" or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
-        reason = f"the table function {call_name(tree.this)}"
+    name = call_name(tree.this) or ""
+    columns = _CONSTANT.get(name)
+    if columns is None or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
+        reason = f"the table function {name}"
         raise NotIncremental(reason, tree)
+    fields = tuple(Field(column, kind, nullable=name != "range") for column, kind in columns)
     text = f"SELECT * FROM {spark_sql(tree.this)}"
-    node = Recompute((), text, (Field("id", "bigint", nullable=False),), "the table function range", span_of(tree))
-    return aliased(Bound(node, ("id",)), tree, level, "range")
+    node = Recompute((), text, fields, f"the table function {name}", span_of(tree))
+    return aliased(Bound(node, tuple(column for column, _ in columns)), tree, level, name)
 
 
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
@@ -222,6 +246,7 @@ def select_generator(tree: exp.Expression, names: list[str], level: Level) -> li
         raise unsupported(
             code="SEVERAL_GENERATORS", message="two generators in one SELECT list", place=tree, hint="use LATERAL VIEW"
         )
+    tree = _placed(tree)
     columns = generated_columns(tree, names, level)
     fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
     level.generators.append((tree, fields))

@@ -19,6 +19,15 @@ ORDER_SENSITIVE = frozenset(
     {"first", "first_value", "last", "last_value", "any_value", "collect_list", "array_agg", "collect_set"}
     | {"listagg", "string_agg", "mode", "max_by", "min_by"}
 )
+# The bytes or the approximation depend on the order of the rows, and no order of theirs can be asked for: what one
+# evaluation has shown, another over the same rows cannot take back.
+UNREPEATABLE = frozenset(
+    {"hll_sketch_agg", "hll_union_agg", "histogram_numeric", "approx_top_k", "approx_top_k_accumulate"}
+    | {"approx_top_k_combine"}
+    | {f"kll_{work}_agg_{kind}" for work in ("sketch", "merge") for kind in ("bigint", "float", "double")}
+)
+# Generators that Spark takes in FROM alone, not in LATERAL VIEW.
+IN_FROM_ONLY = frozenset({"variant_explode", "variant_explode_outer"})
 # Syntax that the parser reads with a rule of its own, so that it is no call of a registered function.
 SPECIAL_FORMS = frozenset({"descriptor", "table", "grouping", "grouping_id"})
 

@@ -17,6 +17,7 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
 from penstock.circuit.clock import plan_reads_clock
+from penstock.circuit.collated import as_groups, is_collated, uses_collations, with_least_texts
 from penstock.circuit.collection import Expiry, clock_expires, groups_expire, keys_expire, sides_expire
 from penstock.circuit.errors import reads_error_view
 from penstock.circuit.operators import (
@@ -59,7 +60,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
-from penstock.plan.scalar import Scalar
+from penstock.plan.scalar import Scalar, column
 
 LINEAR = (Project, Filter, UnionAll, Generate)
 
@@ -96,6 +97,7 @@ class _Builder:
     operators: list[Operator] = field(default_factory=list)
     numbers: dict[Plan, int] = field(default_factory=dict)
     readers: Counter[Plan] = field(default_factory=Counter)
+    settled: set[Plan] = field(default_factory=set)  # aggregations whose collated texts are chosen
 
     def count(self, plan: Plan) -> None:
         """Count how often each sub-plan is read, to know which are shared."""
@@ -192,8 +194,7 @@ class _Builder:
             case Aggregate():
                 return self._aggregate(plan)
             case Distinct() | SetOperation():
-                node, inputs = self._over_inputs(plan)
-                return Counted(self._next(), node, inputs)
+                return self._counted(plan)
             case TopK(partition=(), ties=None, number=None, limit=int()) if not plan_reads_clock(plan):
                 node, inputs = self._over_inputs(plan)
                 return Ranked(self._next(), node, inputs, append_only=append_only(plan.input, self.catalog))
@@ -258,9 +259,26 @@ class _Builder:
             return self._recomputed(plan)
         return self._keyed(plan, (tuple(key.left for key in plan.keys), tuple(key.right for key in plan.keys)))
 
+    def _counted(self, plan: Distinct | SetOperation) -> Operator:
+        if self.collations and any(is_collated(self._type(plan, column(item.name, item.type))) for item in plan.fields):
+            return self._aggregate(as_groups(plan)) if isinstance(plan, Distinct) else self._recomputed(plan)
+        node, inputs = self._over_inputs(plan)
+        return Counted(self._next(), node, inputs)
+
+    @cached_property
+    def collations(self) -> bool:
+        """Whether the program has texts that are compared by other rules than their bytes."""
+        return uses_collations(self.catalog)
+
     def _aggregate(self, plan: Aggregate) -> Operator:
         if plan_reads_clock(plan):
             return self._recomputed(plan)
+        settled = with_least_texts(plan, self._type) if self.collations and plan not in self.settled else None
+        if isinstance(settled, Project):
+            self.settled.add(settled.input)
+            return self._linear(settled)
+        if settled is not None:
+            plan = settled
         only = append_only(plan.input, self.catalog)
         partials = partials_of(plan, lambda scalar: self._type(plan.input, scalar), append_only=only)
         if partials is not None:

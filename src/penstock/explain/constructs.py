@@ -98,6 +98,10 @@ SECTIONS = (
                 "every other aggregate", "SELECT customer, percentile(price, 0.5) AS p FROM orders GROUP BY customer"
             ),
             Construct(
+                "`hll_…`, `kll_…`, `approx_top_k…`, `histogram_numeric`",
+                "SELECT customer, hll_sketch_agg(amount) AS h FROM orders GROUP BY customer",
+            ),
+            Construct(
                 "`COUNT(DISTINCT …)`", "SELECT customer, COUNT(DISTINCT amount) AS n FROM orders GROUP BY customer"
             ),
             Construct("sums without `GROUP BY`", "SELECT COUNT(*) AS n, SUM(amount) AS s FROM orders"),

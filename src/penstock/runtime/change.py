@@ -147,8 +147,20 @@ def _column_values(column: pa.ChunkedArray) -> list[Any]:
     kind = column.type
     if pa.types.is_timestamp(kind):
         column = column.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64()).cast(pa.timestamp("us"))
+    if pa.types.is_string(kind):
+        return _texts(column)
     values: list[Any] = column.to_pylist()
     return [_plain(value, kind) for value in values] if pa.types.is_nested(kind) else values
+
+
+def _texts(column: pa.ChunkedArray) -> list[str | None]:
+    """Texts; bytes that are none (`CAST(binary AS STRING)`) are shown as Java shows them."""
+    try:
+        found: list[str | None] = column.to_pylist()
+    except UnicodeDecodeError:
+        values = column.cast(pa.binary()).to_pylist()
+        found = [None if value is None else value.decode(errors="replace") for value in values]
+    return found
 
 
 def _plain(value: Any, kind: pa.DataType) -> Any:

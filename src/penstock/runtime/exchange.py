@@ -38,7 +38,10 @@ def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
     if all(carried_plainly(kind) for kind in declared.values()):
         schema = plain_schema(table, weighted=WEIGHT in rows.column_names)
         return workspace.spark.createDataFrame(rows, schema=schema)
-    frame = workspace.spark.createDataFrame(rows)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    # Without a schema a TIMESTAMP_NTZ would be read in the session's time zone, which has hours twice or not at all.
+    frame = workspace.spark.createDataFrame(rows, schema=from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
     return frame.selectExpr(*(_from_carried(name, declared.get(name)) for name in rows.column_names))
 
 
@@ -58,7 +61,7 @@ def _to_carried(name: str, kind: str) -> str:
     if kind.lower() == "variant":
         return f"to_json({column}) AS {column}"
     if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
-        return f"CAST(months_between(TIMESTAMP '2000-01-01' + {column}, TIMESTAMP '2000-01-01') AS INT) AS {column}"
+        return f"CAST(CAST({column} AS INTERVAL MONTH) AS INT) AS {column}"
     return column
 
 

@@ -201,5 +201,6 @@ def _safe(kind: DataType) -> bool:
         T.TimestampType,
         T.TimestampNTZType,
         T.NullType,
+        *((T.TimeType,) if hasattr(T, "TimeType") else ()),
     )
     return isinstance(kind, plain)

@@ -1,11 +1,14 @@
 """Rows as keys: grouping, and the hash that places a key, for every type that Spark can compare.
 
-Spark groups by most types itself. A VARIANT, and whatever holds one, is grouped by its text. The hash must agree with
-equality: -0.0 with 0.0, one NaN with another, a MAP with the same entries in another order.
+Spark groups by most types itself. A VARIANT, and whatever holds one, is grouped by its text. Rows that differ in
+letters that their collation does not tell apart are different rows: one can come while the other goes. The hash must
+agree with equality: -0.0 with 0.0, one NaN with another, a MAP with the same entries in another order, texts that
+their collation holds equal. It may be the same for more: whoever finds rows by it compares their keys as well.
 """
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING
 
 from penstock.plan.scalar import quoted
@@ -14,21 +17,37 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 
-def consolidation(schema: StructType, source: str, weight: str) -> str:
-    """The query for `source` with equal rows added up and cancelled ones gone, its columns in the schema's order."""
+_COLLATION = re.compile(r"(?i) collate \w+")
+
+
+def consolidation(schema: StructType, source: str, weight: str, border: str | None = None) -> str:
+    """The query for `source` with equal rows added up and cancelled ones gone, its columns in the schema's order.
+
+    Where `source` has a column `border`, it comes last as its largest value, and cancelled rows stay.
+    """
     keys, columns = [], []
     for field in schema.fields:
         name = quoted(field.name)
         if field.name == weight:
             columns.append(f"sum({name}) AS {name}")
-        elif holds_variant(field.dataType):
-            keys.append(f"cast({name} as string)")
+        elif (identity := _identity(name, field.dataType)) is not None:
+            keys.append(identity)
             columns.append(f"first({name}) AS {name}")
         else:
             keys.append(name)
             columns.append(name)
     by = f" GROUP BY {', '.join(keys)}" if keys else ""
+    if border is not None:
+        return f"SELECT {', '.join([*columns, f'max({border}) AS {border}'])} FROM {source}{by}"
     return f"SELECT {', '.join(columns)} FROM {source}{by} HAVING sum({quoted(weight)}) <> 0"
+
+
+def _identity(text: str, kind: DataType) -> str | None:
+    """What tells values apart that Spark cannot group, or groups though they differ; None for all others."""
+    if holds_variant(kind):
+        return f"cast({text} as string)"
+    name = kind.simpleString()
+    return f"cast({text} as {_COLLATION.sub('', name)})" if _COLLATION.search(name) else None
 
 
 def holds_variant(kind: DataType) -> bool:
@@ -43,47 +62,61 @@ def hash_text(terms: list[tuple[str, DataType]]) -> str:
     return f"xxhash64({', '.join(_normal(text, kind) for text, kind in terms)})"
 
 
-def _normal(text: str, kind: DataType) -> str:
+def _normal(text: str, kind: DataType, depth: int = 0) -> str:
+    """An expression that is the same for values that Spark finds equal, of which it can be the same for others too."""
     from pyspark.sql import types as T  # noqa: N812
 
     if isinstance(kind, T.FloatType | T.DoubleType):
-        suffix = "cast('NaN' as double)"
-        return f"(CASE WHEN isnan({text}) THEN {suffix} WHEN ({text}) = 0 THEN 0D ELSE cast({text} as double) END)"
-    if isinstance(kind, T.StringType) and kind.simpleString() != "string":
-        return f"collation_key({text})" if hasattr(T, "collation_key") else f"lower(cast({text} as string))"
+        nan = "cast('NaN' as double)"
+        return f"(CASE WHEN isnan({text}) THEN {nan} WHEN ({text}) = 0 THEN 0D ELSE cast({text} as double) END)"
+    if isinstance(kind, T.StringType):
+        return _folded(text, kind)
+    if _hashes_as_it_is(kind):
+        return text
+    name = f"__x{depth}"
+    if isinstance(kind, T.ArrayType):
+        return f"transform({text}, {name} -> {_normal(name, kind.elementType, depth + 1)})"
+    if isinstance(kind, T.StructType):
+        parts = (_normal(f"({text}).{quoted(item.name)}", item.dataType, depth) for item in kind.fields)
+        return f"if(({text}) IS NULL, NULL, struct({', '.join(parts)}))"
     if isinstance(kind, T.MapType):
-        return f"to_json(array_sort(map_entries({text})))" if _json_safe(kind) else f"cardinality({text})"
-    if isinstance(kind, T.ArrayType | T.StructType):
-        return f"cast({text} as string)" if holds_float(kind) or "map<" in kind.simpleString() else text
-    if holds_variant(kind):
-        return f"cast({text} as string)"
-    return text
+        key, value = (
+            _normal(f"{name}.{part}", of, depth + 1) for part, of in (("key", kind.keyType), ("value", kind.valueType))
+        )
+        # The entries of equal maps may stand in another order; hashes can be sorted whatever was hashed.
+        return f"array_sort(transform(map_entries({text}), {name} -> xxhash64({key}, {value})))"
+    return f"cast({text} as string)"
 
 
-def _json_safe(kind: DataType) -> bool:
+def _hashes_as_it_is(kind: DataType) -> bool:
+    """Whether equal values have equal bytes all the way down."""
     name = kind.simpleString()
-    return not any(part in name for part in ("float", "double", "map<map", "variant", "interval"))
+    return not any(part in name for part in ("float", "double", "map<", "variant", "collate"))
 
 
-def holds_float(kind: DataType) -> bool:
-    """Whether a nested type contains FLOAT or DOUBLE, whose zeros and NaNs have several bit patterns."""
-    name = kind.simpleString()
-    return "float" in name or "double" in name
+def _folded(text: str, kind: DataType) -> str:
+    """A text as its collation compares it. What only ICU can fold has one hash for all values."""
+    words = kind.simpleString().upper().partition(" COLLATE ")[2].split("_")
+    if not words[0]:
+        return text
+    folded = f"cast({text} as string)"
+    if "RTRIM" in words:
+        folded = f"rtrim({folded})"
+    if words[0] != "UTF8":
+        return f"if(({text}) IS NULL, NULL, '')"
+    # Lower case depends on the neighbours for one letter alone: sigma at a word's end.
+    return f"replace(lower({folded}), '\u03c2', '\u03c3')" if "LCASE" in words else folded
 
 
 def common_type(left: DataType, right: DataType) -> str | None:
     """The type in which two sides of an equality hash alike; None where only Spark's comparison can tell."""
     from pyspark.sql import types as T  # noqa: N812
 
-    if left == right and not holds_float(left):
-        return left.simpleString() if not isinstance(left, T.StringType) else "string"
     if isinstance(left, T.StringType) and isinstance(right, T.StringType):
-        plain = left.simpleString() == right.simpleString() or {left.simpleString()[:4], right.simpleString()[:4]} <= {
-            "varc",
-            "char",
-            "stri",
-        }
-        return "string" if plain and "collate" not in left.simpleString() + right.simpleString() else None
+        kinds = {_collated(left), _collated(right)}
+        return kinds.pop() if len(kinds) == 1 else None
+    if left == right:
+        return left.simpleString()
     if isinstance(left, T.IntegralType) and isinstance(right, T.IntegralType):
         return "bigint"
     fractional = (T.FloatType, T.DoubleType)
@@ -92,6 +125,12 @@ def common_type(left: DataType, right: DataType) -> str | None:
             return "double" if not isinstance(left, T.DecimalType) and not isinstance(right, T.DecimalType) else None
         return _common_decimal(left, right)
     return None
+
+
+def _collated(kind: DataType) -> str:
+    """A type of text without its length."""
+    name = kind.simpleString()
+    return name if " collate " in name else "string"
 
 
 def _common_decimal(left: DataType, right: DataType) -> str | None:

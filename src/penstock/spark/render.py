@@ -14,6 +14,9 @@ import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
+from sqlglot import exp
+
+from penstock.catalog.functions import IN_FROM_ONLY
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
     ANTI,
@@ -133,6 +136,9 @@ class Renderer:
         # Spark gives a column of LATERAL VIEW another name than the written one if that has a dot.
         columns = [f"__generated_{position}" for position in range(len(plan.outputs))]
         view = f"LATERAL VIEW {outer}{self.scalar(plan.generator)} __generated AS {', '.join(columns)}"
+        if isinstance(plan.generator.tree, exp.Anonymous) and plan.generator.tree.name.lower() in IN_FROM_ONLY:
+            joined = "LEFT JOIN" if plan.outer else "JOIN"
+            view = f"{joined} LATERAL {self.scalar(plan.generator)} AS __generated({', '.join(columns)}) ON true"
         items = [quoted(field.name) for field in plan.input.fields]
         items += [f"{have} AS {quoted(field.name)}" for have, field in zip(columns, plan.outputs, strict=True)]
         return f"SELECT {self._listed(items)} FROM ({self.sql(plan.input)}) {view}"

@@ -27,6 +27,8 @@ RUNTIME_SETTINGS: Mapping[str, str] = {
     "spark.sql.dataFrameQueryContext.enabled": "false",
     "spark.sql.session.timeZone": "UTC",
     "spark.sql.ansi.enabled": "true",
+    # The type TIME, which Spark 4.1 has and keeps switched off.
+    "spark.sql.timeType.enabled": "true",
     "spark.sql.execution.arrow.pyspark.enabled": "true",
     "spark.sql.execution.arrow.localRelationThreshold": "8m",
     # A small input in one partition needs no exchange to be grouped.

@@ -7,6 +7,7 @@ dropped when it ends.
 from __future__ import annotations
 
 import itertools
+import re
 import threading
 import weakref
 from collections import deque
@@ -36,6 +37,12 @@ _UNIQUE = itertools.count()
 DRIVER_ROWS = 50_000
 # The newest part of a trace stays on the driver up to this size.
 MEMORY_ROWS = 20_000
+
+
+_CLOCK_CALL = re.compile(
+    r"(?i)\b(?:(?P<name>now|curdate)\s*\(\s*\)"
+    r"|(?P<name2>current_timestamp|localtimestamp|current_date|current_time)\b(?:\s*\(\s*(?P<precision>\d*)\s*\))?)"
+)
 
 
 def new_name() -> str:
@@ -137,16 +144,27 @@ def clocked_text(at: datetime | None) -> Callable[[str], str]:
     if at is None:
         return lambda text: text
 
-    def replaced(text: str) -> str:
-        import re
+    literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
 
-        literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
-        text = re.sub(
-            r"(?i)\b(now\s*\(\s*\)|current_timestamp(\s*\(\s*\))?|localtimestamp(\s*\(\s*\))?)", literal, text
-        )
-        return re.sub(r"(?i)\b(current_date(\s*\(\s*\))?|curdate\s*\(\s*\))", f"CAST({literal} AS DATE)", text)
+    def value(match: re.Match[str]) -> str:
+        name = (match["name"] or match["name2"]).lower()
+        precision = (match["precision"] or "6") if name == "current_time" else ""
+        return _clock_text(name, literal, precision)
 
-    return replaced
+    return lambda text: _CLOCK_CALL.sub(value, text)
+
+
+def _clock_text(name: str, literal: str, precision: str) -> str:
+    """The clock's value, given as a literal, as one of the functions would give it."""
+    if name in ("current_date", "curdate", "currentdate"):
+        return f"CAST({literal} AS DATE)"
+    if name == "unix_timestamp":
+        return f"unix_timestamp({literal})"
+    if name == "localtimestamp":
+        return f"CAST({literal} AS TIMESTAMP_NTZ)"
+    if name in ("current_time", "currenttime"):
+        return f"CAST(to_time(date_format({literal}, 'HH:mm:ss.SSSSSS')) AS TIME({precision}))"
+    return literal
 
 
 def clock_literal(node: exp.Expr, literal: str) -> exp.Expr:
@@ -154,15 +172,15 @@ def clock_literal(node: exp.Expr, literal: str) -> exp.Expr:
     from penstock.sql.parse import parse_expression
 
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__.lower()
-    if name in ("current_date", "curdate", "currentdate"):
-        return parse_expression(f"CAST({literal} AS DATE)")
-    if name == "unix_timestamp":
-        return parse_expression(f"unix_timestamp({literal})")
-    if name == "localtimestamp":
-        return parse_expression(f"CAST({literal} AS TIMESTAMP_NTZ)")
-    if name in ("current_time", "currenttime"):
-        return parse_expression(f"CAST({literal} AS TIME)")
-    return parse_expression(literal)
+    return parse_expression(_clock_text(name, literal, _precision(node)))
+
+
+def _precision(node: exp.Expr) -> str:
+    """The digits that `current_time(p)` asks for, a constant."""
+    from sqlglot.optimizer.simplify import simplify
+
+    digits = node.args.get("expressions")
+    return str(simplify(digits[0].copy()).this) if digits else "6"
 
 
 def columns_text(names: tuple[str, ...]) -> str:

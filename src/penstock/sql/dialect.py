@@ -20,7 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Span
 from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
-from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction
+from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.rules import Rules
 from penstock.sql.types import read_type
 
@@ -165,6 +165,16 @@ class SparkParser(DatabricksParser):
             return super()._parse_bracket(call)
         return super()._parse_bracket(this)
 
+    def _parse_term(self, *args: Any, **kwargs: Any) -> Any:
+        """A sum, and `>>>` behind it: it is printed as it stands, so it may bind closer in the tree than in Spark."""
+        this = super()._parse_term(*args, **kwargs)
+        while marks.adjacent(self._tokens[self._index : self._index + 3], TokenType.GT, 3):
+            self._advance(3)
+            this = UnsignedRightShift(this=this, expression=super()._parse_term(*args, **kwargs))
+            if this.expression is None:
+                self.raise_error("")
+        return this
+
     def _parse_value(self, values: bool = True) -> Any:  # noqa: FBT001, FBT002
         """A row of VALUES; one without parentheses has one column, and no alias of its own."""
         if self._curr.token_type is TokenType.L_PAREN:
@@ -212,6 +222,12 @@ class SparkParser(DatabricksParser):
     ) -> Any:
         suffix = self._prev.token_type is TokenType.DCOLON and self._prev.start == self._curr.start
         required = with_collation or self._prev.token_type is TokenType.DCOLON
+        if (
+            check_func
+            and self._curr.token_type in self.NESTED_TYPE_TOKENS
+            and self._next.token_type is TokenType.L_PAREN
+        ):
+            return None  # array(NULL) is a call
         if check_func or schema or not allow_identifiers or suffix or not required:
             return super()._parse_types(check_func, schema, allow_identifiers, with_collation)
         text = read_type(self, self.rules)

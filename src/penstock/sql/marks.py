@@ -6,6 +6,7 @@ meant as syntax get token types that the grammar uses for nothing else.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 
@@ -140,3 +141,9 @@ def _duration(token: Token, after: Token, later: Token) -> tuple[list[Token], in
 def retagged(token: Token, kind: TokenType, text: str | None = None) -> Token:
     """The token with another type, at the same place."""
     return Token(kind, token.text if text is None else text, token.line, token.col, token.start, token.end)
+
+
+def adjacent(tokens: Sequence[Token], kind: TokenType, count: int) -> bool:
+    """Whether these are so many tokens of one kind without anything between them, as in `>>>`."""
+    joined = all(one.end + 1 == other.start for one, other in itertools.pairwise(tokens))
+    return len(tokens) == count and joined and all(token.token_type is kind for token in tokens)

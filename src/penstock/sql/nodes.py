@@ -34,3 +34,7 @@ class TableFunction(exp.Expression):
     def name(self) -> str:
         """The function's name, upper-case."""
         return str(self.args["this"])
+
+
+class UnsignedRightShift(exp.Expression, exp.Binary):
+    """`a >>> b`: a shift to the right that fills with zeros."""

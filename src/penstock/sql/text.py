@@ -11,7 +11,7 @@ from sqlglot.generators.databricks import DatabricksGenerator
 
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError
 from penstock.sql.nesting import room_for_nesting
-from penstock.sql.nodes import TableFunction
+from penstock.sql.nodes import TableFunction, UnsignedRightShift
 
 # Transformations that would replace Spark's own syntax by older one.
 _REWRITTEN = (exp.Select, exp.Table, exp.Unnest, exp.ILike, exp.Array, exp.Interval, exp.Cast, exp.Ceil, exp.Floor)
@@ -32,6 +32,7 @@ class SparkText(DatabricksGenerator):
         exp.RegexpLike: lambda self, tree: self.binary(tree, "RLIKE"),
         exp.BitwiseLeftShift: lambda self, tree: self.binary(tree, "<<"),
         exp.BitwiseRightShift: lambda self, tree: self.binary(tree, ">>"),
+        UnsignedRightShift: lambda self, tree: self.binary(tree, ">>>"),
     }
     TYPE_MAPPING: ClassVar[dict[Any, str]] = {
         **DatabricksGenerator.TYPE_MAPPING,

@@ -69,6 +69,8 @@ def _parametrised(parser: Any, name: str, rules: Rules) -> str:
             numbers = _numbers(parser)
             kind = "varchar" if varying else name
             return f"{kind}({numbers[0]})" if numbers else "char(1)" if kind == "char" else "string"
+        case "string":
+            return _collated(parser)
         case "double":
             parser._match_text_seq("PRECISION")  # noqa: SLF001
             return name
@@ -101,6 +103,18 @@ def _numbers(parser: Any) -> tuple[int, ...]:
             break
     parser._match_r_paren()  # noqa: SLF001
     return tuple(found)
+
+
+def _collated(parser: Any) -> str:
+    """A text, and by which rules it is compared where that is written."""
+    _numbers(parser)
+    if not parser._match_text_seq("COLLATE"):  # noqa: SLF001
+        return "string"
+    token = parser._curr  # noqa: SLF001
+    if not token or token.token_type not in {TokenType.VAR, TokenType.IDENTIFIER}:
+        raise ParseFailure(token or None)
+    parser._advance()  # noqa: SLF001
+    return f"string collate {token.text.upper()}"
 
 
 def _temporal(parser: Any, name: str) -> str:

@@ -24,8 +24,6 @@ def spark_alone_reads(tokens: Sequence[Token], failure: ParseFailure) -> str | N
     if failure.diagnostic is not None:
         return None
     for token, after in itertools.pairwise(tokens):
-        if token.token_type is TokenType.GT and after.token_type is TokenType.GT:
-            return "the operator >>> is read by Spark alone"
         construct = _SPARK_ONLY.get(word(token))
         if construct and after.token_type in {TokenType.L_PAREN, TokenType.DOT}:
             return f"{construct} is read by Spark alone"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify
 
 from penstock.testing.order import call, name_of
 
@@ -25,6 +26,10 @@ def _constant(node: exp.Expression, clock: datetime) -> exp.Expression | None:
         return call("to_date", moment)
     if name == "localtimestamp" or isinstance(node, exp.Localtimestamp):
         return call("to_timestamp_ntz", moment)
+    if name == "current_time" or isinstance(node, exp.CurrentTime):
+        time = call("to_time", call("date_format", moment, exp.Literal.string("HH:mm:ss.SSSSSS")))
+        digits = node.args.get("expressions") or [exp.Literal.number(6)]
+        return exp.cast(time, exp.DataType(this=exp.DType.USERDEFINED, kind=f"time({simplify(digits[0]).this})"))
     if name in _MOMENTS or isinstance(node, exp.CurrentTimestamp):
         return moment
     if name == "unix_timestamp" and not node.expressions:

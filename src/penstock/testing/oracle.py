@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SETTINGS = (
     "spark.sql.session.timeZone",
     "spark.sql.ansi.enabled",
+    "spark.sql.timeType.enabled",
     "spark.sql.shuffle.partitions",
     "spark.sql.adaptive.enabled",
     "spark.sql.leafNodeDefaultParallelism",

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Hashable, Mapping
+import unicodedata
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, date, datetime, time, timedelta
 from decimal import Decimal, InvalidOperation
 from typing import Any
@@ -42,6 +43,25 @@ def plain(value: Any) -> Any:
 def _timestamp_text(value: datetime) -> str:
     moment = value if value.tzinfo is None else value.astimezone(UTC).replace(tzinfo=None)
     return moment.isoformat(sep=" ")
+
+
+def folding(kind: str | None) -> Callable[[Any], Any] | None:
+    """What brings equal texts of a collated type to one form; None for other types."""
+    words = (kind or "").upper().partition("STRING COLLATE ")[2].split("_")
+    if not words[0]:
+        return None
+
+    def fold(value: Any) -> Any:
+        if not isinstance(value, str):
+            return value
+        text = unicodedata.normalize("NFD", value) if words[0] != "UTF8" else value
+        if "AI" in words:
+            text = "".join(letter for letter in text if not unicodedata.combining(letter))
+        if "LCASE" in words or "CI" in words:
+            text = text.lower().replace("\u03c2", "\u03c3")
+        return text.rstrip(" ") if "RTRIM" in words else text
+
+    return fold
 
 
 def identity(value: Any) -> Hashable:

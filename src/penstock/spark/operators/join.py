@@ -34,8 +34,13 @@ def join_terms(node: Join, left: StructType, right: StructType, workspace: Works
         if common is None:
             continue
         for side, scalar in zip(sides, (key.left, key.right), strict=True):
-            text = f"cast({scalar.text} as {common})"
-            side.append((text, expression_type(workspace, text, left if side is sides[0] else right)))
+            kind, schema = (left_type, left) if side is sides[0] else (right_type, right)
+            if kind.simpleString() != common:
+                text = f"cast({scalar.text} as {common})"
+                kind = expression_type(workspace, text, schema)
+            else:
+                text = scalar.text
+            side.append((text, kind))
     return sides
 
 

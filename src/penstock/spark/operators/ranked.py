@@ -76,10 +76,7 @@ class RankedRunner(Runner):
             parts.append(f"SELECT {names}, {WEIGHT}, 0 AS {_BORDER} FROM {self.candidates.view}")
         if self.border is not None:
             parts.append(f"SELECT {names}, 0L AS {WEIGHT}, 1 AS {_BORDER} FROM {self.border.view}")
-        together = (
-            f"SELECT {names}, sum({WEIGHT}) AS {WEIGHT}, max({_BORDER}) AS {_BORDER} "
-            f"FROM ({' UNION ALL '.join(parts)}) GROUP BY {names}"
-        )
+        together = consolidation(self.schema, f"({' UNION ALL '.join(parts)})", WEIGHT, border=_BORDER)
         inside = (
             f"SELECT *, coalesce(max({_BORDER}) OVER (ORDER BY {self._order()} "
             f"ROWS BETWEEN UNBOUNDED PRECEDING AND 1 PRECEDING), 0) AS __behind "

@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from penstock.testing.fuzz.answers import judged
+from penstock.testing.fuzz.answers import judged, without_examples
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.plans import Contents
 from penstock.testing.fuzz.programs import Program, Size, random_program
@@ -118,7 +118,7 @@ def _single(checker: Checker, seed: int, options: argparse.Namespace) -> int:
 
 def _functions(spark: SparkSession) -> int:
     chosen = list(examples(spark, function_names(spark)))
-    wrong = judged(spark, chosen)
+    wrong = judged(spark, chosen) + without_examples(chosen)
     sys.stderr.write("".join(f"{line}\n" for line in wrong) + f"{len(chosen)} examples, {len(wrong)} not as listed\n")
     return len(wrong)
 

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _LIFTED = frozenset({"int", "bigint", "string", "double", "boolean", "date", "timestamp", "binary", "float"})
+ARGUMENTS = "arguments"
 _QUERY = re.compile(r"^\s*> (.*)$")
 
 
@@ -40,9 +41,13 @@ class Example:
 
 @dataclass(frozen=True)
 class Lifted:
-    """An example as a view: the tables with their rows as SQL, and the view's query."""
+    """An example as a view: its name, the tables with their rows as SQL, and its query.
+
+    Examples with arguments of their own name the same table ARGUMENTS, each with its columns of it.
+    """
 
     example: Example
+    name: str
     tables: tuple[tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]], ...]
     query: str
 
@@ -101,13 +106,14 @@ class Lifting:
             rows = tuple(_row(row) for row in item.expressions)
             schema = self._session.sql(f"SELECT * FROM VALUES {', '.join(rows)}").schema.fields
             named = zip(names or [field.name for field in schema], schema, strict=True)
-            tables.append((table, tuple((name, field.dataType.simpleString()) for name, field in named), rows))
+            columns = tuple((name, _declared(field.dataType.simpleString())) for name, field in named)
+            tables.append((table, columns, rows))
             name = exp.TableAlias(this=exp.to_identifier(alias.name if alias is not None and alias.name else table))
             item.replace(exp.Table(this=exp.to_identifier(table), alias=name))
-        return Lifted(example, tuple(tables), spark_sql(tree))
+        return Lifted(example, f"v_{prefix}", tuple(tables), spark_sql(tree))
 
     def _over_literals(self, example: Example, tree: exp.Expression, prefix: str) -> Lifted:
-        table = f"{prefix}_1"
+        table = ARGUMENTS
         literals = [node for node in tree.find_all(exp.Literal, exp.Boolean) if _is_argument(node)]
         kinds = [self._kind(node) for node in literals]
         columns = [("present", "int")]
@@ -117,16 +123,18 @@ class Lifting:
         for number, (node, kind) in enumerate(zip(literals, kinds, strict=True), 1):
             if kind not in _LIFTED:
                 continue
-            column = exp.column(f"c{number}")
+            name = f"{prefix}_c{number}"
+            column = exp.column(name)
             text = spark_sql(node)
             node.replace(column)
-            self._declare(table, [*columns, (f"c{number}", kind)])
+            self._declare(table, [*columns, (name, kind)])
             if self._taken(tree):
-                columns.append((f"c{number}", kind))
+                columns.append((name, kind))
                 row.append(text)
             else:
                 column.replace(node)
-        return Lifted(example, ((table, tuple(columns), (f"({', '.join(row)})",)),), spark_sql(tree))
+        tables = ((table, tuple(columns), (f"({', '.join(row)})",)),)
+        return Lifted(example, f"v_{prefix}", tables, spark_sql(tree))
 
     def _kind(self, node: exp.Expression) -> str:
         return self._session.sql(f"SELECT {spark_sql(node)}").schema.fields[0].dataType.simpleString()
@@ -147,6 +155,11 @@ def _is_argument(node: exp.Expression) -> bool:
     )
 
 
+def _declared(kind: str) -> str:
+    """The type of a table's column for values of a type; NULLs alone can be texts."""
+    return "string" if kind == "void" else kind
+
+
 def _row(row: exp.Expression) -> str:
     text = spark_sql(row)
     return text if isinstance(row, exp.Tuple) else f"({text.removeprefix('(').removesuffix(')')})"
@@ -162,10 +175,7 @@ def _succeeds(work: Callable[[], object]) -> bool:
 
 @dataclass(frozen=True)
 class Unanswered:
-    """Examples that a view does not answer: an expression that finds them, and the reason.
-
-    A reason that begins with `in part` is about some of them.
-    """
+    """Examples that a view does not answer: an expression that finds them, and the reason."""
 
     expression: str
     reason: str
