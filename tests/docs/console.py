@@ -12,13 +12,19 @@ is run, and only its exit code counts. Blocks in other languages are not run.
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
+import shlex
 import subprocess
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
+
+from click.testing import CliRunner
+
+from penstock.cli.main import main
 
 _BLOCK = re.compile(
     r"(?:Save this as `(?P<file>[^`]+)`:\n+)?^```(?P<kind>\w*)\n(?P<body>.*?)^```$", re.MULTILINE | re.DOTALL
@@ -92,6 +98,19 @@ def run(command: str, folder: Path) -> tuple[int, str]:
         check=False,
     )
     return done.returncode, done.stdout
+
+
+def run_here(command: str, folder: Path) -> tuple[int, str] | None:
+    """The same for a `penstock` command in this process, with the Spark session that is there; None for any other."""
+    first, _, rest = command.partition("\n")
+    here = _HERE.search(first)
+    words = shlex.split(first[: here.start()] if here else first)
+    if words[0] != "penstock":
+        return None
+    with contextlib.chdir(folder):
+        text = rest.rpartition("\n")[0] + "\n" if here else ""
+        found = CliRunner().invoke(main, words[1:], input=text, env={"COLUMNS": "120"}, prog_name="penstock")
+    return found.exit_code, found.output
 
 
 def agrees(expected: str, actual: str) -> bool:

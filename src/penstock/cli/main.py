@@ -69,7 +69,7 @@ def main() -> None:
     """Streaming SQL for Spark: every view stays exactly up to date as its tables change.
 
     Results go to stdout, everything else to stderr. Exit codes: 0 fine, 1 the program or the data is wrong (or a test
-    failed), 2 wrong usage, 3 a mistake of Penstock.
+    failed), 2 wrong usage, 3 a mistake of Penstock, 130 interrupted. Ctrl-C is how `run` ends: 0.
     """
 
 

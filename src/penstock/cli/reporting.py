@@ -1,6 +1,6 @@
 """What is not a result goes to stderr: diagnostics, notes; and which exit code an error means.
 
-0 fine · 1 the user's program or data is wrong · 2 wrong usage (click's own) · 3 our bug
+0 fine · 1 the user's program or data is wrong · 2 wrong usage (click's own) · 3 our bug · 130 Ctrl-C
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from contextlib import contextmanager
 import click
 
 from penstock.errors import InternalError, PenstockError
+from penstock.runtime.interrupts import interrupt_behind
 
 FINE, WRONG, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 _REPORT = "This is a mistake of Penstock, not yours; please report it. PENSTOCK_DEBUG=1 shows where it happened."
@@ -67,6 +68,9 @@ def exit_codes() -> Iterator[None]:
         note(f"error[{_os_code(error)}]: {error.strerror or error}: {error.filename or ''}".rstrip(": "))
         sys.exit(WRONG)
     except Exception as error:  # noqa: BLE001 - the last line of defence; it is reported as our bug
+        if interrupt_behind(error) is not None:
+            note("interrupted")
+            sys.exit(INTERRUPTED)
         sys.exit(report_bug(error))
 
 

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -12,10 +13,11 @@ from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
 from penstock.cli.results import Table, write_frame, write_table
 from penstock.cli.show import described, shown
-from penstock.errors import Diagnostic, PenstockError, SqlError
+from penstock.errors import Diagnostic, PenstockError, Span, SqlError
 from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
+    from penstock.catalog.model import Catalog
     from penstock.runtime.change import Change
     from penstock.runtime.events import Event
     from penstock.runtime.pipeline import Pipeline
@@ -58,7 +60,7 @@ class Session:
     def _run(self, statement: sql.Statement, text: str) -> None:
         match statement:
             case sql.Query():
-                write_frame(self.pipeline.query(text), self.results.style)
+                write_answer(self.pipeline, text, self.results.style)
             case sql.Explain():
                 click.echo(self._explained(statement))
             case sql.Show():
@@ -77,6 +79,28 @@ class Session:
         if statement.query is None:
             return self.pipeline.explain(statement.target, statement.options)
         return explain_query(self.pipeline, statement)
+
+
+def write_answer(pipeline: Pipeline, text: str, style: str) -> None:
+    """The answer of a query on stdout; what fails while it is computed is said of the query."""
+    with said_of_spark(pipeline.catalog, Span(len(text) - len(text.lstrip()), len(text.rstrip()))):
+        write_frame(pipeline.query(text), style)
+
+
+@contextmanager
+def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
+    """Translate what Spark raises inside; `span` is the place where nothing else tells it."""
+    from penstock.runtime.failures import translated
+
+    try:
+        yield
+    except Exception as error:
+        found = translated(error, catalog)
+        if found is error:
+            raise
+        if isinstance(found, PenstockError) and found.source is None:
+            found.diagnostics = tuple(replace(item, span=item.span or span) for item in found.diagnostics)
+        raise found from error
 
 
 def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:

@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.analysis.declarations import check_declarations
 from penstock.analysis.final import final_of
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
-from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
+from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.plan.nodes import Scan
 from penstock.rewrite import rewrite_views
+from penstock.runtime.blame import blamed
 from penstock.runtime.change import Change, fetched_rows, merged
 from penstock.runtime.contents import Contents
 from penstock.runtime.dml import delete_batch, insert_batch, update_batch
@@ -78,8 +79,6 @@ class Execution:
                 self.sources[name] = open_source(table, self.readers, zone)
         return [source for name, source in self.sources.items() if name in self.catalog.tables]
 
-    # Statements
-
     def run(self, text: str) -> Changes:
         """Run the statements of a text, one after the other."""
         from penstock.sql.parse import parse
@@ -126,7 +125,10 @@ class Execution:
         return {}
 
     def _change(self, statement: sql.Insert | sql.Update | sql.Delete, source: str) -> Changes:
-        batch = self._spark(lambda: self._batch(statement, source))
+        try:
+            batch = self._spark(lambda: self._batch(statement, source))
+        except PenstockError as error:
+            raise blamed(error, statement, self.catalog, zone_of(self.catalog)) from error.__cause__
         if self.transaction is not None:
             self._add([batch])
             return {}
@@ -153,8 +155,6 @@ class Execution:
 
     def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
         return self.stepper.step(batches, clock, Rejections(), advances)
-
-    # Transactions
 
     def begin(self) -> None:
         """BEGIN."""

@@ -11,6 +11,7 @@ from penstock.catalog.model import Catalog, View
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
 from penstock.plan.nodes import Plan, Recompute
 from penstock.plan.scalar import Scalar
+from penstock.runtime.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _CLIPPED = 500
@@ -19,25 +20,46 @@ _CLIPPED = 500
 class EvaluationError(DataError):
     """An expression of a view has raised for the rows of a step; the step has left no trace."""
 
-    def __init__(self, diagnostic: Diagnostic, view: str | None) -> None:
-        super().__init__(diagnostic)
-        self.view = view
+    def __init__(self, diagnostic: Diagnostic, view: View | None) -> None:
+        super().__init__(diagnostic, None if view is None else view.source)
+        self.view = None if view is None else view.name
 
 
 def translated(error: BaseException, catalog: Catalog) -> BaseException:
-    """The error to raise for one that came out of Spark; anything else comes back as it is."""
+    """The error to raise for one that came out of Spark; anything else comes back as it is.
+
+    What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt.
+    """
     if isinstance(error, PenstockError) or not isinstance(error, Exception):
         return error
+    interrupt = interrupt_behind(error)
+    if interrupt is not None:
+        return interrupt
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException, PySparkException
 
     if isinstance(error, AnalysisException):
-        return SqlError(Diagnostic(_condition(error), _message(error), sqlstate=_state(error)))
+        return _analysis(error, catalog)
     if isinstance(error, PySparkException):
         return _evaluation(error, catalog)
     if isinstance(error, Py4JJavaError):
         return InternalError(Diagnostic("SPARK_FAILED", _clipped(str(error.java_exception))))
     return error
+
+
+def _analysis(error: Any, catalog: Catalog) -> PenstockError:
+    """What Spark refuses when it reads a query: types that do not fit, mostly."""
+    fragment = _fragment(error)
+    view, scalar = _place(fragment, catalog) if fragment else (None, None)
+    where = f"view {view.name}: " if view is not None else ""
+    message = _message(error) or _message(error.getCause() if hasattr(error, "getCause") else "")
+    found = Diagnostic(
+        _condition(error),
+        f"{where}{message or fragment or 'Spark refuses this'}",
+        scalar.span if scalar is not None else None,
+        sqlstate=_state(error),
+    )
+    return SqlError(found, view.source if view is not None else None)
 
 
 def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
@@ -53,7 +75,7 @@ def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
         scalar.span if scalar is not None else None,
         sqlstate=_state(error),
     )
-    return EvaluationError(diagnostic, view.name if view is not None else None)
+    return EvaluationError(diagnostic, view)
 
 
 def _condition(error: Any) -> str:

@@ -14,6 +14,14 @@ class InterruptedAfterStep(KeyboardInterrupt):
     """Ctrl-C that came while a step was being kept: the step has happened."""
 
 
+def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
+    """The interrupt that an error was raised on the way out of, such as "job cancelled"."""
+    found: BaseException | None = error
+    while found is not None and not isinstance(found, KeyboardInterrupt):
+        found = found.__context__
+    return found
+
+
 @dataclass
 class Hold:
     """Holds Ctrl-C back; once `obeying`, only the first one."""

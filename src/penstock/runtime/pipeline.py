@@ -131,7 +131,9 @@ class Pipeline:
         """One transaction: rows for tables, then the statements in `sql`, or one ADVANCE alone; gives all changes.
 
         Rows are tuples or dicts (inserts), `('+' | '-' | '~', row)`, pandas, Arrow or a Spark DataFrame with optional
-        columns `__op` and `__seq`. A clock that is given once stays until the next that is given.
+        columns `__op` and `__seq`. A large DataFrame stays on the executors, except for a keyed table with LATENESS, or
+        with '~': its rows come to the driver, so give it in pieces of some million rows. A clock that is given once
+        stays until the next that is given.
         Raises DataError, and changes nothing, if anything does not fit.
         """
         with self._lock, self._clocked(clock):

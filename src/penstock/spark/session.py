@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.spark import jvm
+from penstock.spark.interrupts import obey_interrupts
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -88,6 +89,7 @@ def open_session(
         for name in attach:  # a child process must start a JVM of its own
             del os.environ[name]
     session.sparkContext.setLogLevel("ERROR")
+    obey_interrupts(session.sparkContext)
     _silence_python()
     return session
 
@@ -97,6 +99,7 @@ def adopt_session(spark: SparkSession, conf: Mapping[str, str] | None = None) ->
     for key, value in {**RUNTIME_SETTINGS, **(conf or {})}.items():
         if key in RUNTIME_SETTINGS or spark.conf.isModifiable(key):
             spark.conf.set(key, value)
+    obey_interrupts(spark.sparkContext)
     _silence_python()
     return spark
 

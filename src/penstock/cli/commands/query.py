@@ -19,8 +19,7 @@ from penstock.cli.reporting import note
 @format_option()
 def command(arguments: Sequence[str], **values: Any) -> None:
     """Run the PROGRAM, take in what its sources hold now, and answer the query SQL."""
-    from penstock.cli.results import write_frame
-    from penstock.cli.session import Results, check_finished, open_session
+    from penstock.cli.session import Results, check_finished, open_session, write_answer
     from penstock.errors import PenstockError
 
     *programs, question = arguments
@@ -36,7 +35,7 @@ def command(arguments: Sequence[str], **values: Any) -> None:
         if any("connector" in table.properties for table in pipeline.catalog.tables.values()):
             pipeline.run(once=True)
         try:
-            write_frame(pipeline.query(question), values["style"])
+            write_answer(pipeline, question, values["style"])
         except PenstockError as error:
             raise error.with_source(question) from error.__cause__
 

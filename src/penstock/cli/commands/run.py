@@ -30,7 +30,8 @@ def command(**values: Any) -> None:
     """Run a PROGRAM and keep its views up to date until Ctrl-C, or with --once until the input is used up.
 
     Writes the changes of the views, with the step and the weight of each row: +1 for a row that came, -1 for one that
-    went.
+    went. In JSON what has no word there is text: times, DECIMAL, NaN, Infinity. Ctrl-C stops at once: a step that has
+    not been kept leaves no trace, and one that has is written.
     """
     from penstock.cli.changes import change_output
     from penstock.cli.progress import Progress
@@ -76,11 +77,13 @@ def _follow(session: Session, outputs: Sequence[Output], *, once: bool) -> None:
 
 def _write_contents(session: Session, views: Sequence[str], style: str, folder: str | None) -> None:
     from penstock.cli.results import write_frame
+    from penstock.cli.session import said_of_spark
 
     for view in views:
         frame = session.pipeline.content(view)
         if folder is None:
-            write_frame(frame, style, view)
+            with said_of_spark(session.pipeline.catalog):
+                write_frame(frame, style, view)
         else:
             target = f"{folder}/{view}"
             (frame.write.mode("overwrite").json if style == "json" else frame.write.mode("overwrite").parquet)(target)

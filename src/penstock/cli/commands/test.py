@@ -65,18 +65,22 @@ def _wanted(case: Case, values: dict[str, Any]) -> bool:
 
 @contextmanager
 def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
-    """A function that gives the session of all cases, started by the first that needs it."""
+    """A function that gives the session of all cases, started by the first that needs it; one that runs is lent."""
+    lent = []
 
     @cache
     def session() -> SparkSession:
+        from pyspark.sql import SparkSession
+
         from penstock.spark.session import open_session
 
+        lent.append(SparkSession.getActiveSession() is not None)
         return open_session(master=master, conf=_SETTINGS | conf, app_name="penstock-test")
 
     try:
         yield session
     finally:
-        if session.cache_info().currsize:
+        if lent == [False]:
             session().stop()
 
 

@@ -13,6 +13,7 @@ from penstock.cli.repl.commands import run_command
 from penstock.cli.repl.statement import is_complete
 from penstock.cli.reporting import note, report, report_bug
 from penstock.errors import PenstockError
+from penstock.runtime.interrupts import InterruptedAfterStep, interrupt_behind
 from penstock.sql.parse import parse
 
 if TYPE_CHECKING:
@@ -68,6 +69,9 @@ class Shell:
                 run_command(self, text)
             else:
                 self.run_sql(text)
+        except InterruptedAfterStep:
+            note("stopped; the statement had been carried out")
+            return False
         except KeyboardInterrupt:
             note("stopped; the statement has changed nothing")
             return False
@@ -80,7 +84,10 @@ class Shell:
             note(f"error[CANNOT_ACCESS]: {error.strerror or error}: {error.filename or ''}".rstrip(": "))
             return False
         except Exception as error:  # noqa: BLE001 - the shell outlives our bugs
-            report_bug(error)
+            if interrupt_behind(error) is not None:
+                note("stopped; the statement has changed nothing")
+            else:
+                report_bug(error)
             return False
         if self.timing:
             note(f"{time.perf_counter() - began:.3f} s")

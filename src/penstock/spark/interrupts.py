@@ -1,0 +1,79 @@
+"""Ctrl-C while Spark works: its jobs are cancelled, and Python gets its KeyboardInterrupt when the JVM has answered.
+
+PySpark's own handler asks the JVM to cancel over the connection on which the main thread waits for an answer. That
+breaks the connection, and the interrupt arrives as some Py4JError. Here another thread does the asking; the interrupt
+is raised at once where Python waits for something else, and behind the answer where it waits for the JVM.
+"""
+
+from __future__ import annotations
+
+import signal
+import threading
+import time
+from collections.abc import Callable
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from pyspark import SparkContext
+
+_AGAIN_SECONDS = 0.3
+_GARBAGE = "m\n"  # what py4j sends from finalizers, where nothing can be raised
+
+
+class Interrupts:
+    """The SIGINT handler of a SparkContext, and the guard around its calls into the JVM."""
+
+    def __init__(self, context: SparkContext, send: Callable[..., Any]) -> None:
+        self._context = context
+        self._send = send
+        self._pending = False
+
+    def __call__(self, _number: int, frame: FrameType | None) -> None:
+        """Ctrl-C, always in the main thread."""
+        waiting = _within(frame, self.send.__code__)
+        insisting, self._pending = self._pending, waiting
+        threading.Thread(target=self._cancel, name="penstock-cancel", daemon=True).start()
+        if not waiting or insisting:
+            self._pending = False
+            raise KeyboardInterrupt
+
+    def _cancel(self) -> None:
+        """Cancel what runs, and what the interrupted call still starts."""
+        self._context.cancelAllJobs()
+        while self._pending:
+            time.sleep(_AGAIN_SECONDS)
+            if self._pending:
+                self._context.cancelAllJobs()
+
+    def send(self, command: str, *arguments: Any, **options: Any) -> Any:
+        """Send a command to the JVM; an interrupt that came meanwhile takes the place of the answer."""
+        try:
+            return self._send(command, *arguments, **options)
+        finally:
+            if self._pending and not command.startswith(_GARBAGE) and _in_main_thread():
+                self._pending = False
+                raise KeyboardInterrupt  # a cancelled job's error must not hide it
+
+
+def obey_interrupts(context: SparkContext) -> None:
+    """Take the place of PySpark's handler, if that is the one in force; does nothing the second time."""
+    current = signal.getsignal(signal.SIGINT)
+    if not _in_main_thread() or "SparkContext" not in getattr(current, "__qualname__", ""):
+        return
+    client = context._gateway._gateway_client  # type: ignore[union-attr]  # noqa: SLF001
+    handler = Interrupts(context, client.send_command)
+    client.send_command = handler.send
+    signal.signal(signal.SIGINT, handler)
+
+
+def _in_main_thread() -> bool:
+    return threading.current_thread() is threading.main_thread()
+
+
+def _within(frame: FrameType | None, code: Any) -> bool:
+    while frame is not None:
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False

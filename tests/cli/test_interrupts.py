@@ -1,0 +1,121 @@
+"""Ctrl-C in the middle of real Spark jobs: it stops the statement, and nothing else."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import time
+
+from penstock.cli.changes import change_output
+from penstock.cli.options import EngineOptions
+from penstock.cli.repl.shell import Shell
+from penstock.cli.session import Results, open_session
+
+PROGRAM = """
+CREATE TABLE t (id BIGINT, k BIGINT);
+CREATE VIEW s AS SELECT k, SUM(id) AS s FROM t GROUP BY k;
+"""
+# Each of these takes many minutes when nothing stops it.
+LONG = [
+    "SELECT COUNT(*) FROM range(0, 900000000000) WHERE hash(id) = 7;",
+    "INSERT INTO t SELECT id, id FROM range(0, 900000000000) WHERE hash(id) = 7;",
+]
+
+
+def interrupted(statements):
+    """The statements as they are typed, with Ctrl-C a moment after each of the long ones."""
+    for statement in statements:
+        if statement in LONG:
+            threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+        yield statement
+
+
+def test_ctrl_c_stops_only_the_statement(spark, capsys):
+    typed = [
+        "INSERT INTO t VALUES (1, 1);",
+        *LONG,
+        "INSERT INTO t VALUES (2, 1);",
+        ".verify",
+        "SELECT * FROM t ORDER BY id;",
+    ]
+    inputs = interrupted(typed)
+
+    def read(_):
+        found = next(inputs, None)
+        if found is None:
+            raise EOFError
+        return found
+
+    results = Results("text", change_output("text", (), None).write)
+    session, _ = open_session(PROGRAM, None, EngineOptions("local[2]", {}, None), results, retain="all")
+    began = time.perf_counter()
+    with session.pipeline:
+        assert Shell(session, read).loop()
+    seen = capsys.readouterr()
+    assert seen.err.splitlines() == ["stopped; the statement has changed nothing"] * len(LONG)
+    assert seen.out.splitlines() == [
+        "step 1  s  +1  (1, 1)",
+        "step 2  s  -1  (1, 1)",
+        "step 2  s  +1  (1, 3)",
+        "s: 1 rows equal the batch result",
+        "id | k",
+        "---+--",
+        " 1 | 1",
+        " 2 | 1",
+        "(2 rows)",
+    ]
+    assert time.perf_counter() - began < 120
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_what_does_not_fit_is_said_with_its_place(spark, capsys):
+    """A value of an INSERT, an expression of a query, an update, and a view that was declared elsewhere."""
+    typed = [
+        "INSERT INTO t VALUES (1, 0), (2, 'x');",
+        "SELECT CAST('abc' AS INT);",
+        "INSERT INTO t VALUES (1, 0);",
+        "UPDATE t SET k = 9223372036854775807 + id;",
+        "CREATE VIEW w AS SELECT * FROM nothere;",
+        "CREATE VIEW w AS\nSELECT id > DATE '2024-01-01' AS later FROM t;",
+    ]
+    inputs = iter(typed)
+    program = """CREATE TABLE t (id BIGINT, k BIGINT);
+CREATE VIEW d AS
+SELECT id, 100 / k AS share FROM t;
+INSERT INTO t VALUES (5, 5);"""
+    session, later = open_session(program, None, EngineOptions("local[2]", {}, None), Results(), retain="all")
+
+    def read(_):
+        found = next(inputs, None)
+        if found is None:
+            raise EOFError
+        return found
+
+    with session.pipeline as pipeline:
+        for statement in later:
+            session.run(statement, program)
+        assert Shell(session, read).loop()
+        assert [tuple(row) for row in pipeline.query("SELECT * FROM t").collect()] == [(5, 5)]
+        assert pipeline.verify("d")
+    errors = capsys.readouterr().err.split("error[")[1:]
+    assert [error.splitlines()[0].partition("]")[0] for error in errors] == [
+        "BAD_VALUE",
+        "EVALUATION_ERROR",
+        "EVALUATION_ERROR",
+        "EVALUATION_ERROR",
+        "UNKNOWN_RELATION",
+        "DATATYPE_MISMATCH.BINARY_OP_DIFF_TYPES",
+    ]
+    places = [
+        ("column k: found 'x', expected BIGINT", "'x'"),
+        ("cannot be cast", "SELECT CAST('abc' AS INT)"),
+        ("view d: Division by zero", "SELECT id, 100 / k AS share FROM t"),
+        ("overflow", "UPDATE t SET"),
+        ("nothere", "SELECT * FROM nothere"),
+        ("view w: ", "SELECT id > DATE"),
+    ]
+    for error, (message, line) in zip(errors, places, strict=True):
+        assert message in error.splitlines()[0], error
+        assert any(line in shown for shown in error.splitlines()[2:]), error
+        assert "^" in error, error
