@@ -26,6 +26,7 @@ from penstock.rewrite.remove_trivial_project import remove_trivial_project
 from penstock.rewrite.remove_true_filter import remove_true_filter
 from penstock.rewrite.remove_unlimited_top import remove_unlimited_top
 from penstock.rewrite.simplify_outer_join import simplify_outer_join
+from penstock.rewrite.split_clock_aggregate import split_clock_aggregate
 from penstock.rewrite.split_clock_filter import split_clock_filter
 from planning import aggregate, alias, join, project, scalar, scan, where
 
@@ -65,6 +66,34 @@ def test_the_clock_stays_above():
     assert merge_filters(split_clock_filter(plan)) is None
     swapped = split_clock_filter(where(where(T, "at > now()"), "a > 1"))
     assert shown(swapped) == "Filter at > now()\n  Filter a > 1\n    Scan t"
+
+
+def test_a_condition_on_the_clock_leaves_the_aggregate():
+    plan = aggregate(T, "b", n="count(CASE WHEN at > now() THEN a END)", m="max(a)", s="sum(if(at > now(), 2, 0))")
+    assert shown(split_clock_aggregate(plan)) == (
+        "Project b, n = coalesce(__c0.n, 0), m, s = coalesce(__c0.s, 0)\n"
+        "  Join left on b <=> __c0.b\n"
+        "    Aggregate by b: m = max(a)\n"
+        "      Scan t\n"
+        "    Project __c0.b = b, __c0.n = n, __c0.s = s\n"
+        "      Aggregate by b: n = count(a), s = sum(2)\n"
+        "        Filter at > now()\n"
+        "          Scan t"
+    )
+
+
+def test_what_reads_the_clock_otherwise_stays():
+    assert split_clock_aggregate(aggregate(T, "b", m="max(a)")) is None
+    for call in (
+        "max(now())",
+        "sum(if(at > now(), a, 0))",
+        "count(CASE WHEN at > now() THEN 1 ELSE 2 END)",
+        "count(CASE WHEN at > now() THEN now() END)",
+        "collect_list(CASE WHEN at > now() THEN a END)",
+    ):
+        assert split_clock_aggregate(aggregate(T, "b", n=call)) is None, call
+    # Without groups there is a row over nothing, and its sum is NULL.
+    assert split_clock_aggregate(aggregate(T, "", n="sum(if(at > now(), 1, 0))")) is None
 
 
 def test_remove_trivial_project():

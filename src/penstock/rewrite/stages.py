@@ -19,6 +19,7 @@ from penstock.rewrite.remove_true_filter import remove_true_filter
 from penstock.rewrite.remove_unlimited_top import remove_unlimited_top
 from penstock.rewrite.rule import Stage
 from penstock.rewrite.simplify_outer_join import simplify_outer_join
+from penstock.rewrite.split_clock_aggregate import split_clock_aggregate
 from penstock.rewrite.split_clock_filter import split_clock_filter
 
 STAGES = (
@@ -34,6 +35,8 @@ STAGES = (
             remove_distinct,
             remove_distinct_under_semi_join,
             remove_unlimited_top,
+            # Before filters move: it makes some.
+            split_clock_aggregate,
         ),
     ),
     Stage(
