@@ -106,7 +106,10 @@ class Trace:
         """The entries on the driver, None if there are none."""
         import pyarrow as pa
 
-        return pa.concat_tables([piece.table for piece in self.here]) if self.here else None
+        if not self.here:
+            return None
+        schema = self.here[0].table.schema
+        return pa.concat_tables([piece.table.cast(schema) for piece in self.here])
 
     @property
     def bytes(self) -> int:
@@ -160,6 +163,7 @@ class Trace:
         return replace(self, layers=(*self.layers, self._partitioned(delta.frame())))
 
     def _remembered(self, table: pa.Table) -> Trace:
+        table = may_be_null(table)
         pieces = list(self.here)
         if len(pieces) < _PIECES:
             pieces.append(Piece(self.workspace, self.schema, table))
@@ -224,6 +228,13 @@ def by_key(frame: DataFrame, partitions: int | None = None) -> tuple[DataFrame, 
 
 def _own_name() -> str:
     return f"{KEY}_{next(_COUNTER)}"
+
+
+def may_be_null(table: pa.Table) -> pa.Table:
+    """The table without a word on which columns hold no NULL: Spark finds that anew for each change."""
+    import pyarrow as pa
+
+    return table.cast(pa.schema([item.with_nullable(True) for item in table.schema]))  # noqa: FBT003
 
 
 def with_key(schema: StructType) -> StructType:
