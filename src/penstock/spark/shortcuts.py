@@ -10,6 +10,7 @@ from __future__ import annotations
 import os
 import uuid
 from functools import cached_property
+from inspect import signature
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -95,7 +96,9 @@ class Shortcuts:
         if shape not in self._plain:
             from pyspark.sql.pandas.types import to_arrow_schema
 
-            wanted = to_arrow_schema(schema)
+            # Spark 4.2 asks for the zone of a TIMESTAMP; before that, UTC was what it took.
+            zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+            wanted = to_arrow_schema(schema, **zone)
             self._plain[shape] = wanted.types == table.schema.types and wanted.names == table.schema.names
         return self._plain[shape]
 
