@@ -97,7 +97,7 @@ class Shortcuts:
             from pyspark.sql.pandas.types import to_arrow_schema
 
             # Spark 4.2 asks for the zone of a TIMESTAMP; before that, UTC was what it took.
-            zone = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+            zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
             wanted = to_arrow_schema(schema, **zone)
             self._plain[shape] = wanted.types == table.schema.types and wanted.names == table.schema.names
         return self._plain[shape]
