@@ -13,9 +13,9 @@ PATH = Path(__file__).resolve().parents[2] / "docs" / "reference" / "incremental
 
 RECOMPUTED = {
     "outer join without an equality",
-    "`MIN`, `MAX` without `GROUP BY`",
+    "every other aggregate without `GROUP BY`",
     "`OVER` without `PARTITION BY`",
-    "`WITH RECURSIVE`",
+    "recursion with an aggregate inside",
     "`hll_…`, `kll_…`, `approx_top_k…`, `histogram_numeric`",
 }
 

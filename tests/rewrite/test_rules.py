@@ -8,7 +8,18 @@ import pytest
 
 from penstock.errors import InternalError
 from penstock.explain.plans import plan_text
-from penstock.plan.nodes import Distinct, Field, Filter, Generate, Project, SortKey, TopK, UnionAll, Window
+from penstock.plan.nodes import (
+    AggregateCall,
+    Distinct,
+    Field,
+    Filter,
+    Generate,
+    Project,
+    SortKey,
+    TopK,
+    UnionAll,
+    Window,
+)
 from penstock.rewrite import STAGES, Stage, rewrite
 from penstock.rewrite.filter_to_join_key import filter_to_join_key
 from penstock.rewrite.merge_filters import merge_filters
@@ -28,6 +39,7 @@ from penstock.rewrite.remove_unlimited_top import remove_unlimited_top
 from penstock.rewrite.simplify_outer_join import simplify_outer_join
 from penstock.rewrite.split_clock_aggregate import split_clock_aggregate
 from penstock.rewrite.split_clock_filter import split_clock_filter
+from penstock.rewrite.split_distinct_aggregates import split_distinct_aggregates
 from planning import aggregate, alias, join, project, scalar, scan, where
 
 T = scan("t", a="int", b="int", f="double", s="string", at="timestamp")
@@ -286,3 +298,43 @@ def test_rewriting_is_stable_and_deterministic():
     once = rewrite(plan, trace)
     assert rewrite(once) == once == rewrite(plan)
     assert {fired.stage for fired in trace} <= {stage.name for stage in STAGES}
+
+
+def distinct(name, argument):
+    """An aggregate call over the distinct values of a column."""
+    call = scalar(f"{name}(DISTINCT {argument})")
+    return AggregateCall(name, (scalar(argument, "int"),), call, distinct=True)
+
+
+def test_split_distinct_aggregates_counts_what_a_distinct_has_left():
+    plan = replace(aggregate(T, "b"), aggregates=(("n", distinct("count", "a")), ("s", distinct("sum", "a"))))
+    assert shown(split_distinct_aggregates(plan)) == (
+        "Aggregate by b = __k0: n = count(__v0), s = sum(__v0)\n"
+        "  Distinct\n"
+        "    Project __k0 = b, __v0 = a\n"
+        "      Scan t"
+    )
+
+
+def test_split_distinct_aggregates_keeps_other_calls_beside():
+    plan = aggregate(T, "b", c="count(1)")
+    plan = replace(plan, aggregates=(("n", distinct("count", "a")), *plan.aggregates))
+    assert shown(split_distinct_aggregates(plan)) == (
+        "Aggregate by b = __k0: n = count(__v0_0) FILTER(WHERE __part = 0), c = count(1) FILTER(WHERE __part = 1)\n"
+        "  UnionAll __k0, __v0_0, __part\n"
+        "    Project __k0, __v0_0, __part = 0\n"
+        "      Distinct\n"
+        "        Project __k0 = b, __v0_0 = a\n"
+        "          Scan t\n"
+        "    Project __k0, __v0_0 = CAST(NULL AS int), __part = 1\n"
+        "      Project __k0 = b\n"
+        "        Scan t"
+    )
+
+
+def test_split_distinct_aggregates_leaves_what_cannot_be_added_up():
+    plan = aggregate(T, "b", p="percentile(f, 0.5)")
+    assert split_distinct_aggregates(plan) is None
+    assert (
+        split_distinct_aggregates(replace(plan, aggregates=(*plan.aggregates, ("n", distinct("count", "a"))))) is None
+    )

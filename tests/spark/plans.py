@@ -69,6 +69,16 @@ PLANS: dict[str, Plan] = {
     "linear": Project(Filter(T, scalar("`t.x` > 3")), (("a", scalar("`t.x` + 1")), ("s", scalar("upper(`t.s`)")))),
     "additive": Aggregate(T, KEY, SUMS),
     "additive_global": Aggregate(T, (), SUMS),
+    "buckets": Aggregate(
+        T,
+        (),
+        (
+            ("hi", call("max", "`t.d`", "double")),
+            ("lo", call("min", "`t.x`", "bigint")),
+            ("n", call("count")),
+            ("s", call("sum", "`t.k`", "int")),
+        ),
+    ),
     "keyed": Aggregate(
         T,
         KEY,

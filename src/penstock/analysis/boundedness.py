@@ -119,9 +119,12 @@ class _Finder:
                 yield self._kept_by(node, "SESSION", "all rows, with their sessions", names, self.reader.of(node))
             case Filter() if plan_reads_clock(node):
                 yield self._clock(node)
-            case Recompute() | Fixpoint():
-                name = "Recursion" if isinstance(node, Fixpoint) else "Recomputed query"
-                yield self._whole(node, name, "all rows of its inputs, and its last answer", self._inputs(node))
+            case Recompute():
+                yield self._whole(
+                    node, "Recomputed query", "all rows of its inputs, and its last answer", self._inputs(node)
+                )
+            case Fixpoint():
+                yield self._whole(node, "Recursion", "all rows of its inputs, and of its rounds", self._inputs(node))
             case _:
                 return
 

@@ -200,7 +200,7 @@ def _in_value(
     needles, names = compared
     if len(needles) != 1:
         reason = "IN with several columns inside another condition"
-        raise NotIncremental(reason, needles[0])
+        raise NotIncremental(reason, needles[0], rewriting="NOT EXISTS, if the compared values are never NULL")
     needle, value = needles[0], column_tree(names[0])
     present = call("isnotnull", value)
     values = Distinct(

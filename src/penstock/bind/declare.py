@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import fields, replace
 from types import MappingProxyType
 
 from sqlglot import exp
@@ -17,7 +17,7 @@ from penstock.bind.unparsed import unparsed_view
 from penstock.bind.views import dependants, replaced_view, view_of
 from penstock.catalog.model import Catalog, Function, Table, View
 from penstock.catalog.zones import zone_named
-from penstock.errors import Span, did_you_mean
+from penstock.errors import Span, UnsupportedError, did_you_mean
 from penstock.plan.scalar import column_tree
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import (
@@ -91,11 +91,23 @@ def _table(catalog: Catalog, statement: CreateTable) -> Catalog:
     _refuse_existing(catalog, table.name, table.span or statement.span, or_replace=statement.or_replace)
     if catalog.relation(table.name) is not None:
         _refuse_dependants(catalog, table.name, table.span or statement.span, "replace")
+    _refuse_cases(table)
     for item in table.columns:
         if item.default is not None:
             _check_default(catalog, item.default, item.span)
     _check_foreign_keys(catalog, table)
     return catalog.with_table(table)
+
+
+def _refuse_cases(table: Table) -> None:
+    """A dialect may tell columns apart by case; Spark does not."""
+    seen: dict[str, str] = {}
+    for item in table.columns:
+        other = seen.setdefault(item.name.lower(), item.name)
+        if other != item.name:
+            message = f"the columns {other} and {item.name} differ by case only, which Spark's columns cannot"
+            hint = "give one of them another name"
+            raise wrong(code="DUPLICATE_COLUMN", message=message, place=item.span or table.span, hint=hint)
 
 
 def _check_default(catalog: Catalog, text: str, span: Span | None) -> None:
@@ -129,9 +141,23 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
         message = f"{statement.name!r} is a table; a view cannot replace it"
         raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, sqlstate="42P07")
     refuse_impure(statement.query, catalog, "a view")
-    view = view_of(catalog, statement)
+    view = _bound_or_whole(catalog, statement)
     found = catalog.with_view(view) if old is None else replaced_view(catalog, old, view, statement.name_span)
     return close_components(found, view)
+
+
+def _bound_or_whole(catalog: Catalog, statement: CreateView) -> View:
+    """The view; where only Spark knows the columns that a `*` stands for, Spark gets the query as it is written."""
+    try:
+        return view_of(catalog, statement)
+    except UnsupportedError as error:
+        plain = not statement.column_names and statement.into is None
+        plain = plain and catalog.settings.get("dialect", "penstock") == "penstock"
+        if not plain or error.diagnostics[0].code != "STAR_OVER_RECOMPUTED":
+            raise
+        reason = error.diagnostics[0].message.removeprefix("not supported: ")
+        whole = {item.name: getattr(statement, item.name) for item in fields(Unparsed) if hasattr(statement, item.name)}
+        return unparsed_view(catalog, Unparsed(**whole, reason=reason))
 
 
 def _unparsed(catalog: Catalog, statement: Unparsed) -> Catalog:

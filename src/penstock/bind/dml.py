@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unknown_column, unsupported, wrong
+from penstock.bind.diagnose import unknown_column, wrong
 from penstock.bind.expressions import bind, data_type
 from penstock.bind.level import Bound, Context, Level, fields_of
 from penstock.bind.query import bind_named
@@ -31,19 +31,27 @@ class BoundInsert:
 
 @dataclass(frozen=True)
 class BoundUpdate:
-    """New values by column, and which rows they are for, over the table's own column names."""
+    """New values by column, and which rows they are for, over the table's own column names.
+
+    Where a subquery takes part, `rows` is a query instead: the rows as they are, then the new values in order.
+    """
 
     table: str
     assignments: tuple[tuple[str, Scalar], ...]
     condition: Scalar | None
+    rows: Plan | None = None
 
 
 @dataclass(frozen=True)
 class BoundDelete:
-    """Which rows to delete, over the table's own column names; None for all."""
+    """Which rows to delete, over the table's own column names; None for all.
+
+    Where a subquery takes part, `rows` is a query for them instead.
+    """
 
     table: str
     condition: Scalar | None
+    rows: Plan | None = None
 
 
 def check_dml(statement: Insert | Update | Delete, catalog: Catalog, source: str) -> None:
@@ -61,9 +69,9 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
     """The plan of an INSERT; raises SqlError for unknown columns, wrong widths and missing values."""
     try:
         table = _table(statement.table, statement.table_span, catalog)
-        columns = _targets(statement, table)
-        tree = _with_defaults(statement.source, columns)
-        bound = bind_named(tree, catalog, source)
+        bound = bind_named(statement.source, catalog, source) if statement.by_name else None
+        columns = _targets(statement, table, statement.columns if bound is None else bound.names)
+        bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
         if len(bound.names) != len(columns):
             wanted = ", ".join(item.name for item in columns)
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
@@ -89,11 +97,11 @@ def _table(name: str, span: Span, catalog: Catalog) -> Table:
     raise SqlError(Diagnostic("UNKNOWN_TABLE", message, span, did_you_mean(name, known), sqlstate="42P01"))
 
 
-def _targets(statement: Insert, table: Table) -> tuple[Column, ...]:
-    if not statement.columns:
+def _targets(statement: Insert, table: Table, names: tuple[str, ...]) -> tuple[Column, ...]:
+    if not names:
         return table.columns
     found: list[Column] = []
-    for name in statement.columns:
+    for name in names:
         item = table.column(name)
         if item is None:
             raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
@@ -163,12 +171,28 @@ def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundU
     """The assignments and the condition of an UPDATE."""
     try:
         table = _table(statement.table, statement.table_span, catalog)
-        level = _row_level(table, catalog)
+        level = _row_level(table, catalog, statement.alias)
         assignments = tuple(_assignment(name, tree, table, level, statement) for name, tree in statement.assignments)
         condition = _condition(statement.where, level)
+        rows = _rows(statement, tuple(tree for _, tree in statement.assignments), table, level)
     except PenstockError as error:
         raise error.with_source(source) from None
-    return BoundUpdate(table.name, assignments, condition)
+    return BoundUpdate(table.name, assignments, condition, rows)
+
+
+def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: Table, level: Level) -> Plan | None:
+    """The rows that a statement with subqueries is about, and further values for each of them."""
+    if not level.subqueries:
+        return None
+    name = exp.to_identifier(statement.alias or table.name, quoted=True)
+    alias = exp.TableAlias(this=name)
+    own = [exp.Column(this=exp.to_identifier(item.name, quoted=True), table=name.copy()) for item in table.columns]
+    values = [exp.alias_(tree.copy(), f"__new_{place}", quoted=True) for place, tree in enumerate(more)]
+    query = exp.Select(expressions=[*own, *values])
+    query.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True), alias=alias)))
+    if statement.where is not None:
+        query.set("where", exp.Where(this=statement.where.copy()))
+    return bind_named(query, level.context.catalog).plan
 
 
 def _assignment(name: str, tree: exp.Expression, table: Table, level: Level, statement: Update) -> tuple[str, Scalar]:
@@ -185,15 +209,18 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
     """The condition of a DELETE."""
     try:
         table = _table(statement.table, statement.table_span, catalog)
-        condition = _condition(statement.where, _row_level(table, catalog))
+        level = _row_level(table, catalog, statement.alias)
+        condition = _condition(statement.where, level)
+        rows = _rows(statement, (), table, level)
     except PenstockError as error:
         raise error.with_source(source) from None
-    return BoundDelete(table.name, condition)
+    return BoundDelete(table.name, condition, rows)
 
 
-def _row_level(table: Table, catalog: Catalog) -> Level:
+def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
     fields = tuple(Field(item.name, item.type, item.nullable) for item in table.columns)
-    level = Level(Context(catalog), Scope((source_of(table.name, tuple(item.name for item in fields), fields),)))
+    names = tuple(item.name for item in fields)
+    level = Level(Context(catalog), Scope((source_of(alias or table.name, names, fields),)))
     level.fields.update({item.name: item for item in fields})
     return level
 
@@ -204,9 +231,6 @@ def _condition(tree: exp.Expression | None, level: Level) -> Scalar | None:
 
 def _row_scalar(tree: exp.Expression, level: Level) -> Scalar:
     bound = bind(tree, level)
-    if level.subqueries:
-        hint = "insert the rows that are wanted, or compute the condition in a view"
-        raise unsupported(code="SUBQUERY_IN_DML", message="a subquery in UPDATE or DELETE", place=tree, hint=hint)
     for found in (*aggregate_calls(bound), *window_calls(bound)):
         raise wrong(code="AGGREGATE_IN_DML", message="an aggregate cannot stand here", place=found)
     return level.scalar(bound)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, unknown_function, unsupported, wrong
+from penstock.bind.diagnose import unknown_function, wrong
 from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, grouped, replace_nodes
 from penstock.catalog.functions import built_in, built_in_functions, is_aggregate, words
@@ -53,23 +53,31 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _subquery(node, level)
         case exp.In() if node.args.get("query") is not None:
             return _subquery(node, level)
-        case exp.EQ() | exp.NEQ() if isinstance(node.expression, exp.Any | exp.All):
+        case exp.Predicate() if _is_quantified(node):
             return _quantified(node, level)
-        case exp.Any() | exp.All() if isinstance(node.this, exp.Select | exp.Subquery | exp.SetOperation):
-            raise unsupported(
-                code="QUANTIFIED_COMPARISON",
-                message="a comparison with ANY or ALL of a subquery",
-                place=node,
-                hint="use EXISTS",
-            )
-        case exp.Anonymous():
-            return _call(node, level)
-        case exp.Window():
-            return _window(node, level)
+        case exp.Anonymous() | exp.Window() | exp.Filter():
+            return _average(node, level) or _calling(node, level)
         case exp.Placeholder() | exp.Parameter():
             raise wrong(code="PARAMETER", message="a parameter has no value here", place=node, hint="write the value")
         case _:
             return None
+
+
+def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
+    match node:
+        case exp.Anonymous():
+            return _call(node, level)
+        case exp.Window():
+            return _window(node, level)
+        case _:
+            return None
+
+
+def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
+    """What AVG is in a dialect where it is not Spark's."""
+    from penstock.bind.averages import bound_average, is_average
+
+    return bound_average(node, level) if is_average(node, level) else None
 
 
 def _is_query(node: exp.Expression) -> bool:
@@ -82,20 +90,43 @@ def _column(node: exp.Column, level: Level) -> exp.Expression:
     return level.column([part.name for part in node.parts], node)
 
 
+def _is_quantified(node: exp.Expression) -> bool:
+    return isinstance(node.args.get("expression"), exp.Any | exp.All) and _is_query(node.expression)
+
+
 def _quantified(node: exp.Expression, level: Level) -> exp.Expression:
-    """`= ANY (query)` is IN, `<> ALL (query)` is NOT IN."""
-    equal, any_of = isinstance(node, exp.EQ), isinstance(node.expression, exp.Any)
-    if equal != any_of:
-        raise unsupported(
-            code="QUANTIFIED_COMPARISON",
-            message="this comparison with ANY or ALL of a subquery",
-            place=node,
-            hint="use EXISTS",
-        )
-    query = node.expression.this
+    """A comparison with ANY or ALL of a query.
+
+    `= ANY` is IN and `<> ALL` is NOT IN. Otherwise ANY is EXISTS of a row for which the comparison holds, unknown if
+    there is none but one for which it is unknown; ALL is that no row contradicts.
+    """
+    query, any_of = node.expression.this, isinstance(node.expression, exp.Any)
     inner = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
-    found = _subquery(exp.In(this=node.this, query=inner), level)
-    return found if equal else exp.Not(this=found)
+    if isinstance(node, exp.EQ if any_of else exp.NEQ):
+        found = _subquery(exp.In(this=node.this, query=inner), level)
+        return found if any_of else exp.Not(this=found)
+    compared = type(node)(this=node.this.copy(), expression=exp.column(_COMPARED))
+    decisive: exp.Expression = compared if any_of else exp.Not(this=compared)
+    decided = exp.If(this=_some_row(inner, decisive), true=exp.Boolean(this=any_of))
+    unknown = exp.If(
+        this=_some_row(inner, exp.Is(this=exp.Paren(this=compared.copy()), expression=exp.Null())),
+        true=exp.Cast(this=exp.Null(), to=data_type("boolean")),
+    )
+    return bind(exp.Case(ifs=[decided, unknown], default=exp.Boolean(this=not any_of)), level)
+
+
+_COMPARED = "__compared"
+
+
+def _some_row(query: exp.Subquery, condition: exp.Expression) -> exp.Exists:
+    """EXISTS (SELECT 1 FROM (query) AS q(compared) WHERE condition)."""
+    named = query.copy()
+    columns = [exp.to_identifier(_COMPARED)]
+    named.set("alias", exp.TableAlias(this=exp.to_identifier("__quantified"), columns=columns))
+    select = exp.Select(expressions=[exp.alias_(exp.Literal.number(1), "one")])
+    select.set("from_", exp.From(this=named))
+    select.set("where", exp.Where(this=condition))
+    return exp.Exists(this=select)
 
 
 def _subquery(node: exp.Expression, level: Level) -> exp.Expression:
@@ -164,7 +195,8 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Express
         return [exp.Var(this=arguments[0].name), *(bind(item, level) for item in arguments[1:])]
     result: list[exp.Expression] = []
     for item in arguments:
-        result += _star(item, level) if name != "count" and _starred(item) else [_argument(item, level)]
+        every_row = name == "count" and isinstance(item, exp.Star)
+        result += _star(item, level) if _starred(item) and not every_row else [_argument(item, level)]
     return result
 
 
@@ -212,9 +244,6 @@ def _star(item: exp.Expression, level: Level) -> list[exp.Expression]:
 def _argument(item: exp.Expression, level: Level) -> exp.Expression:
     if isinstance(item, exp.Star):
         return exp.Literal.number(1)
-    if isinstance(item, exp.Column) and isinstance(item.this, exp.Star):
-        reason = "count of all columns of a relation counts its rows without NULL"
-        raise NotIncremental(reason, item)
     if isinstance(item, exp.Distinct):
         return exp.Distinct(expressions=[bind(part, level) for part in item.expressions])
     return bind(item, level)

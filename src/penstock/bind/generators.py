@@ -10,7 +10,7 @@ from penstock.bind.level import Bound, Level, fields_of, scalar_of
 from penstock.bind.scope import Scope, Source, source_of
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
 from penstock.bind.types import element_of, split_types
-from penstock.catalog.functions import GENERATOR, built_in
+from penstock.catalog.functions import GENERATOR, TABLE, built_in
 from penstock.catalog.types import Type
 from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project, Recompute
 from penstock.plan.scalar import column, column_tree
@@ -121,6 +121,10 @@ def _unnested(
 def _generated(
     plan: Plan, generator: exp.Expression, named: tuple[str, list[str]], level: Level, *, outer: bool
 ) -> tuple[Plan, Source]:
+    found = built_in(call_name(generator) or "")
+    if found is not None and found.kind == TABLE:
+        reason = f"the table function {found.name}"
+        raise NotIncremental(reason, generator)
     if not is_generator(generator):
         message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
         raise wrong(code="NOT_A_GENERATOR", message=message, place=generator)
@@ -155,7 +159,7 @@ def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> l
     """Names and types of a bound generator's columns; `names` replaces Spark's own."""
     if has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
         reason = "a subquery inside a generator function"
-        raise NotIncremental(reason, tree)
+        raise NotIncremental(reason, tree, rewriting="the subquery in FROM, before the generator")
     found = _own_columns(tree, len(names), level)
     if not names:
         return found

@@ -73,7 +73,7 @@ def _on(left: Plan, right: Plan, kind: str, join: exp.Join, level: Level) -> Pla
         raise NeedDomain
     if asking and kind != INNER:
         reason = f"a subquery in the condition of a {kind.upper()} JOIN"
-        raise NotIncremental(reason, condition)
+        raise NotIncremental(reason, condition, rewriting="the subquery joined in FROM, and its column compared")
     plan = join_on(left, right, kind, [part for part in parts if part not in asking])
     return filtered(plan, asking, level) if asking else plan
 

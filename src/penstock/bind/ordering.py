@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify
 
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Level
@@ -106,6 +107,8 @@ def limit_of(query: exp.Expression) -> Limit | None:
 def _number(tree: exp.Expression, clause: str) -> int | None:
     if isinstance(tree, exp.Column | exp.Var) and tree.name.upper() == "ALL":
         return None
+    if isinstance(tree, exp.Binary | exp.Paren):
+        tree = simplify(tree.copy())
     text = str(tree.this) if isinstance(tree, exp.Literal | exp.Cast) and not tree.args.get("is_string") else ""
     if isinstance(tree, exp.Cast):
         text = tree.this.name

@@ -1,4 +1,4 @@
-"""PIVOT: an aggregate with a FILTER for each value, grouped by all other columns."""
+"""PIVOT: an aggregate with a FILTER for each value, grouped by all other columns; UNPIVOT is in `unpivots`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,14 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from penstock.bind.aggregates import aggregated
-from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.grouping import Grouping
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.stars import name_of
-from penstock.bind.trees import call
+from penstock.bind.trees import call, conjunction
+from penstock.bind.unpivots import unpivoted
 from penstock.plan.nodes import Plan, Project
 
 
@@ -22,12 +23,10 @@ def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) ->
     from penstock.bind.relations import aliased
 
     for pivot in tree.args["pivots"]:
-        if pivot.args.get("unpivot"):
-            reason = "UNPIVOT"
-            raise NotIncremental(reason, tree, rewriting="LATERAL VIEW stack(…)")
         inner = Level(level.context.alone(), scope)
         inner.see(plan)
-        plan, names = _pivoted(plan, pivot, inner)
+        made = unpivoted if pivot.args.get("unpivot") else _pivoted
+        plan, names = made(plan, pivot, inner)
         given = pivot.args.get("alias")
         holder = exp.Table(this=exp.Identifier(this=""), alias=given) if given is not None else exp.Table()
         default = str(tree.alias_or_name) or "__pivot"
@@ -37,29 +36,28 @@ def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) ->
 
 def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str]]:
     fields = pivot.args.get("fields") or []
-    if len(fields) != 1 or not isinstance(fields[0], exp.In) or isinstance(fields[0].this, exp.Tuple):
+    if len(fields) != 1 or not isinstance(fields[0], exp.In):
         raise unsupported(
             code="PIVOT",
-            message="PIVOT over several columns",
+            message="PIVOT with several FOR clauses",
             place=pivot,
             hint="write aggregates with FILTER (WHERE …)",
         )
     aggregates = [(item.alias if isinstance(item, exp.Alias) else "", item.unalias()) for item in pivot.expressions]
-    column = fields[0].this
-    used = {part.name.lower() for _, aggregate in aggregates for part in aggregate.find_all(exp.Column)} | {
-        column.name.lower()
-    }
+    over = _parts(fields[0].this)
+    used = {part.name.lower() for _, aggregate in aggregates for part in aggregate.find_all(exp.Column)}
+    used |= {column.name.lower() for column in over}
     groups = [item for item in level.scope.star() or () if item.name.lower() not in used]
     names = [item.name for item in groups]
     trees = [item.tree.copy() for item in groups]
-    for value_name, condition in _values(fields[0], column):
+    for value_name, condition in _values(fields[0], over):
         for alias, aggregate in aggregates:
             names.append(value_name if len(aggregates) == 1 else f"{value_name}_{alias or name_of(aggregate)}")
             trees.append(bind(_pivoted_value(aggregate, condition), level))
     made = aggregated(plan, Grouping(tuple(item.tree for item in groups)), trees, level)
-    over = fields_of(made.plan)
+    after = fields_of(made.plan)
     items = tuple(
-        (f"{index}.{name}", scalar_of(tree, over))
+        (f"{index}.{name}", scalar_of(tree, after))
         for index, (name, tree) in enumerate(zip(names, made.trees, strict=True))
     )
     return Project(made.plan, items), names
@@ -74,12 +72,26 @@ def _pivoted_value(aggregate: exp.Expression, condition: exp.Expression) -> exp.
     return exp.Case(ifs=[some])
 
 
-def _values(field: exp.In, column: exp.Expression) -> Iterator[tuple[str, exp.Expression]]:
-    """Name and condition of each pivoted value."""
+def _values(field: exp.In, columns: list[exp.Expression]) -> Iterator[tuple[str, exp.Expression]]:
+    """Name and condition of each pivoted value, or of each combination of values."""
     for item in field.expressions:
         named = isinstance(item, exp.PivotAlias | exp.Alias)
-        value = item.this if named else item
-        yield (
-            (str(item.alias) if named else name_of(value)),
-            exp.NullSafeEQ(this=column.copy(), expression=value.copy()),
-        )
+        values = _parts(item.this if named else item)
+        if len(values) != len(columns):
+            message = f"PIVOT is over {len(columns)} columns, and here are {len(values)} values"
+            raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=item)
+        equal = [
+            exp.NullSafeEQ(this=column.copy(), expression=value.copy())
+            for column, value in zip(columns, values, strict=True)
+        ]
+        yield str(item.alias) if named else _named(values), conjunction(equal) or exp.Boolean(this=True)
+
+
+def _named(values: list[exp.Expression]) -> str:
+    """The name that Spark gives: the value as text, several as a struct's text."""
+    names = [name_of(value) for value in values]
+    return names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
+
+
+def _parts(tree: exp.Expression) -> list[exp.Expression]:
+    return list(tree.expressions) if isinstance(tree, exp.Tuple) else [tree]

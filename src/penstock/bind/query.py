@@ -111,7 +111,7 @@ def _limited(tree: exp.Expression, bound: Bound, context: Context, *, keep_order
     names = {column(name).text: name for name in bound.plan.names}
     if any(not isinstance(item, exp.Column) for item in order.trees()):
         reason = "ORDER BY an expression behind a set operation"
-        raise NotIncremental(reason, tree.args["order"])
+        raise NotIncremental(reason, tree.args["order"], rewriting="the expression as one more column of both sides")
     return replace(bound, plan=ordered(bound.plan, order.over(names), limit, carried), level=None)
 
 

@@ -14,9 +14,12 @@ from penstock.bind.level import Bound, Context
 from penstock.bind.types import common_type
 from penstock.bind.views import reached
 from penstock.catalog.model import Catalog, View
+from penstock.errors import Diagnostic, SqlError
 from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
 from penstock.plan.scalar import column
 from penstock.sql.text import span_of
+
+_ROUNDS = 1000
 
 
 def bind_recursive_ctes(clause: exp.With, context: Context) -> Context:
@@ -27,6 +30,15 @@ def bind_recursive_ctes(clause: exp.With, context: Context) -> Context:
         bound = _recursive(cte, context) if _reads_itself(cte) else bind_cte(cte, context)
         context = context.with_cte(cte.alias, bound)
     return context
+
+
+def recursion_limit(catalog: Catalog) -> int:
+    """After how many rounds a recursion is taken to be endless: SET recursion_limit, 1000 without."""
+    text = catalog.settings.get("recursion_limit", str(_ROUNDS))
+    if not text.isdigit() or not int(text):
+        message = f"recursion_limit is a number of rounds, not {text[:40]!r}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, hint="SET recursion_limit = 1000"))
+    return int(text)
 
 
 def _reads_itself(cte: exp.CTE) -> bool:
@@ -51,7 +63,8 @@ def _recursive(cte: exp.CTE, context: Context) -> Bound:
     body, outputs = _body(union, cte.alias, (names, fields), context)
     distinct = bool(union.args.get("distinct"))
     name = f"{cte.alias}@recursive"
-    node = Fixpoint((body,), (name,), 0, outputs, distinct=distinct, span=span_of(cte))
+    bound = recursion_limit(context.catalog)
+    node = Fixpoint((body,), (name,), 0, outputs, bound, distinct=distinct, span=span_of(cte))
     return Bound(node, names)
 
 
@@ -93,10 +106,11 @@ def _own_body(view: View, name: str) -> Plan:
 
 def _with_fixpoints(catalog: Catalog, bodies: dict[str, Plan]) -> Catalog:
     names = tuple(catalog.views[name].name for name in bodies)
+    limit = recursion_limit(catalog)
     for index, name in enumerate(bodies):
         view = catalog.views[name]
         outputs = tuple(Field(item.name, item.type, item.nullable) for item in view.columns)
-        node = Fixpoint(tuple(bodies.values()), names, index, outputs, span=view.span)
+        node = Fixpoint(tuple(bodies.values()), names, index, outputs, limit, span=view.span)
         catalog = catalog.with_view(replace(view, plan=node, recursive=True))
     return catalog
 

@@ -207,7 +207,7 @@ def bind_values(tree: exp.Values, context: Context) -> Bound:
         )
     if level.subqueries:
         reason = "a subquery in VALUES"
-        raise NotIncremental(reason, tree)
+        raise NotIncremental(reason, tree, rewriting="SELECT … UNION ALL SELECT …")
     kinds = [common_type([row[index].type for row in rows]) for index in range(len(rows[0]))]
     names = tuple(f"col{index + 1}" for index in range(len(kinds)))
     outputs = tuple(

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported, wrong
+from penstock.bind.diagnose import wrong
 from penstock.bind.level import Bound, Context, NeedDomain
 from penstock.bind.types import common_type
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
@@ -15,12 +15,10 @@ from penstock.plan.scalar import Scalar, column, quoted
 
 def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
     """The plan of a set operation; columns go by position under the names of the left side."""
-    if tree.args.get("by_name"):
-        raise unsupported(
-            code="UNION_BY_NAME", message="UNION BY NAME", place=tree, hint="name the columns in one order"
-        )
     parts = list(_operands(tree))
     bounds = [_operand(part, context) for part in parts]
+    if tree.args.get("by_name"):
+        bounds = [_by_name(bound, bounds[0], part) for bound, part in zip(bounds, parts, strict=True)]
     _check_width(bounds, parts)
     if context.outers and context.domain is None:
         raise NeedDomain
@@ -44,6 +42,7 @@ def _operands(tree: exp.SetOperation) -> Iterator[exp.Expression]:
     """Both sides; a chain of the same UNION is one node with many branches."""
     left = tree.this
     flat = isinstance(tree, exp.Union) and type(left) is type(tree) and not left.args.get("with_")
+    flat = flat and bool(left.args.get("by_name")) == bool(tree.args.get("by_name"))
     if flat and _is_all(left) == _is_all(tree) and not left.args.get("limit") and not left.args.get("order"):
         yield from _operands(left)
     else:
@@ -53,6 +52,20 @@ def _operands(tree: exp.SetOperation) -> Iterator[exp.Expression]:
 
 def _is_all(tree: exp.SetOperation) -> bool:
     return not tree.args.get("distinct")
+
+
+def _by_name(bound: Bound, first: Bound, part: exp.Expression) -> Bound:
+    """The rows with their columns in the order of the first part's, found by their names."""
+    if len(bound.names) != len(first.names):
+        return bound  # the number of columns is complained about for all set operations alike
+    places = {name.lower(): place for place, name in enumerate(bound.names)}
+    missing = [name for name in first.names if name.lower() not in places]
+    if missing or len(places) < len(bound.names):
+        message = f"BY NAME needs the columns {', '.join(first.names)} here, each once"
+        raise wrong(code="DIFFERENT_COLUMN_NAMES", message=message, place=part)
+    fields = [bound.fields[places[name.lower()]] for name in first.names]
+    items = tuple((item.name, column(item.name, item.type, item.nullable)) for item in fields)
+    return Bound(Project(bound.plan, items), first.names)
 
 
 def _check_width(bounds: list[Bound], parts: list[exp.Expression]) -> None:

@@ -7,7 +7,7 @@ operator, unless a part of it has other readers too.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 
@@ -16,6 +16,7 @@ from penstock.analysis.keys import multiplicity_one
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type
+from penstock.circuit.buckets import in_buckets
 from penstock.circuit.clock import plan_reads_clock
 from penstock.circuit.collated import as_groups, is_collated, uses_collations, with_least_texts
 from penstock.circuit.collection import Expiry, clock_expires, groups_expire, keys_expire, sides_expire
@@ -34,11 +35,13 @@ from penstock.circuit.operators import (
     Operator,
     Ranked,
     Recomputed,
+    Rounds,
     Sessions,
     Source,
     leaf,
 )
 from penstock.circuit.partials import partials_of
+from penstock.circuit.rounds import Unliftable, first_round, independent, lifted_bodies
 from penstock.circuit.windows import Chain, lowest_window
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
@@ -63,6 +66,7 @@ from penstock.plan.nodes import (
 from penstock.plan.scalar import Scalar, column
 
 LINEAR = (Project, Filter, UnionAll, Generate)
+_COLLATED_SET = "which of several texts that a collation holds equal is in the set depends on the order of the rows"
 
 
 class Typing:
@@ -104,7 +108,7 @@ class _Builder:
         plan = self._resolved(plan)
         self.readers[plan] += 1
         if self.readers[plan] == 1:
-            for item in self._outer_inputs(plan) if isinstance(plan, Fixpoint) else plan.inputs:
+            for item in _read(plan):
                 self.count(item)
             cleaned = self._cleaned_view(plan)
             if cleaned is not None and cleaned.name.lower() not in self.given:
@@ -207,6 +211,8 @@ class _Builder:
                 return self._recomputed(plan)
             case TopK():
                 return self._keyed(plan, (plan.partition,))
+            case Recompute(relations=()) if plan.outputs and not plan_reads_clock(plan):
+                return Constant(self._next(), plan, ())
             case Recompute():
                 return self._recomputed(plan)
             case Fixpoint():
@@ -284,18 +290,21 @@ class _Builder:
         if partials is not None:
             node, inputs = self._over_inputs(plan)
             return Additive(self._next(), node, inputs, partials=partials, append_only=only)
+        bucketed = in_buckets(plan, lambda scalar: self._type(plan.input, scalar))
+        if bucketed is not None:
+            return self._keyed(bucketed, ((),), few=True)
         return self._keyed(plan, (tuple(scalar for _, scalar in plan.groups),))
 
     def _type(self, relation: Plan, scalar: Scalar) -> Type | None:
         return scalar.type if scalar.type is not None else self.typing.type_of(relation, scalar)
 
-    def _keyed(self, plan: Plan, keys: tuple[tuple[Scalar, ...], ...]) -> Operator:
+    def _keyed(self, plan: Plan, keys: tuple[tuple[Scalar, ...], ...], *, few: bool = False) -> Operator:
         if plan_reads_clock(plan):
             return self._recomputed(plan)
         only = tuple(append_only(item, self.catalog) for item in plan.inputs)
         single = tuple(multiplicity_one(item, self.catalog) for item in plan.inputs)
         node, inputs = self._over_inputs(plan)
-        return Keyed(self._next(), node, inputs, keys=keys, append_only=only, single=single)
+        return Keyed(self._next(), node, inputs, keys=keys, append_only=only, single=single, few=few)
 
     def _windows(self, plan: Window) -> Operator:
         """Windows over windows of the same key, or of a finer one, are one operator of that key."""
@@ -315,29 +324,45 @@ class _Builder:
         node, inputs = self._over_inputs(plan)
         return Recomputed(self._next(), node, inputs, uses_clock=plan_reads_clock(plan))
 
-    def _outer_inputs(self, plan: Fixpoint) -> tuple[Plan, ...]:
-        """The relations that the bodies read and that are not the recursive views themselves."""
-        recursive = {name.lower() for name in plan.views}
-        found: dict[Plan, None] = {}
-        for body in plan.bodies:
-            for node in body.walk():
-                if isinstance(node, Scan) and node.relation.lower() not in recursive:
-                    found[node] = None
-        return tuple(found)
-
     def _iterated(self, plan: Fixpoint) -> Operator:
-        scans = self._outer_inputs(plan)
-        numbers = {scan: self.operator(scan) for scan in scans}
+        views = frozenset(name.lower() for name in plan.views)
+        outside = {item: self.operator(item) for body in plan.bodies for item in independent(body, views)}
 
         def swapped(node: Plan) -> Plan:
-            if node in numbers:
-                return leaf(numbers[node], node.fields)
+            if node in outside:
+                return leaf(outside[node], node.fields)
             return node.with_inputs(*(swapped(item) for item in node.inputs))
 
-        node = plan.with_inputs(*(swapped(body) for body in plan.bodies))
-        return Iterated(self._next(), node, tuple(dict.fromkeys(numbers.values())))
+        node = replace(plan, bodies=tuple(swapped(body) for body in plan.bodies))
+        made = Iterated(self._next(), node, tuple(dict.fromkeys(outside.values())))
+        try:
+            return replace(made, rounds=self._rounds(node))
+        except Unliftable as found:
+            clock = any(plan_reads_clock(item) for body in node.bodies for item in body.walk())
+            return replace(made, reason=found.reason, place=found.span, uses_clock=clock)
+
+    def _rounds(self, node: Fixpoint) -> Rounds:
+        if node.distinct and self.collations and any(_may_be_collated(body) for body in node.bodies):
+            raise Unliftable(_COLLATED_SET, node)
+        bodies = zip(node.views, lifted_bodies(node), strict=True)
+        circuit = build_circuit({name.lower(): body for name, body in bodies}, Catalog(), self.typing)
+        return Rounds(circuit, tuple(first_round(body.names) for body in node.bodies) if node.distinct else ())
+
+
+def _may_be_collated(plan: Plan) -> bool:
+    return any(item.type is None or is_collated(item.type) for item in plan.fields)
 
 
 def _scan_of(view: View) -> Scan:
     """How what is behind a view's LATENESS is read; the same for all readers."""
     return Scan(view.name.lower(), view.plan.fields)
+
+
+def _read(plan: Plan) -> Iterator[Plan]:
+    """The plans whose operators the operator of a plan reads."""
+    if not isinstance(plan, Fixpoint):
+        yield from plan.inputs
+        return
+    views = frozenset(name.lower() for name in plan.views)
+    for body in plan.bodies:
+        yield from independent(body, views)

@@ -16,7 +16,7 @@ operator maintains, in which every input operator is read by a `Scan` of `#<numb
     Ranked          | the input, and its best rows      | the change; all rows when the best run out
     Clocked         | the input                       | the change; all rows where the clock moved
     Recomputed      | the inputs and the last answer  | everything
-    Iterated        | the inputs and the last answer  | everything, once a round
+    Iterated        | the inputs, and rows by round    | the change, and the rows that it touches, by round
 """
 
 from __future__ import annotations
@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 
 from penstock.circuit.collection import Expiry
 from penstock.circuit.partials import Partials
+from penstock.errors import Span
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar
 
@@ -95,12 +96,14 @@ class Keyed(Operator):
     """Whatever works key by key: Δ = f(new rows of the touched keys) − f(their old rows).
 
     `keys` has the key expressions of each input; no key means that all rows belong together. `append_only` and
-    `single` say of each input that nothing is ever retracted from it, and that no row occurs twice.
+    `single` say of each input that nothing is ever retracted from it, and that no row occurs twice. `few` says that
+    there is no key, but only a bounded number of rows (penstock.circuit.buckets).
     """
 
     keys: tuple[tuple[Scalar, ...], ...]
     append_only: tuple[bool, ...]
     single: tuple[bool, ...]
+    few: bool = False
 
 
 @dataclass(frozen=True)
@@ -132,7 +135,28 @@ class Recomputed(Operator):
 
 @dataclass(frozen=True)
 class Iterated(Operator):
-    """The least fixed point of recursive views."""
+    """The least fixed point of recursive views.
+
+    `rounds` maintains it by change, round by round (penstock.circuit.rounds). Without, it is recomputed: `reason` says
+    why, and `place` where.
+    """
+
+    rounds: Rounds | None = None
+    reason: str = ""
+    place: Span | None = None
+    uses_clock: bool = False
+
+
+@dataclass(frozen=True)
+class Rounds:
+    """What maintains a recursion: its bodies, with the round of each row, and what finds each row's first round.
+
+    The sources of `circuit` are the operator's inputs (`#<number>`) and the recursive views by their lower-case
+    names. `firsts` has an operator for each view, in their order; none where every round counts (UNION ALL).
+    """
+
+    circuit: Circuit
+    firsts: tuple[Keyed, ...]
 
 
 @dataclass(frozen=True)

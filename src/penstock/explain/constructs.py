@@ -105,7 +105,12 @@ SECTIONS = (
                 "`COUNT(DISTINCT …)`", "SELECT customer, COUNT(DISTINCT amount) AS n FROM orders GROUP BY customer"
             ),
             Construct("sums without `GROUP BY`", "SELECT COUNT(*) AS n, SUM(amount) AS s FROM orders"),
+            Construct(
+                "`COUNT(DISTINCT …)` beside others",
+                "SELECT customer, COUNT(DISTINCT amount) AS n, COUNT(*) AS c FROM orders GROUP BY customer",
+            ),
             Construct("`MIN`, `MAX` without `GROUP BY`", "SELECT MAX(amount) AS m FROM orders"),
+            Construct("every other aggregate without `GROUP BY`", "SELECT percentile(price, 0.5) AS p FROM orders"),
             Construct("`HAVING`", "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer HAVING COUNT(*) > 1"),
             Construct(
                 "`GROUPING SETS`, `CUBE`, `ROLLUP`",
@@ -114,6 +119,10 @@ SECTIONS = (
             Construct(
                 "`PIVOT`",
                 "SELECT * FROM (SELECT id, customer, amount FROM orders) PIVOT (SUM(amount) FOR customer IN (1, 2))",
+            ),
+            Construct(
+                "`UNPIVOT`",
+                "SELECT * FROM (SELECT id, customer, amount FROM orders) UNPIVOT (v FOR n IN (customer, amount))",
             ),
             Construct("`DISTINCT`", "SELECT DISTINCT customer FROM orders"),
             Construct("`UNION`", "SELECT customer FROM orders UNION SELECT id FROM customers"),
@@ -140,6 +149,17 @@ SECTIONS = (
                 "`WITH RECURSIVE`",
                 "WITH RECURSIVE r AS (SELECT id, boss FROM customers UNION ALL"
                 " SELECT r.id, c.boss FROM r JOIN customers c ON r.boss = c.id) SELECT id, boss FROM r",
+            ),
+            Construct(
+                "recursion to a set (`UNION`, `DECLARE RECURSIVE VIEW`)",
+                "WITH RECURSIVE r AS (SELECT id, boss FROM customers UNION"
+                " SELECT r.id, c.boss FROM r JOIN customers c ON r.boss = c.id) SELECT id, boss FROM r",
+            ),
+            Construct(
+                "recursion with an aggregate inside",
+                "WITH RECURSIVE r AS (SELECT id, boss FROM customers UNION"
+                " SELECT MAX(r.id), c.boss FROM r JOIN customers c ON r.boss = c.id GROUP BY c.boss)"
+                " SELECT id, boss FROM r",
             ),
             Construct(
                 "`WITH`", "WITH big AS (SELECT * FROM orders WHERE amount > 10) SELECT customer FROM big WHERE id > 1"
@@ -257,6 +277,10 @@ _TAIL = """
   tables.
 * Sums of `FLOAT` and `DOUBLE` are kept as partial sums only over append-only input: a number taken out again would
   leave its rounding behind.
+* A recursion is followed round by round, from the first round that the change touches. That needs a body that treats
+  the rows of the recursive view one by one: with filters, projections, joins, UNION, and IN or EXISTS. An aggregate, a
+  window function or a limit over the recursive view, or a negation of it, is recomputed, and so is a set of texts with
+  a collation. Outer joins with other relations, NOT IN and NOT EXISTS of them, and EXCEPT them are no hindrance.
 * An equality in `WHERE` between two relations of `FROM` counts as one in `ON`.
 * A condition on one side of a join is applied before the join, and columns that nobody reads are not kept.
 * Whatever cannot be bound to operators, and a query that Penstock's parser cannot read, is handed to Spark whole and

@@ -53,12 +53,15 @@ COSTS: Mapping[type[Operator], Cost] = {
     Ranked: Cost("the input, and its best rows", "the change; all rows when the best run out"),
     Clocked: Cost("the input", "the change; all rows when the clock moves"),
     Recomputed: Cost("the inputs and the last answer", "everything"),
-    Iterated: Cost("the inputs and the last answer", "everything, in every round"),
+    Iterated: Cost(
+        "the inputs, and how often each round gives each row", "the change, and the rows that it touches in each round"
+    ),
 }
 
 
 _EACH_WITH_EACH = Cost("both inputs", "the change, and all rows of the other side")
 _ALL_AS_ONE = Cost("the inputs", "everything")
+_EVERY_ROUND = Cost("the inputs and the last answer", "everything, in every round")
 
 # From the cheapest to the dearest.
 _RANKS = (
@@ -82,6 +85,8 @@ def cost_of(operator: Operator) -> Cost:
     """What one operator keeps and costs: that of its class, or more where it has no key to go by."""
     if isinstance(operator, Bilinear) and isinstance(operator.node, Join) and not operator.node.keys:
         return _EACH_WITH_EACH
+    if isinstance(operator, Iterated) and operator.rounds is None:
+        return _EVERY_ROUND
     return _ALL_AS_ONE if _is_keyless(operator) else COSTS[type(operator)]
 
 
@@ -91,7 +96,7 @@ def rank_of(operator: Operator) -> int:
 
 
 def _is_keyless(operator: Operator) -> bool:
-    return isinstance(operator, Keyed) and any(not keys for keys in operator.keys)
+    return isinstance(operator, Keyed) and not operator.few and any(not keys for keys in operator.keys)
 
 
 @dataclass(frozen=True)
@@ -150,10 +155,9 @@ def _recomputation(operator: Operator) -> Recomputation | None:
             if isinstance(node, Recompute):
                 return Recomputation("query", node.reason, node.span, node.rewriting)
             return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
-        case Iterated():
-            reason = "a recursion is evaluated to its fixed point again"
+        case Iterated() if operator.rounds is None:
             span = node.span if isinstance(node, Fixpoint) else None
-            return Recomputation("recursion", reason, span)
+            return Recomputation("recursion", operator.reason, operator.place or span)
         case Keyed() if _is_keyless(operator):
             return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
         case _:

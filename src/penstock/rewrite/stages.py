@@ -21,6 +21,7 @@ from penstock.rewrite.rule import Stage
 from penstock.rewrite.simplify_outer_join import simplify_outer_join
 from penstock.rewrite.split_clock_aggregate import split_clock_aggregate
 from penstock.rewrite.split_clock_filter import split_clock_filter
+from penstock.rewrite.split_distinct_aggregates import split_distinct_aggregates
 
 STAGES = (
     Stage(
@@ -60,6 +61,8 @@ STAGES = (
     ),
     # After the filters have moved: below them, their columns are needed no longer.
     Stage("prune", "narrower rows in what keeps state", (prune_columns,), whole=True),
+    # After pruning: an aggregate that nobody reads need not be split.
+    Stage("two levels", "aggregates that can be added up, in place of those that cannot", (split_distinct_aggregates,)),
     # Pruning puts projections where there may be one already.
     Stage("tidy", "one projection where there are several", (merge_projects, remove_trivial_project)),
 )

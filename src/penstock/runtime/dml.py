@@ -51,7 +51,10 @@ def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Con
     bound = bind_delete(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "DELETE")
-    chosen = _chosen(table, contents, bound.condition)
+    if bound.rows is None:
+        chosen = _chosen(table, contents, bound.condition)
+    else:
+        chosen = contents.query(bound.rows).toDF(*(column.name for column in table.columns))
     rows = _fetched(table, chosen)
     return Batch(table, rows, (DELETE,) * rows.num_rows)
 
@@ -64,9 +67,12 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "UPDATE")
     assigned = {name.lower(): scalar for name, scalar in bound.assignments}
-    chosen = _chosen(table, contents, bound.condition)
-    old = _fetched(table, chosen)
-    new = _fetched(table, _updated(table, contents, chosen, assigned))
+    if bound.rows is None:
+        chosen = _chosen(table, contents, bound.condition)
+        updated = _updated(table, contents, chosen, assigned)
+    else:
+        chosen, updated = _paired(table, contents.query(bound.rows), list(assigned))
+    old, new = _fetched(table, chosen), _fetched(table, updated)
     _check_required(table, new)
     rekeyed = not table.key or any(name.lower() in assigned for name in table.key)
     if not rekeyed:
@@ -106,6 +112,19 @@ def _updated(table: Table, contents: Contents, chosen: DataFrame, assigned: dict
         text = quoted(column.name) if scalar is None else f"CAST({_text(scalar, table, contents)} AS {column.type})"
         items.append(f"{text} AS {quoted(column.name)}")
     return chosen.selectExpr(*items)
+
+
+def _paired(table: Table, found: DataFrame, assigned: list[str]) -> tuple[DataFrame, DataFrame]:
+    """The rows of a query as they are, and with the values behind them in place of the `assigned` columns."""
+    names = [column.name for column in table.columns]
+    values = [f"__new_{place}" for place in range(len(assigned))]
+    rows = found.toDF(*names, *values).localCheckpoint(eager=True)
+    items = []
+    for column in table.columns:
+        lower = column.name.lower()
+        have = values[assigned.index(lower)] if lower in assigned else column.name
+        items.append(f"CAST({quoted(have)} AS {column.type}) AS {quoted(column.name)}")
+    return rows.select(*map(quoted, names)), rows.selectExpr(*items)
 
 
 def _text(scalar: Scalar, table: Table, contents: Contents) -> str:

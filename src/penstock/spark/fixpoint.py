@@ -7,15 +7,19 @@ has added, and ends when there are none.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from penstock.circuit.rounds import ROUND
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.nodes import Fixpoint
 from penstock.spark.change import checkpointed
+from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 
 def least_fixpoint(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame]) -> DataFrame:
@@ -29,6 +33,21 @@ def _empty(workspace: Workspace, node: Fixpoint, position: int) -> DataFrame:
         f"cast(NULL as {field.type or 'void'}) AS `{field.name}`" for field in node.bodies[position].fields
     )
     return workspace.sql(f"SELECT {declared} WHERE false")
+
+
+def recursive_schemas(workspace: Workspace, node: Fixpoint, inputs: Mapping[str, StructType]) -> list[StructType]:
+    """Each recursive view's rows as changes with their rounds; `inputs` are the schemas of the leaves' changes."""
+    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
+    leaves = {name: workspace.empty(schema).drop(WEIGHT) for name, schema in inputs.items()}
+    known = [_empty(workspace, node, position) for position in range(len(node.bodies))]
+    if any(field.type is None for body in node.bodies for field in body.fields):
+        known = _evaluate(workspace, node, known, leaves)
+    added = (StructField(ROUND, IntegerType(), nullable=False), StructField(WEIGHT, LongType(), nullable=False))
+    return [
+        StructType([*(StructField(item.name, item.dataType) for item in frame.schema.fields), *added])
+        for frame in _evaluate(workspace, node, known, leaves)
+    ]
 
 
 def _evaluate(
@@ -51,7 +70,7 @@ def _by_sets(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame],
         if found == sizes:
             return known[node.output]
         sizes = found
-    raise _endless(node)
+    raise endless(node)
 
 
 def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
@@ -66,11 +85,12 @@ def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame
         if not any(rows for _, rows in rounds):
             return total[node.output]
         total = [whole.union(part) for whole, part in zip(total, last, strict=True)]
-    raise _endless(node)
+    raise endless(node)
 
 
-def _endless(node: Fixpoint) -> DataError:
-    name = node.views[node.output]
+def endless(node: Fixpoint) -> DataError:
+    """The error of a recursion that goes on."""
+    name = node.views[node.output].removesuffix("@recursive")
     return DataError(
         Diagnostic(
             "RECURSION_LIMIT",

@@ -21,6 +21,7 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     table, table_span = cursor.qualified_name("a table")
     columns = read_names(cursor) if cursor.peek() == "(" and not _query_in_parentheses(cursor) else ()
     _distinct(columns, table_span)
+    by_name = not columns and cursor.accept("BY", "NAME")
     if cursor.peek() in {"DEFAULT", "SET", "BY"}:
         refuse(cursor, f"INSERT … {cursor.peek()} statements", "list the values: INSERT INTO t (c) VALUES (1)")
     if not cursor.at_query():
@@ -29,7 +30,9 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     cursor.end()
     if isinstance(source, exp.Values):
         _same_width(source)
-    return Insert(text=text, span=span, table=table, table_span=table_span, columns=columns, source=source)
+    return Insert(
+        text=text, span=span, table=table, table_span=table_span, columns=columns, source=source, by_name=by_name
+    )
 
 
 def _query_in_parentheses(cursor: Cursor) -> bool:
@@ -59,20 +62,40 @@ def _place(tree: exp.Expression) -> Span | None:
 
 
 def update(cursor: Cursor, text: str, span: Span) -> Update:
-    """UPDATE t SET c = e, … [WHERE condition]."""
+    """UPDATE t [[AS] a] SET [a.]c = e, … [WHERE condition]."""
     cursor.expect("UPDATE")
     table, table_span = cursor.qualified_name("a table")
+    alias = _alias(cursor, "SET")
     cursor.expect("SET")
-    assignments = [_assignment(cursor)]
+    known = {table.lower(), (alias or table).lower()}
+    assignments = [_assignment(cursor, known)]
     while cursor.accept(","):
-        assignments.append(_assignment(cursor))
+        assignments.append(_assignment(cursor, known))
     _distinct(tuple(name for name, _ in assignments), table_span)
     where = _where(cursor)
-    return Update(text=text, span=span, table=table, table_span=table_span, assignments=tuple(assignments), where=where)
+    return Update(
+        text=text,
+        span=span,
+        table=table,
+        table_span=table_span,
+        assignments=tuple(assignments),
+        where=where,
+        alias=alias,
+    )
 
 
-def _assignment(cursor: Cursor) -> tuple[str, exp.Expression]:
+def _alias(cursor: Cursor, following: str) -> str | None:
+    """Another name for the table in the rest of the statement."""
+    if not cursor.accept("AS") and cursor.peek() in {"", following}:
+        return None
+    name, _ = cursor.name("an alias")
+    return name
+
+
+def _assignment(cursor: Cursor, known: set[str]) -> tuple[str, exp.Expression]:
     name, _ = cursor.name("a column")
+    if name.lower() in known and cursor.accept("."):
+        name, _ = cursor.name("a column")
     if not cursor.accept("="):
         cursor.fail(f"expected = after the column {name}")
     return name, cursor.expression()
@@ -85,10 +108,11 @@ def _where(cursor: Cursor) -> exp.Expression | None:
 
 
 def delete(cursor: Cursor, text: str, span: Span) -> Delete:
-    """DELETE FROM t [WHERE condition]."""
+    """DELETE FROM t [[AS] a] [WHERE condition]."""
     cursor.expect("DELETE", "FROM")
     table, table_span = cursor.qualified_name("a table")
-    return Delete(text=text, span=span, table=table, table_span=table_span, where=_where(cursor))
+    alias = _alias(cursor, "WHERE")
+    return Delete(text=text, span=span, table=table, table_span=table_span, where=_where(cursor), alias=alias)
 
 
 def query(cursor: Cursor, text: str, span: Span) -> Query:

@@ -97,31 +97,37 @@ class Advance(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Insert(Statement):
-    """INSERT INTO t [(c, …)] VALUES … or SELECT …; `source` is an `exp.Values` or a query."""
+    """INSERT INTO t [(c, …)] VALUES … or SELECT …; `source` is an `exp.Values` or a query.
+
+    With `by_name` the query's own column names say where its values go.
+    """
 
     table: str
     table_span: Span
     columns: tuple[str, ...]
     source: exp.Expression
+    by_name: bool = False
 
 
 @dataclass(frozen=True, kw_only=True)
 class Update(Statement):
-    """UPDATE t SET c = e, … [WHERE condition]."""
+    """UPDATE t [[AS] a] SET c = e, … [WHERE condition]."""
 
     table: str
     table_span: Span
     assignments: tuple[tuple[str, exp.Expression], ...]
     where: exp.Expression | None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Delete(Statement):
-    """DELETE FROM t [WHERE condition]."""
+    """DELETE FROM t [[AS] a] [WHERE condition]."""
 
     table: str
     table_span: Span
     where: exp.Expression | None
+    alias: str | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,4 +1,4 @@
-"""The oracle's rewriting of what Spark lacks: QUALIFY, ASOF JOIN, windows of time. Written apart from the engine's."""
+"""The oracle's rewriting of what Spark lacks, such as QUALIFY and windows of time. Written apart from the engine's."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.nodes import TableFunction
 from penstock.testing.asof import rewrite_asof
+from penstock.testing.quantified import rewrite_by_name, rewrite_quantified
 from penstock.testing.timed import Reading, group_windows, window_table
 
 _CONDITION = "__qualified"
@@ -21,7 +22,7 @@ def rewrite_lacking(tree: exp.Expression, reading: Reading = Reading()) -> exp.E
         if select.args.get("qualify") is not None:
             replacement = _without_qualify(select)
             tree = replacement if select is tree else (select.replace(replacement), tree)[1]
-    return tree
+    return rewrite_quantified(rewrite_by_name(tree))
 
 
 def _without_qualify(select: exp.Select) -> exp.Select:

@@ -83,6 +83,7 @@ class Oracle:
         self._settle(mutual, clock)
         for view in in_order:
             frame = self._answer(view, clock)
+            frame = frame.distinct() if view in mutual else frame
             self._register(view, frame)
             yield view, frame
 
@@ -95,7 +96,10 @@ class Oracle:
         self._registered.add(view.name)
 
     def _settle(self, views: Sequence[View], clock: datetime | None) -> None:
-        """Views that read each other: from nothing, all anew in rounds, until a round changes none."""
+        """Views that read each other: from nothing, all anew in rounds, until a round changes none.
+
+        Each is a set, whatever its query says: how often a row is derived has no meaning around a cycle.
+        """
         contents: dict[str, list[Weighted]] = {}
         for view in views:
             if any(column.type is None for column in view.columns):
@@ -104,7 +108,7 @@ class Oracle:
             self._register(view, self._session.createDataFrame([], kinds))
             contents[view.name] = []
         for _ in range(_ROUNDS if views else 0):
-            frames = [(view, self._answer(view, clock).localCheckpoint()) for view in views]
+            frames = [(view, self._answer(view, clock).distinct().localCheckpoint()) for view in views]
             for view, frame in frames:
                 self._register(view, frame)
             found = {view.name: consolidate((1, row) for row in fetched_rows(frame)) for view, frame in frames}

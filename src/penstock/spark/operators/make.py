@@ -21,11 +21,12 @@ from penstock.circuit.operators import (
 )
 from penstock.errors import Diagnostic, InternalError
 from penstock.spark.operators.grouped import AdditiveRunner, CountedRunner
+from penstock.spark.operators.iterated import IteratedRunner
 from penstock.spark.operators.join import BilinearRunner
 from penstock.spark.operators.keyed import KeyedRunner
 from penstock.spark.operators.linear import ClockedRunner, ConstantRunner, LinearRunner
 from penstock.spark.operators.ranked import RankedRunner
-from penstock.spark.operators.recomputed import IteratedRunner, RecomputedRunner
+from penstock.spark.operators.recomputed import RecomputedRunner, RepeatedRunner
 from penstock.spark.operators.runner import Runner
 from penstock.spark.operators.sessions import SessionsRunner
 from penstock.spark.workspace import Workspace
@@ -59,7 +60,10 @@ def make_runner(
             return RankedRunner(workspace, operator, schemas[0])
         case Recomputed():
             return RecomputedRunner(workspace, operator, schemas)
+        case Iterated(rounds=None):
+            return RepeatedRunner(workspace, operator, schemas)
         case Iterated():
-            return IteratedRunner(workspace, operator, schemas)
+            assert operator.rounds is not None  # noqa: S101 - the case before has the others
+            return IteratedRunner(workspace, operator, operator.rounds, schemas)
         case _:
             raise InternalError(Diagnostic("UNKNOWN_OPERATOR", f"nothing runs a {type(operator).__name__}"))

@@ -30,7 +30,7 @@ class RecomputedRunner(Runner):
         self.at = workspace.clock
 
     def wants_step(self) -> bool:
-        return isinstance(self.operator, Recomputed) and self.operator.uses_clock and self.workspace.clock != self.at
+        return self.operator.uses_clock and self.workspace.clock != self.at
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         changes = [
@@ -82,7 +82,7 @@ class RecomputedRunner(Runner):
         self.next_answer = None
 
 
-class IteratedRunner(RecomputedRunner):
+class RepeatedRunner(RecomputedRunner):
     """Recursive views, recomputed to their least fixed point."""
 
     def evaluated(self, frames: dict[str, DataFrame]) -> DataFrame:

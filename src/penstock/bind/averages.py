@@ -1,0 +1,42 @@
+"""AVG of whole numbers in the dialect of Flink: a whole number, rounded towards zero."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.expressions import bind, data_type
+from penstock.bind.level import Level
+from penstock.bind.trees import call, call_name, core_of
+from penstock.catalog.types import INTEGRAL
+
+
+def is_average(node: exp.Expression, level: Level) -> bool:
+    """Whether the node is a whole call of AVG, with its FILTER and OVER, and the dialect is Flink's."""
+    if level.context.catalog.settings.get("dialect") != "flink" or not isinstance(
+        node, exp.Anonymous | exp.Filter | exp.Window
+    ):
+        return False
+    return call_name(_core(node)) == "avg"
+
+
+def bound_average(node: exp.Expression, level: Level) -> exp.Expression | None:
+    """SUM divided by COUNT without a rest; None if the argument is no whole number."""
+    core = _core(node)
+    argument = core.expressions[0] if core.expressions else None
+    value = argument.expressions[0] if isinstance(argument, exp.Distinct) else argument
+    kind = None if value is None else level.scalar(bind(value.copy(), level)).type
+    if kind not in INTEGRAL:
+        return None
+    total, count = (_renamed(node, name) for name in ("sum", "count"))
+    whole = exp.IntDiv(this=total, expression=call("nullif", count, exp.Literal.number(0)))
+    return bind(exp.Cast(this=whole, to=data_type(kind or "")), level)
+
+
+def _core(node: exp.Expression) -> exp.Expression:
+    return core_of(node.this) if isinstance(node, exp.Window) else core_of(node)
+
+
+def _renamed(node: exp.Expression, name: str) -> exp.Expression:
+    copy = node.copy()
+    _core(copy).set("this", name)
+    return copy
