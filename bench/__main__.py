@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdef] [--page FILE]: measure, print, write docs/performance.md."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefg] [--page FILE]: measure, print, write docs/performance.md."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import compiling, floor, largestate, manysteps, manyviews, throughput
+from bench import compiling, floor, largestate, manysteps, manyviews, throughput, time_bounds
 from bench.measure import Effort
 from bench.report import PAGE, Figure, machine
 
@@ -17,7 +17,9 @@ _SPARK_FIGURES = {
     "c": largestate.figure,
     "d": manysteps.figure,
     "e": manyviews.figure,
+    "g": time_bounds.figure,
 }
+_ALL = "abcdefg"
 _INTRODUCTION = """# Performance
 
 Written by `make bench`. What is compared was run in turn in one process; only the ratios mean something on another
@@ -33,7 +35,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
-    parser.add_argument("--figures", default="abcdef", help="which of a to f (all)")
+    parser.add_argument("--figures", default=_ALL, help="which of a to g (all)")
     parser.add_argument("--page", type=Path, help="write the result here (docs/performance.md when all is measured)")
     given = parser.parse_args()
     where = machine()
@@ -42,7 +44,7 @@ def main() -> None:
     for figure in _figures(given.figures, effort=Effort(given.quick, given.runs)):
         print("\n" + figure.text(), flush=True)
         found.append(figure)
-    page = given.page or (PAGE if given.figures == "abcdef" and not given.quick else None)
+    page = given.page or (PAGE if given.figures == _ALL and not given.quick else None)
     if page is not None:
         page.write_text("\n".join([_INTRODUCTION, where, "", *(figure.text() for figure in found)]))
         print(f"written: {page}", file=sys.stderr)

@@ -39,6 +39,10 @@ class Program:
         for view in views:
             changes[view].arrow()
 
+    def compact(self) -> None:
+        """Merge what the operators keep, without what can be forgotten."""
+        self.pipeline.compact()
+
     def close(self) -> None:
         """End it, and remove what it wrote."""
         self.pipeline.close()

@@ -69,9 +69,17 @@ def incremental_page() -> str:
     return page()
 
 
+def waterlines_page() -> str:
+    """Which waterlines are inferred, as the analysis says of examples."""
+    from penstock.explain.waterlines import page
+
+    return page()
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/cli.md": cli_page,
     "docs/reference/incremental.md": incremental_page,
+    "docs/reference/waterlines.md": waterlines_page,
 }
 
 

@@ -3,11 +3,15 @@
 import pytest
 
 from penstock.analysis.bounds import parse_bound
-from penstock.analysis.declarations import check_declarations
+from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.bind.program import compile_program
 from penstock.errors import PenstockError
 
 VIEW = "CREATE TABLE t (c INT); CREATE VIEW v AS SELECT c FROM t; "
+
+
+def check_declarations(catalog):
+    raise_all(declaration_checks(catalog))
 
 
 def refused(program):
@@ -69,50 +73,6 @@ def test_a_column_that_cannot_have_it(column, code):
 )
 def test_a_statement_that_cannot_hold(program, code):
     assert refused(program) == [code]
-
-
-UNBOUNDED = """
-SET unbounded_state = 'reject';
-CREATE STREAM s (at TIMESTAMP LATENESS INTERVAL 1 HOUR, k STRING, b BOOLEAN, d STRING DOMAIN CONSTANT);
-"""
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT k, COUNT(*) AS n FROM s GROUP BY k",
-        "SELECT DISTINCT k FROM s",
-        "SELECT a.k FROM s a JOIN s b ON a.k = b.k",
-        "SELECT k, COLLECT_LIST(at) AS n FROM s GROUP BY k",
-    ],
-)
-def test_state_that_grows_for_ever_is_refused_where_that_is_asked(query):
-    program = f"{UNBOUNDED} CREATE VIEW v AS {query};"
-    assert set(refused(program)) == {"UNBOUNDED_STATE"}
-    for value in ("warn", "allow"):
-        check_declarations(compile_program(program.replace("reject", value)).catalog)
-
-
-@pytest.mark.parametrize(
-    "query",
-    [
-        "SELECT date_trunc('DAY', at) AS day, k, COUNT(*) AS n FROM s GROUP BY ALL",
-        "SELECT b, d, COUNT(*) AS n FROM s GROUP BY b, d",
-        "SELECT k FROM s WHERE at > now() - INTERVAL 1 DAY",
-        "SELECT k, window_end FROM SESSION(TABLE s PARTITION BY k, DESCRIPTOR(at), INTERVAL 5 MINUTES)",
-        "SELECT a.k FROM s a JOIN s b ON a.k = b.k AND b.at BETWEEN a.at - INTERVAL 1 HOUR AND a.at + INTERVAL 1 HOUR",
-    ],
-)
-def test_state_that_is_bounded_is_accepted(query):
-    check_declarations(compile_program(f"{UNBOUNDED} CREATE VIEW v AS {query};").catalog)
-
-
-def test_what_bounds_it_is_said():
-    query = "SELECT k, COUNT(*) AS n FROM s GROUP BY k"
-    catalog = compile_program(f"{UNBOUNDED} CREATE VIEW v AS {query};").catalog
-    with pytest.raises(PenstockError) as error:
-        check_declarations(catalog)
-    assert "s.at" in error.value.diagnostics[0].hint
 
 
 def test_all_mistakes_are_told_at_once():

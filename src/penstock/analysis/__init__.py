@@ -5,7 +5,6 @@
     keys         | which columns tell all rows apart                | sets of field names  | circuit, explain
     direction    | does an expression go up when its column does    | Direction            | waterline, emission
     waterline    | below which value will a column never change     | Derived              | collection, emission
-    boundedness  | does the state of an operator stay bounded       | StateFact            | check, explain
     declarations | can what is promised about columns hold          | SqlError             | check, runtime
     views        | (what was found for a view, kept by catalog)     |                      | the others
 

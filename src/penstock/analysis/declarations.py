@@ -7,16 +7,10 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.analysis.bounds import Bound, parse_bound
-from penstock.analysis.demands import check_setting, refuse_unbounded
 from penstock.analysis.final import final_of
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.catalog.types import is_numeric, is_temporal
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
-
-
-def check_declarations(catalog: Catalog) -> None:
-    """Raise one error with all that is wrong about what the catalogue's tables and views promise."""
-    raise_all(declaration_checks(catalog))
 
 
 def declaration_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
@@ -26,8 +20,6 @@ def declaration_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
     for view in catalog.views.values():
         yield partial(late_view_columns, view)
         yield partial(final_of, view, catalog)
-        yield partial(refuse_unbounded, view, catalog)
-    yield partial(check_setting, catalog)
 
 
 def raise_all(checks: Iterable[Callable[[], object]]) -> None:

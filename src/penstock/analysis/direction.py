@@ -69,10 +69,12 @@ RISING: Mapping[str, int] = {
          "sign", "signum", "positive", "year", "to_date", "date", "to_timestamp", "trunc", "date_add", "dateadd",
          "date_sub", "add_months", "last_day", "unix_timestamp", "to_unix_timestamp", "unix_seconds", "unix_millis",
          "unix_micros", "unix_date", "timestamp_seconds", "timestamp_millis", "timestamp_micros",
-         "date_from_unix_date", "datediff", "date_diff", "int", "bigint", "double", "timestamp", "decimal"),
+         "date_from_unix_date", "datediff", "date_diff", "next_day", "timestamp_ntz", "timestamp_ltz", "shiftright",
+         "int", "bigint", "smallint", "tinyint", "float", "double",
+         "timestamp", "decimal", "asinh", "atan", "tanh", "sinh", "degrees", "radians", "rint"),
         0,
     ),
-    "date_trunc": 1,
+    **dict.fromkeys(("date_trunc", "date_part", "datepart"), 1),
 }  # fmt: skip
 FALLING: Mapping[str, int] = {"datediff": 1, "date_diff": 1}
 
@@ -171,6 +173,8 @@ class _Reading:
         name, arguments = str(node.this).lower(), node.expressions
         if name in ("greatest", "least"):
             return _common([self.of(item) for item in arguments])
+        if name in _PARTS and not _rising_part(arguments[0]):
+            return Direction.NONE
         if self._zone_shifts and name in _LOCAL:
             return Direction.NONE
         unit = len(arguments) == 3 and name in _WITH_UNIT  # noqa: PLR2004 - unit and two more
@@ -199,6 +203,15 @@ _RULES: tuple[tuple[Any, Callable[[_Reading, Any], Direction]], ...] = (
 )
 
 
+def _rising_part(part: exp.Expression) -> bool:
+    """`date_part('YEAR', t)`: the part is a text that can be read here."""
+    node = bare(part)
+    return isinstance(node, exp.Literal) and node.name.upper() in _RISING_PARTS
+
+
+_PARTS = frozenset({"date_part", "datepart"})
+
+
 def _sum(one: Direction, other: Direction, null: bool) -> Direction:  # noqa: FBT001 - a property of the two
     if null or one is other is Direction.CONSTANT:
         return Direction.CONSTANT
@@ -224,13 +237,15 @@ def _scaled(found: Direction, sign: int) -> Direction:
 
 
 def rounds_down(node: exp.Expression) -> bool:
-    """Whether it is `x - pmod(x, k)`, x rounded down to a multiple of k.
+    """Whether it is `x - pmod(x, k)`, x rounded down to a multiple of k, or `x - x % k`, rounded towards zero.
 
     In `x - pmod(x - y, k)`, where y is constant or x rounded down, it is a multiple counted from y.
     """
     if not isinstance(node, exp.Sub):
         return False
     call, value = bare(node.expression), bare(node.this)
+    if isinstance(call, exp.Mod):
+        return bare(call.this) == value and sign_of(call.expression) == 1
     if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "pmod" or sign_of(call.expressions[1]) != 1:
         return False
     rest = bare(call.expressions[0])
@@ -240,6 +255,28 @@ def rounds_down(node: exp.Expression) -> bool:
     if behind is not None and not any(isinstance(item, exp.Column) or is_clock(item) for item in behind.walk()):
         return True
     return isinstance(behind, exp.Sub) and bare(behind.this) == value and rounds_down(behind)
+
+
+def one_of(tree: exp.Expression) -> tuple[exp.Expression, ...] | None:
+    """The expressions of which the tree gives one, or NULL: the branches of CASE, the arguments of COALESCE."""
+    node = bare(tree)
+    if isinstance(node, exp.Case):
+        branches = [item.args["true"] for item in node.args["ifs"]] + [node.args.get("default")]
+    elif isinstance(node, exp.Anonymous) and (picked := _PICKING.get(str(node.this).lower())) is not None:
+        branches = list(node.expressions)[picked]
+    else:
+        return None
+    return tuple(bare(item) for item in branches if item is not None and not is_null(item))
+
+
+_PICKING: Mapping[str, slice] = {
+    **dict.fromkeys(("greatest", "least", "coalesce", "ifnull", "nvl"), slice(None)),
+    "if": slice(1, None),
+    "iff": slice(1, None),
+    "nvl2": slice(1, None),
+    "nullif": slice(0, 1),
+    "nullifzero": slice(0, 1),
+}
 
 
 def is_null(tree: exp.Expression) -> bool:

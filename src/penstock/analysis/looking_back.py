@@ -10,8 +10,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.plan.expressions import bare
-from penstock.plan.nodes import Plan, TopK, Window
+from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.nodes import Distinct, Filter, Plan, Project, TopK, Window
 from penstock.plan.scalar import Scalar
 
 _BACK = frozenset({
@@ -31,15 +31,22 @@ def keeps_order_column(node: TopK | Window) -> str | None:
             if not node.order or node.order[0].descending:
                 return None
             name = node.order[0].value.column
-            return name if name is not None and (not node.order[0].nulls_first or _not_null(node.input, name)) else None
+            return (
+                name if name is not None and (not node.order[0].nulls_first or never_null(node.input, name)) else None
+            )
         case Window():
             names = {_order_column(call, node.input) for _, call in node.calls}
             return names.pop() if len(names) == 1 else None
 
 
 def _order_column(call: Scalar, below: Plan) -> str | None:
-    window = bare(call.tree)
-    if not isinstance(window, exp.Window) or not _looks_back(window):
+    """The column that orders every OVER in an expression."""
+    names = {_order_of(window, below) for window in call.tree.find_all(exp.Window)}
+    return names.pop() if len(names) == 1 else None
+
+
+def _order_of(window: exp.Window, below: Plan) -> str | None:
+    if not _looks_back(window):
         return None
     order = window.args.get("order")
     first = order.expressions[0] if order is not None else None
@@ -49,7 +56,7 @@ def _order_column(call: Scalar, below: Plan) -> str | None:
     if not isinstance(column, exp.Column):
         return None
     nulls_last = first.args.get("nulls_first") is False
-    return column.name if nulls_last or _not_null(below, column.name) else None
+    return column.name if nulls_last or never_null(below, column.name) else None
 
 
 def _looks_back(window: exp.Window) -> bool:
@@ -71,5 +78,30 @@ def _positive_offset(call: exp.Anonymous) -> bool:
     return len(call.expressions) == 1 or isinstance(bare(call.expressions[1]), exp.Literal)
 
 
-def _not_null(below: Plan, name: str) -> bool:
-    return not below.field(name).nullable
+def never_null(plan: Plan, name: str) -> bool:
+    """Whether no row has NULL there: by its type, or by a filter that the rows have gone through."""
+    if not plan.field(name).nullable:
+        return True
+    match plan:
+        case Filter():
+            parts = (bare(part.tree) for part in conjuncts(plan.condition))
+            return any(_excludes_null(part, name) for part in parts) or never_null(plan.input, name)
+        case Project():
+            column = dict(plan.items)[name].column
+            return column is not None and never_null(plan.input, column)
+        case Window() | TopK() | Distinct():
+            return name in plan.inputs[0].names and never_null(plan.inputs[0], name)
+        case _:
+            return False
+
+
+def _excludes_null(part: exp.Expression, name: str) -> bool:
+    if isinstance(part, exp.Not):
+        inner = bare(part.this)
+        value = inner.this if isinstance(inner, exp.Is) and isinstance(bare(inner.expression), exp.Null) else None
+    elif isinstance(part, exp.Anonymous):
+        value = part.expressions[0] if str(part.this).lower() == "isnotnull" else None
+    else:
+        value = None
+    column = None if value is None else bare(value)
+    return isinstance(column, exp.Column) and column.name == name

@@ -14,10 +14,11 @@ from typing import assert_never, cast
 from sqlglot import exp
 
 from penstock.analysis.derived import Derived, Source, applied, greatest, least, of_source
-from penstock.analysis.direction import Direction, Types, direction
+from penstock.analysis.direction import Direction, Types, direction, one_of
 from penstock.analysis.generated import first_generated
 from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds
 from penstock.analysis.looking_back import keeps_order_column
+from penstock.analysis.reach import further, reach_of
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
@@ -106,14 +107,27 @@ class Reader:
         """The waterlines of a table's or view's columns, a view's own LATENESS included."""
         return _of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
 
-    def bound(self, tree: exp.Expression, known: Waterlines, types: Types | None = None) -> Derived | None:
-        """Below which value an expression over columns with these waterlines cannot change; constants have none."""
+    def bound(
+        self, tree: exp.Expression, known: Waterlines, types: Types | None = None, there: frozenset[str] = frozenset()
+    ) -> Derived | None:
+        """Below which value an expression over columns with these waterlines cannot change; constants have none.
+
+        `there` names the columns that are never NULL.
+        """
         node = bare(tree)
         if isinstance(node, exp.Column):
             return known.get(node.name)
-        if isinstance(node, exp.Anonymous) and str(node.this).lower() in ("greatest", "least", "coalesce"):
-            # Each gives one of its arguments, whichever are NULL.
-            return least(self.bound(item, known, types) for item in node.expressions)
+        chosen = one_of(node)
+        if chosen is not None and call_name(node) in ("greatest", "coalesce", "ifnull", "nvl"):
+            # GREATEST is not below any argument that is there, and COALESCE gives the first if that is.
+            sure = [item for item in chosen if _never_null(item, there)]
+            alone = sure if call_name(node) == "greatest" else sure[:1] if sure[:1] == list(chosen[:1]) else []
+            found = greatest(self.bound(item, known, types, there) for item in alone)
+            if found is not None:
+                return found
+        if chosen is not None:
+            # Each gives one of these or NULL, whatever the rest of it says.
+            return least(self.bound(item, known, types, there) for item in chosen)
         rising = dict.fromkeys(known, Direction.INCREASING)
         if not direction(node, rising, zone_shifts=self._zone_shifts, types=types).up:
             return None
@@ -156,7 +170,8 @@ class Reader:
 
     def _computed(self, items: tuple[tuple[str, Scalar], ...], below: Plan) -> Waterlines:
         known, types = self.of(below), _types(below)
-        found = {name: self.bound(scalar.tree, known, types) for name, scalar in items}
+        there = frozenset(item.name for item in below.fields if not item.nullable)
+        found = {name: self.bound(scalar.tree, known, types, there) for name, scalar in items}
         return {name: derived for name, derived in found.items() if derived is not None}
 
     def _generated(self, node: Generate, known: Waterlines) -> Waterlines:
@@ -223,7 +238,18 @@ class Reader:
         """A change touches its own partition, and in it only what comes after it if nothing looks ahead."""
         known = self.of(node.input)
         kept = {scalar.column for scalar in node.partition} | {keeps_order_column(node)}
-        return {name: derived for name, derived in known.items() if name in kept}
+        found = {name: derived for name, derived in known.items() if name in kept}
+        return {**self._looking_ahead(node, known), **found} if isinstance(node, Window) else found
+
+    def _looking_ahead(self, node: Window, known: Waterlines) -> Waterlines:
+        """A frame that ends a time later lowers the line by that."""
+        reaches = [reach_of(call, node.input) for _, call in node.calls]
+        framed = [item for item in reaches if item is not None and not item.rows]
+        key = framed[0].key if framed else None
+        if not isinstance(key, exp.Column) or len(framed) < len(reaches) or any(item.key != key for item in framed):
+            return NONE
+        lowered = least(self.bound(further(key, item.ahead), known, _types(node.input)) for item in framed)
+        return NONE if lowered is None else {key.name: lowered}
 
     def _session(self, node: Session) -> Waterlines:
         """A row changes the session that it is in, which ends after it and may have begun long before."""
@@ -244,6 +270,21 @@ def _of_table(table: Table) -> dict[str, Derived]:
         if item.lateness is not None and (not held or held == [item]):
             found[item.name] = of_source(Source(table.name, item.name))
     return found
+
+
+def call_name(tree: exp.Expression) -> str:
+    """The lower-case name of a call, empty for anything else."""
+    return str(tree.this).lower() if isinstance(tree, exp.Anonymous) else ""
+
+
+_KEEPS_NULL = (exp.Column, exp.Identifier, exp.Add, exp.Sub, exp.Literal, exp.Interval, exp.Var, exp.Paren)
+
+
+def _never_null(tree: exp.Expression, there: frozenset[str]) -> bool:
+    return all(
+        isinstance(node, _KEEPS_NULL) and (not isinstance(node, exp.Column) or node.name in there)
+        for node in tree.walk()
+    )
 
 
 def _reads_tables(plan: Plan) -> bool:

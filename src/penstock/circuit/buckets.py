@@ -20,7 +20,7 @@ from penstock.plan.scalar import Scalar, column, quoted, render_scalar
 from penstock.sql.parse import parse_expression
 
 BUCKETS = 1024
-_BUCKET = "__bucket"
+BUCKET = "__bucket"
 _SAME = frozenset(["min", "max", "bool_and", "bool_or", "every", "some", "any"])
 _COUNTS = frozenset(["count", "count_if"])
 _PLAIN = frozenset([*INTEGRAL, *TEMPORAL, "string", "boolean"])
@@ -43,8 +43,13 @@ def in_buckets(node: Aggregate, type_of: TypeOf) -> Aggregate | None:
             return None
         inner.append((f"__b{place}", parts[0]))
         outer.append((name, parts[1]))
-    buckets = Aggregate(node.input, ((_BUCKET, bucket),), tuple(inner))
+    buckets = Aggregate(node.input, ((BUCKET, bucket),), tuple(inner))
     return replace(node, input=buckets, aggregates=tuple(outer))
+
+
+def by_bucket(node: Aggregate) -> bool:
+    """Whether an aggregate is the one within the buckets."""
+    return [name for name, _ in node.groups] == [BUCKET]
 
 
 def _bucket(call: AggregateCall, type_of: TypeOf) -> Scalar | None:

@@ -19,7 +19,17 @@ from penstock.catalog.types import Type
 from penstock.circuit.buckets import in_buckets
 from penstock.circuit.clock import plan_reads_clock
 from penstock.circuit.collated import as_groups, is_collated, uses_collations, with_least_texts
-from penstock.circuit.collection import Expiry, clock_expires, groups_expire, keys_expire, sides_expire
+from penstock.circuit.collection import (
+    Expiry,
+    best_expire,
+    clock_expires,
+    from_above,
+    groups_expire,
+    keys_expire,
+    sessions_expire,
+    sides_expire,
+    windows_expire,
+)
 from penstock.circuit.errors import reads_error_view
 from penstock.circuit.operators import (
     Additive,
@@ -102,6 +112,7 @@ class _Builder:
     numbers: dict[Plan, int] = field(default_factory=dict)
     readers: Counter[Plan] = field(default_factory=Counter)
     settled: set[Plan] = field(default_factory=set)  # aggregations whose collated texts are chosen
+    lent: dict[Plan, tuple[Expiry, ...]] = field(default_factory=dict)
 
     def count(self, plan: Plan) -> None:
         """Count how often each sub-plan is read, to know which are shared."""
@@ -128,8 +139,10 @@ class _Builder:
         """The number of the operator for a plan, made where there is none yet."""
         plan = self._resolved(plan)
         if plan not in self.numbers:
+            for below, item in from_above(plan, self.reader, self._alone):
+                self.lent[below] = (*self.lent.get(below, ()), item)
             made = self._make(plan)
-            made = replace(made, expiries=self._expiries(plan, made))
+            made = replace(made, plan=plan, expiries=(*self._expiries(plan, made), *self.lent.get(plan, ())))
             self.operators.append(made)
             self.numbers[plan] = made.number
         return self.numbers[plan]
@@ -141,25 +154,35 @@ class _Builder:
             case Bilinear() if isinstance(plan, Join):
                 return sides_expire(plan, self.reader)
             case Keyed() if isinstance(plan, Window):
-                return keys_expire(self._lowest(plan), self.reader)
-            case Keyed() | Sessions():
-                return keys_expire(plan, self.reader)
+                found = self._chain(plan)
+                chain, lowest = ((plan,), plan) if found is None else (found.chain, found.window)
+                return windows_expire(chain, lowest, self.reader)
+            case Keyed(few=True):
+                return ()  # its rows are the buckets' answers
+            case Keyed() if isinstance(plan, Aggregate) and isinstance(made.node, Aggregate):
+                # Among texts that a collation holds equal the node chooses by more than MIN and MAX say.
+                return keys_expire(replace(plan, aggregates=made.node.aggregates), self.reader, self.catalog)
+            case Keyed():
+                return keys_expire(plan, self.reader, self.catalog)
+            case Sessions() if isinstance(plan, Session):
+                return sessions_expire(plan, self.reader)
+            case Ranked() if isinstance(plan, TopK) and not made.append_only:
+                return best_expire(plan, self.reader, self.catalog)
             case Clocked():
-                return clock_expires(made.node, made.inputs)
+                return clock_expires(made.node)
             case _:
                 return ()
+
+    def _alone(self, plan: Plan) -> bool:
+        return self.readers[self._resolved(plan)] <= 1
 
     @cached_property
     def reader(self) -> Reader:
         """What finds waterlines; rows that come and go as the clock moves count here."""
         return Reader(self.catalog, passing_time=True)
 
-    def _lowest(self, plan: Window) -> Window:
-        found = self._chain(plan)
-        return plan if found is None else found.window
-
     def _chain(self, plan: Window) -> Chain | None:
-        found = lowest_window(plan, lambda item: self.readers[self._resolved(item)] <= 1)
+        found = lowest_window(plan, self._alone)
         return None if found is None or any(plan_reads_clock(item) for item in found.chain) else found
 
     def _resolved(self, plan: Plan) -> Plan:
@@ -241,16 +264,17 @@ class _Builder:
         return plan.with_inputs(*leaves), inputs
 
     def _linear(self, plan: Plan) -> Operator:
-        inputs: list[int] = []
-        node = self._inlined(plan, inputs, root=True)
-        if any(plan_reads_clock(item) for item in node.walk()):
-            return Clocked(self._next(), node, tuple(dict.fromkeys(inputs)))
-        return Linear(self._next(), node, tuple(dict.fromkeys(inputs)))
+        if plan_reads_clock(plan):
+            node, inputs = self._over_inputs(plan)
+            return Clocked(self._next(), node, inputs)
+        found: list[int] = []
+        node = self._inlined(plan, found, root=True)
+        return Linear(self._next(), node, tuple(dict.fromkeys(found)))
 
     def _inlined(self, plan: Plan, inputs: list[int], *, root: bool = False) -> Plan:
-        """A chain of linear nodes down to operators that are not linear, or that somebody else reads too."""
+        """A chain of linear nodes down to operators that are not, or that others read too, or that read the clock."""
         plan = self._resolved(plan)
-        if isinstance(plan, LINEAR) and (root or self.readers[plan] <= 1):
+        if isinstance(plan, LINEAR) and (root or (self.readers[plan] <= 1 and not plan_reads_clock(plan))):
             return plan.with_inputs(*(self._inlined(item, inputs) for item in plan.inputs))
         number = self.operator(plan)
         inputs.append(number)
@@ -345,6 +369,7 @@ class _Builder:
         if node.distinct and self.collations and any(_may_be_collated(body) for body in node.bodies):
             raise Unliftable(_COLLATED_SET, node)
         bodies = zip(node.views, lifted_bodies(node), strict=True)
+        # Nothing is known here about tables, so no operator of the rounds forgets anything.
         circuit = build_circuit({name.lower(): body for name, body in bodies}, Catalog(), self.typing)
         return Rounds(circuit, tuple(first_round(body.names) for body in node.bodies) if node.distinct else ())
 

@@ -1,97 +1,369 @@
 """What an operator may forget: rows of its state that no accepted input, and no clock, can touch again (B9).
 
-operator              what goes, once it is below the waterline
-Additive, Counted     groups, by a column of the group
-Keyed (one input)     rows, by a column of the key
-Sessions              rows, by the end of their session or a column of the key
-Keyed (joins)         rows of both sides, by two columns that are equated: below the smaller waterline
-Bilinear              rows of a side, by a column that later rows of the other side are bound to exceed
-Clocked               rows that the clock has left behind for ever
+operator                   what goes, once it is below the waterline
+Additive, Counted          groups, by a column of the group
+Keyed                      rows, by a column of the key
+Keyed Top-K, MIN, MAX      rows that cannot be deleted any more, but for the best of them
+Keyed windows              rows, but for those that LAG or the frame of a later row reaches
+Sessions                   rows, by the end of their session or a column of the key
+Keyed joins                rows of both sides, by columns that are equated, or that the condition keeps near each other
+Bilinear                   rows of a side, by a column that later rows of the other side are bound to exceed
+Bilinear below ASOF        right rows, but for the closest of each key; so does its Top-K, for each left row
+Ranked                     as Keyed Top-K
+Clocked                    rows that the clock has left behind for ever
+
+EXPLAIN shows these values, and the engine does what they say.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from penstock.analysis.changelog import append_only
 from penstock.analysis.derived import Derived, least
 from penstock.analysis.direction import Direction, direction
 from penstock.analysis.inequality import lower_bounds
-from penstock.analysis.waterline import Reader
+from penstock.analysis.reach import Reach, further, reach_of
+from penstock.analysis.waterline import Reader, Waterlines
+from penstock.catalog.model import Catalog
 from penstock.plan.expressions import conjuncts, tree_reads_clock
 from penstock.plan.nodes import (
+    ANTI,
+    INNER,
+    LEFT,
+    RIGHT,
+    SEMI,
     Aggregate,
     Distinct,
     Filter,
-    Generate,
     Join,
     Plan,
     Project,
-    Scan,
     Session,
     SetOperation,
+    SortKey,
     TopK,
-    UnionAll,
     Window,
 )
 from penstock.plan.scalar import Scalar, column_tree, quoted, render_scalar
 
+_READABLE = 60  # characters
+
+
+@dataclass(frozen=True)
+class Best:
+    """Of the rows below the line, the first `count` of each partition stay."""
+
+    partition: tuple[str, ...]
+    order: tuple[str, ...]
+    count: int
+    ranking: str = "row_number"
+
 
 @dataclass(frozen=True)
 class Expiry:
-    """Entries of the operator's trace number `trace` whose `text` is below the waterline can go.
+    """Entries of the operator's trace number `trace` whose `text` is below the waterline can go, but for `keep`.
 
-    `nulls` says that those where it is NULL can go as well.
+    `nulls` says that those where it is NULL can go as well; `shown` names the value for people, and is empty where
+    all rows are below the line because nothing is ever deleted.
     """
 
     trace: int
     text: str
     waterline: Derived
     nulls: bool = False
+    keep: tuple[Best, ...] = ()
+    shown: str = ""
 
 
 def groups_expire(plan: Plan, reader: Reader) -> tuple[Expiry, ...]:
     """Groups of GROUP BY, DISTINCT, INTERSECT, EXCEPT, whose entries have the columns `__g0`, `__g1`, and so on."""
     known = reader.of(plan)
-    names: tuple[str, ...] = ()
+    found: list[tuple[str, str]] = []
     if isinstance(plan, Aggregate):
-        names = tuple(name for name, _ in plan.groups)
+        # A group that the binder named is better known by its expression, unless that is long.
+        found = [(name, scalar.text if len(scalar.text) <= _READABLE else name) for name, scalar in plan.groups]
     elif isinstance(plan, Distinct | SetOperation):
-        names = plan.names
-    found = ((f"`__g{place}`", known.get(name)) for place, name in enumerate(names))
-    return tuple(Expiry(0, text, derived) for text, derived in found if derived is not None)
+        found = [(name, quoted(name)) for name in plan.names]
+    return tuple(
+        Expiry(0, f"`__g{place}`", known[name], shown=shown)
+        for place, (name, shown) in enumerate(found)
+        if name in known
+    )
 
 
-def keys_expire(plan: Plan, reader: Reader) -> tuple[Expiry, ...]:
+def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
     """Rows that an operator keeps by key: a key that nothing can touch any more takes its rows along."""
-    if isinstance(plan, Join):
-        return _equated(plan, reader)
-    if isinstance(plan, Aggregate):
-        known = reader.of(plan)
-        found = [(scalar.text, known.get(name)) for name, scalar in plan.groups]
-    elif isinstance(plan, Window | TopK):
-        known = reader.of(plan.input)
-        found = [(scalar.text, known.get(scalar.column or "")) for scalar in plan.partition]
-    elif isinstance(plan, Session):
-        known = reader.of(plan)
-        keys = [(scalar.text, known.get(scalar.column or "")) for scalar in plan.keys]
-        found = [(quoted(plan.end), known.get(plan.end)), *keys]
-    else:
+    match plan:
+        case Join():
+            return tuple(dict.fromkeys((*_equated(plan, reader), *_near(plan, reader, catalog))))
+        case Aggregate():
+            known = reader.of(plan)
+            found = [(scalar, known[name]) for name, scalar in plan.groups if name in known]
+            return _by_key(found) or _extremes_expire(plan, reader)
+        case TopK():
+            return _by_partition(plan, reader) or best_expire(plan, reader, catalog)
+        case Window():
+            return _by_partition(plan, reader)
+        case _:
+            return ()
+
+
+def _by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:
+    known = reader.of(plan.input)
+    types = {item.name: item.type for item in plan.input.fields}
+    bounds = [(scalar, reader.bound(scalar.tree, known, types)) for scalar in plan.partition]
+    return _by_key([(scalar, derived) for scalar, derived in bounds if derived is not None])
+
+
+def _by_key(found: list[tuple[Scalar, Derived]]) -> tuple[Expiry, ...]:
+    return tuple(Expiry(0, scalar.text, derived, shown=scalar.text) for scalar, derived in found)
+
+
+def sessions_expire(plan: Session, reader: Reader) -> tuple[Expiry, ...]:
+    """Sessions that no row at or above the line can belong to, and those of keys that nothing can touch any more."""
+    known = reader.of(plan)
+    keys = [
+        (scalar, known[scalar.column]) for scalar in plan.keys if scalar.column is not None and scalar.column in known
+    ]
+    if plan.end not in known:
+        return _by_key(keys)
+    return (Expiry(0, quoted(plan.end), known[plan.end], shown="the end of the session"), *_by_key(keys))
+
+
+def best_expire(plan: TopK, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
+    """A row that cannot be deleted and is behind `limit` others that cannot either will never be shown."""
+    known = reader.of(plan.input)
+    if plan.limit is None:
         return ()
-    return tuple(Expiry(0, text, derived) for text, derived in found if derived is not None)
+    order, ranking = _ranked(plan.order, plan.input, plan.ties)
+    keep = Best(tuple(scalar.text for scalar in plan.partition), order, plan.limit + plan.offset, ranking)
+    if append_only(plan.input, catalog):
+        return (Expiry(0, "0", _ALWAYS, keep=(keep,)),)
+    if not known:
+        return ()
+    first = next((key.value.column for key in plan.order if key.value.column in known), None)
+    name = first or next(iter(known))
+    return (Expiry(0, quoted(name), known[name], keep=(keep,), shown=quoted(name)),)
 
 
-def _equated(join: Join, reader: Reader) -> tuple[Expiry, ...]:
+_ONE = exp.Literal.number(1)
+_ALWAYS = Derived((Scalar(render_scalar(_ONE), _ONE),), frozenset())
+
+
+def _ranked(order: tuple[SortKey, ...], rows: Plan, ties: str | None) -> tuple[tuple[str, ...], str]:
+    """The order of rows, and how they are counted: equal ones together where not all columns can be compared."""
+    keys = tuple(sorted_text(key) for key in order)
+    comparable = all(item.type and not any(word in item.type for word in _WITHOUT_ORDER) for item in rows.fields)
+    if ties is not None or not comparable:
+        return keys, ties or "rank"
+    return (*keys, *(f"{quoted(name)} ASC NULLS FIRST" for name in rows.names)), "row_number"
+
+
+_WITHOUT_ORDER = ("map", "variant", "interval", "void", "collate")
+
+
+def sorted_text(key: SortKey) -> str:
+    """One item of an ORDER BY as Spark SQL."""
+    return f"{key.value.text} {'DESC' if key.descending else 'ASC'} NULLS {'FIRST' if key.nulls_first else 'LAST'}"
+
+
+_DESCENDING = {"max": "DESC", "bool_or": "DESC", "any": "DESC", "some": "DESC",
+               "min": "ASC", "bool_and": "ASC", "every": "ASC"}  # fmt: skip
+
+
+def _extremes_expire(plan: Aggregate, reader: Reader) -> tuple[Expiry, ...]:
+    """Of the rows of a group that cannot be deleted, MIN and MAX need one each."""
+    known = reader.of(plan.input)
+    calls = [call for _, call in plan.aggregates]
+    if not known or not calls or any(call.function not in _DESCENDING or call.filter is not None for call in calls):
+        return ()
+    partition = tuple(scalar.text for _, scalar in plan.groups)
+    keep = tuple(
+        Best(partition, (f"{call.arguments[0].text} {_DESCENDING[call.function]} NULLS LAST",), 1) for call in calls
+    )
+    read = {name for call in calls for name in call.arguments[0].columns}
+    name = next((name for name in known if name in read), next(iter(known)))
+    return (Expiry(0, quoted(name), known[name], keep=tuple(dict.fromkeys(keep)), shown=quoted(name)),)
+
+
+def windows_expire(chain: tuple[Plan, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
+    """Rows of windows over windows of one key (`chain`, the top first) that later rows do not look back on."""
+    by_key = _by_partition(lowest, reader)
+    return by_key or _looked_back_on(chain, lowest, reader)
+
+
+def _looked_back_on(chain: tuple[Plan, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
+    looks = _looks(chain, lowest)
+    if looks is None:
+        return ()
+    known, types = reader.of(lowest.input), {item.name: item.type for item in lowest.input.fields}
+    derived = least(reader.bound(tree, known, types) for tree in looks.lines)
+    if derived is None:
+        return ()
+    partition = tuple(scalar.text for scalar in lowest.partition)
+    keep = tuple(Best(partition, order, looks.rows, ranking) for order, ranking in looks.orders)
+    return (Expiry(0, quoted(looks.time), derived, keep=keep, shown=quoted(looks.time)),)
+
+
+_Order = tuple[tuple[str, ...], str]
+
+
+@dataclass(frozen=True)
+class _Looks:
+    """How far all windows of a chain look back by one time column: to `lines`, and `rows` further."""
+
+    time: str
+    lines: tuple[exp.Expression, ...]
+    rows: int = 0
+    orders: tuple[_Order, ...] = ()
+
+
+@dataclass(frozen=True)
+class _Level:
+    """Where in a chain a window stands: what its columns are called in the chain's input, whether rows are missing."""
+
+    names: Mapping[str, str]
+    filtered: bool = False
+
+    def above(self, node: Plan) -> _Level:
+        """The level above a projection, a filter or a window."""
+        match node:
+            case Project():
+                read = {name: self.names.get(scalar.column or "") for name, scalar in node.items}
+                return replace(self, names={name: found for name, found in read.items() if found is not None})
+            case Filter():
+                return replace(self, filtered=True)
+            case _:
+                return self
+
+
+def _looks(chain: tuple[Plan, ...], lowest: Window) -> _Looks | None:
+    looks: _Looks | None = None
+    level = _Level({name: name for name in lowest.input.names})
+    for node in reversed(chain):
+        if isinstance(node, Window):
+            looks = _looking_further(looks, node, lowest, level)
+            if looks is None:
+                return None
+        level = level.above(node)
+    return looks
+
+
+def _looking_further(before: _Looks | None, node: Window, lowest: Window, level: _Level) -> _Looks | None:
+    """What a window adds to the windows that its input has gone through."""
+    found = [reach_of(call, node.input) for _, call in node.calls]
+    reaches = [item for item in found if item is not None]
+    key = reaches[0].key if reaches else None
+    time = level.names.get(key.name) if isinstance(key, exp.Column) else None
+    if len(reaches) < len(found) or time is None or any(item.key != key for item in reaches):
+        return None
+    if before is not None and before.time != time:
+        return None
+    rows = max(item.rows for item in reaches)
+    lines = (column_tree(time),) if before is None else before.lines
+    partition = {scalar.renamed(level.names).text for scalar in node.partition}
+    split = partition != {scalar.text for scalar in lowest.partition}
+    # The rows before a line are counted as they come in: none may have been left out, or counted by another key,
+    # and below a window that looks back by time they would be needed for each row that it reaches.
+    if rows and (level.filtered or split or any(not isinstance(line, exp.Column) for line in lines)):
+        return None
+    lines = tuple(further(line, item.distances) for line in lines for item in reaches)
+    orders = [_nearest(item, level) for item in reaches if item.rows]
+    if before is not None:
+        rows, orders = rows + before.rows, [*before.orders, *orders]
+    return _Looks(time, tuple(dict.fromkeys(lines)), rows, tuple(dict.fromkeys(orders)))
+
+
+def _nearest(reach: Reach, level: _Level) -> _Order:
+    """The rows below a line from the nearest on: the window's own order, or that backwards.
+
+    Where the order is by what the chain computes, rows of one time count as one.
+    """
+    backwards = not reach.order[0].args.get("desc")
+    found: list[str] = []
+    for item in reach.order:
+        read = {node.name for node in item.find_all(exp.Column)}
+        if not read <= set(level.names):
+            return (found[0],), "rank"
+        descending, first = bool(item.args.get("desc")), item.args.get("nulls_first")
+        nulls_first = not descending if first is None else bool(first)
+        down, nulls = ("ASC" if descending is backwards else "DESC"), nulls_first is not backwards
+        text = Scalar(render_scalar(item.this), item.this).renamed(level.names).text
+        found.append(f"{text} {down} NULLS {'FIRST' if nulls else 'LAST'}")
+    return tuple(found), "row_number"
+
+
+def from_above(plan: Plan, reader: Reader, alone: Callable[[Plan], bool]) -> Iterator[tuple[Plan, Expiry]]:
+    """What operators below a plan may forget because only this plan reads them: what it would not look at."""
+    if isinstance(plan, TopK):
+        yield from _beaten(plan, reader, alone)
+
+
+def _beaten(top: TopK, reader: Reader, alone: Callable[[Plan], bool]) -> Iterator[tuple[Plan, Expiry]]:
+    """ASOF: of the right rows that every later left row is after, only the closest of each key can be found.
+
+    The Top-K drops what the join has dropped: of one left row's pairs with those right rows only the first. A left row
+    that meets a right row first and not again when it goes, or the other way round, leaves something in the Top-K,
+    below the closest and for a key that is not there any more; nobody reads that, and it goes with its key.
+    """
+    join = top.input
+    while isinstance(join, Project) and alone(join) and all(scalar.column == name for name, scalar in join.items):
+        join = join.input
+    if not isinstance(join, Join) or join.kind != INNER or not alone(join) or join.residual is None:
+        return
+    if (top.limit, top.offset, top.ties) != (1, 0, None) or not isinstance(join.left, Distinct):
+        return
+    parts = conjuncts(join.residual)
+    bound = next((item for item in lower_bounds(join.residual, {}) if item.column in join.left.names), None)
+    closest = top.order[0]
+    sought = {scalar.column for scalar in top.partition}
+    if len(parts) != 1 or bound is None or not closest.descending or bound.bound != closest.value.tree:
+        return
+    line = least((reader.of(join.left).get(bound.column), reader.of(join.right).get(closest.value.column or "")))
+    if line is None or sought != set(join.left.names) or any(key.null_safe for key in join.keys):
+        return
+    order, ranking = _ranked(top.order, join.right, None)
+    keep = Best(tuple(key.right.text for key in join.keys), order, 1, ranking)
+    yield join, Expiry(1, closest.value.text, line, keep=(keep,), shown=closest.value.text)
+    pairs, ranked = _ranked(top.order, top.input, None)
+    first = Best(tuple(scalar.text for scalar in top.partition), pairs, 1, ranked)
+    yield top, Expiry(0, closest.value.text, line, keep=(first,), shown=closest.value.text)
+
+
+def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:
     """Both sides of an equality go together, so no row loses its partner while it could still change."""
     left, right = reader.of(join.left), reader.of(join.right)
-    found: list[Expiry] = []
-    for key in join.keys:
-        together = least((left.get(key.left.column or ""), right.get(key.right.column or "")))
-        if together is not None and not join.null_aware:
-            found += [Expiry(0, key.left.text, together), Expiry(1, key.right.text, together)]
-    return tuple(found)
+    for key in join.keys if not join.null_aware else ():
+        together = least((reader.bound(key.left.tree, left), reader.bound(key.right.tree, right)))
+        if together is not None:
+            yield Expiry(0, key.left.text, together, shown=key.left.text)
+            yield Expiry(1, key.right.text, together, shown=key.right.text)
+
+
+def _near(join: Join, reader: Reader, catalog: Catalog) -> Iterator[Expiry]:
+    """A condition keeps the times of both sides near each other: first a row goes, then what it has met.
+
+    A row of the side that is kept (the left one of LEFT, SEMI and ANTI) goes when neither it nor what it meets can
+    change. A row of the other side goes when all that it could have met has gone, else these would lose their partner.
+    """
+    if join.kind not in (LEFT, RIGHT, SEMI, ANTI) or join.null_aware:
+        return
+    number = 1 if join.kind == RIGHT else 0
+    kept, other = join.inputs[number], join.inputs[1 - number]
+    own, others = reader.of(kept), reader.of(other)
+    going = reader.joined_bounds(join, kept, others)
+    both = {name: least((own.get(name), derived)) for name, derived in going.items()}
+    lines: Waterlines = {name: derived for name, derived in both.items() if derived is not None}
+    for name, derived in (going if append_only(kept, catalog) else lines).items():
+        yield Expiry(number, quoted(name), derived, shown=quoted(name))
+    for name, derived in reader.joined_bounds(join, other, lines).items():
+        line = derived if append_only(other, catalog) else least((others.get(name), derived))
+        if line is not None:
+            yield Expiry(1 - number, quoted(name), line, shown=quoted(name))
 
 
 def sides_expire(join: Join, reader: Reader) -> tuple[Expiry, ...]:
@@ -99,21 +371,17 @@ def sides_expire(join: Join, reader: Reader) -> tuple[Expiry, ...]:
     left, right = reader.of(join.left), reader.of(join.right)
     sides = ((0, join.left, right), (1, join.right, left))
     return tuple(
-        Expiry(number, quoted(name), derived)
+        Expiry(number, quoted(name), derived, shown=quoted(name))
         for number, side, other in sides
         for name, derived in reader.joined_bounds(join, side, other).items()
     )
 
 
-def clock_expires(node: Plan, inputs: tuple[int, ...]) -> tuple[Expiry, ...]:
-    """Rows of the leaves of a chain that a filter on the clock will never let pass again."""
-    read = list(_conditions(node, ()))
-    leaves = [leaf for leaf, _ in read]
-    found: list[Expiry] = []
-    for leaf, parts in read:
-        if leaves.count(leaf) == 1:
-            found += [replace(item, trace=inputs.index(int(leaf[1:]))) for part in parts for item in _passed(part)]
-    return tuple(found)
+def clock_expires(node: Plan) -> tuple[Expiry, ...]:
+    """Rows that a filter on the clock will never let pass again."""
+    if not isinstance(node, Filter):
+        return ()
+    return tuple(item for part in conjuncts(node.condition) for item in _passed(part))
 
 
 def _passed(part: Scalar) -> Iterator[Expiry]:
@@ -122,30 +390,4 @@ def _passed(part: Scalar) -> Iterator[Expiry]:
         timely = tree_reads_clock(item.bound) and not part.columns - {item.column}
         if timely and direction(item.bound, fixed).up:
             bound = Scalar(render_scalar(item.bound), item.bound)
-            yield Expiry(0, quoted(item.column), Derived((bound,), frozenset()), nulls=True)
-
-
-def _conditions(node: Plan, parts: tuple[Scalar, ...]) -> Iterator[tuple[str, tuple[Scalar, ...]]]:
-    """Each leaf with the conditions above it, over its own columns."""
-    match node:
-        case Scan():
-            yield node.relation, parts
-        case Filter():
-            yield from _conditions(node.input, parts + conjuncts(node.condition))
-        case Project():
-            computed = dict(node.items)
-            yield from _conditions(node.input, tuple(part.replaced(lambda name: computed[name].tree) for part in parts))
-        case Generate():
-            below = set(node.input.names)
-            yield from _conditions(node.input, tuple(part for part in parts if part.columns <= below))
-        case UnionAll():
-            for branch in node.branches:
-                names = dict(zip(node.names, branch.names, strict=True))
-                renamed = tuple(part.replaced(_renaming(names)) for part in parts)
-                yield from _conditions(branch, renamed)
-        case _:
-            return
-
-
-def _renaming(names: dict[str, str]) -> Callable[[str], exp.Expression]:
-    return lambda name: column_tree(names[name])
+            yield Expiry(0, quoted(item.column), Derived((bound,), frozenset()), nulls=True, shown=quoted(item.column))

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 from penstock.circuit.collection import Expiry
 from penstock.circuit.partials import Partials
@@ -33,12 +34,16 @@ from penstock.plan.scalar import Scalar
 
 @dataclass(frozen=True)
 class Operator:
-    """One operator: its number, its plan node, the numbers of its inputs, and what it may forget."""
+    """One operator: its number, its plan node, the numbers of its inputs, and what it may forget.
+
+    `plan` is the node as it stands in the view, over its own inputs.
+    """
 
     number: int
     node: Plan
     inputs: tuple[int, ...]
     expiries: tuple[Expiry, ...] = field(default=(), kw_only=True, compare=False)
+    plan: Plan | None = field(default=None, kw_only=True, compare=False, repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:
@@ -165,6 +170,17 @@ class Circuit:
 
     operators: tuple[Operator, ...]
     outputs: Mapping[str, int]
+
+    @cached_property
+    def readers(self) -> Mapping[int, tuple[str, ...]]:
+        """The views that each operator works for."""
+        found: dict[int, dict[str, None]] = {operator.number: {} for operator in self.operators}
+        for view, number in self.outputs.items():
+            found[number][view] = None
+        for operator in reversed(self.operators):
+            for number in operator.inputs:
+                found[number] |= found[operator.number]
+        return {number: tuple(views) for number, views in found.items()}
 
     def consumers(self) -> dict[int, int]:
         """How many readers each operator's change has, views counted as one each."""

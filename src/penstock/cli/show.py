@@ -11,6 +11,7 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
+    from penstock.runtime.facts import OperatorState
     from penstock.runtime.pipeline import Pipeline
 
 
@@ -29,12 +30,30 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
         case "waterlines":
             columns = ("column", "waterline", "largest seen", "late rows", "held rows", "moves with")
             facts = pipeline.waterline_facts()
+            facts += pipeline.inferred_waterlines()
             rows = [(item.name, item.waterline, item.seen, item.late, item.held, item.waits_for) for item in facts]
             return Table(columns, rows)
         case "state":
-            return Table(("operator", "rows", "bytes"), pipeline.state())
+            return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:
             return Table(("definition",), [(_relation(catalog, statement.name or "", statement).text,)])
+
+
+_STATE = ("operator", "for", "rows", "bytes", "grows", "because", "to bound it")
+
+
+def _state_row(item: OperatorState) -> tuple[object, ...]:
+    grows = {"bounded": "no", "content": "with its tables", "unbounded": "yes"}[item.growth]
+    because = item.because.replace("`", "")
+    return (
+        item.operator,
+        ", ".join(item.views),
+        item.rows,
+        item.bytes,
+        grows,
+        because,
+        (item.fix or "").replace("`", ""),
+    )
 
 
 def _table_row(table: Declared) -> tuple[str, str, str]:

@@ -203,7 +203,7 @@ class Follower:
         if self._pipeline is None or self._events * _STATE_SAMPLES < len(self.states) * self._total:
             return
         operators = self._pipeline.state()
-        rows, size = sum(item[1] for item in operators), sum(item[2] for item in operators)
+        rows, size = sum(item.rows for item in operators), sum(item.bytes for item in operators)
         self.states.append(StateSize(self._events, rows, size))
 
     def _show(self) -> None:

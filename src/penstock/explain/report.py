@@ -5,15 +5,15 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from penstock.analysis.boundedness import StateFact, state_of
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys
 from penstock.analysis.waterline import Waterlines, waterlines
 from penstock.catalog.model import Catalog, View
-from penstock.circuit.operators import Additive, Circuit
+from penstock.circuit.boundedness import StateFact, state_facts
+from penstock.circuit.operators import Circuit
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.explain.verdict import Verdict, circuit_of, verdict
-from penstock.plan.nodes import Aggregate, Plan
+from penstock.plan.nodes import Plan
 from penstock.rewrite import Fired, rewrite, rewrite_views
 
 
@@ -76,7 +76,6 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
     fired: list[Fired] = []
     rewritten = rewrite(plan, fired)
     found = verdict(name.lower(), rewritten, circuit)
-    partial = {_aggregation(item.node) for item in found.operators if isinstance(item, Additive)}
     return Report(
         name=name,
         kind=kind,
@@ -87,10 +86,6 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         verdict=found,
         retraction=retracting(rewritten, catalog),
         keys=unique_keys(rewritten, catalog),
-        state=state_of(rewritten, catalog, lambda node, _: _aggregation(node) in partial),
+        state=state_facts(found.operators, catalog),
         waterlines=waterlines(rewritten, catalog),
     )
-
-
-def _aggregation(node: Plan) -> object:
-    return (node.groups, node.aggregates) if isinstance(node, Aggregate) else None

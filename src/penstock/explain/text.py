@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from penstock.analysis.boundedness import StateFact
 from penstock.analysis.growth import Growth
+from penstock.circuit.boundedness import StateFact
 from penstock.circuit.operators import Operator
 from penstock.errors import Span, line_and_column
 from penstock.explain.plans import node_text, plan_text, readable

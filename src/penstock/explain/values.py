@@ -67,6 +67,10 @@ def _state(report: Report, source: str | None) -> list[dict[str, Any]]:
             "growth": fact.growth.name.lower(),
             "because": fact.because,
             "fix": fact.fix,
+            "collected": [
+                {"input": item.trace, "value": item.shown, "below": item.waterline.text, "spares": len(item.keep) > 0}
+                for item in fact.collected
+            ],
             **_place(fact.span, source),
         }
         for fact in report.state

@@ -20,6 +20,7 @@ from penstock.runtime.columns import WEIGHT
 from penstock.runtime.exchange import as_frame, plain_schema, repeated
 from penstock.runtime.intake import Intake
 from penstock.runtime.stepper import Stepper
+from penstock.runtime.store import forgets
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -94,6 +95,8 @@ class Contents:
         pending = [intake for intake in self.pending if intake.table.name.lower() == table.name.lower()]
         memory = self.stepper.memories.get(table.name.lower())
         if memory is not None and memory.store is not None:
+            if forgets(table):
+                self.stepper.log.check_reach(table)
             base = memory.store.content()
             return self._with_pending(table, base.selectExpr("*", f"1L AS {WEIGHT}"), pending) if pending else base
         weighted = self.weighted(table)
@@ -107,6 +110,8 @@ class Contents:
         """The rows of a table with weights that may still cancel; None if nothing ever came in."""
         memory = self.stepper.memories.get(table.name.lower())
         if memory is not None and memory.store is not None:
+            if forgets(table):
+                self.stepper.log.check_reach(table)
             return memory.store.content().selectExpr("*", f"1L AS {WEIGHT}")
         if memory is None and table.name != ERROR_VIEW.name:
             return None

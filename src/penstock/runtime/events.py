@@ -8,6 +8,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from penstock.runtime.facts import StateSize
+
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -18,7 +20,10 @@ class Event:
 
 @dataclass(frozen=True, slots=True)
 class StepDone(Event):
-    """A step has been committed: rows received by table, entries changed by view, rows rejected by table."""
+    """A step has been committed: rows received by table, entries changed by view, rows rejected by table.
+
+    `state` is what the operators keep after it.
+    """
 
     step: int
     clock: datetime
@@ -26,6 +31,7 @@ class StepDone(Event):
     received: Mapping[str, int] = field(default_factory=lambda: _NONE)
     changed: Mapping[str, int] = field(default_factory=lambda: _NONE)
     rejected: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    state: tuple[StateSize, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

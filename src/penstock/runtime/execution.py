@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.analysis.declarations import check_declarations
 from penstock.analysis.final import final_of
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
@@ -29,6 +28,7 @@ from penstock.runtime.rejected import Rejections
 from penstock.runtime.round import Round
 from penstock.runtime.sources import Source, open_source
 from penstock.runtime.stepper import Incoming, Stepper
+from penstock.runtime.store import forgets
 from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
@@ -273,7 +273,7 @@ class Execution:
         self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
-        from penstock.runtime.supported import check_supported
+        from penstock.runtime.supported import check_promises, check_supported
         from penstock.spark.batch import resolve_types
 
         check_supported(catalog)
@@ -282,7 +282,7 @@ class Execution:
         if added:
             whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
             self._check_history(whole, added)
-            check_declarations(whole)
+            check_promises(whole)
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         installed = [name for name in added if whole.views[name.lower()].plan is not None]
         earlier = len(engine.installed)
@@ -309,7 +309,7 @@ class Execution:
         for name in added:
             for read in _tables_read(catalog, name):
                 memory = self.stepper.memories.get(read)
-                if memory is not None and memory.received and memory.store is None:
+                if memory is not None and memory.received and (memory.store is None or forgets(memory.table)):
                     self.stepper.log.check_reach(memory.table)
 
     def _content(self, name: str) -> DataFrame | None:

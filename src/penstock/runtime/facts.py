@@ -1,14 +1,21 @@
-"""What SHOW WATERLINES tells: each column with LATENESS or WATERMARK, what it has seen, what waits, what was late."""
+"""What SHOW WATERLINES and SHOW STATE tell: how far time has got, what was late, and what each operator keeps."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
+from penstock.analysis.waterline import Reader
+from penstock.catalog.model import Catalog
+from penstock.circuit.boundedness import operator_name, state_facts
 from penstock.runtime.holding import Holding
 from penstock.runtime.lateness import LateColumn, TableLateness
+from penstock.runtime.lines import LineReader, Lines
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE
+
+if TYPE_CHECKING:
+    from penstock.spark.engine import Engine
 
 
 @dataclass(frozen=True)
@@ -32,6 +39,60 @@ class WaterlineFact:
     def name(self) -> str:
         """The column as `relation.column`."""
         return f"{self.relation}.{self.column}"
+
+
+@dataclass(frozen=True)
+class StateSize:
+    """What one operator keeps now: `operator` names it, `views` are those that it works for."""
+
+    operator: str
+    views: tuple[str, ...]
+    rows: int
+    bytes: int
+
+
+@dataclass(frozen=True)
+class OperatorState(StateSize):
+    """The same with what will become of it: `growth` is 'bounded', 'content' or 'unbounded'; `fix` would bound it."""
+
+    keeps: str
+    growth: str
+    because: str
+    fix: str | None
+
+
+def sizes_of(engine: Engine) -> tuple[StateSize, ...]:
+    """The size of each operator's state."""
+    return tuple(
+        StateSize(operator_name(operator), circuit.readers[operator.number], rows, size)
+        for circuit, operator, rows, size in engine.state()
+    )
+
+
+def states_of(engine: Engine, catalog: Catalog) -> list[OperatorState]:
+    """The state of each operator that keeps some."""
+    found = []
+    for circuit, operator, rows, size in engine.state():
+        (fact,) = state_facts([operator], catalog) or (None,)
+        keeps, growth, because, fix = "", "bounded", "", None
+        if fact is not None:
+            keeps, growth, because, fix = fact.keeps, fact.growth.name.lower(), fact.because, fact.fix
+        name, views = operator_name(operator), circuit.readers[operator.number]
+        found.append(OperatorState(name, views, rows, size, keeps, growth, because, fix))
+    return found
+
+
+def inferred_facts(catalog: Catalog, reader: LineReader, lines: Lines) -> Iterator[WaterlineFact]:
+    """The waterlines that columns of views have because of others, with their values now."""
+    found = Reader(catalog)
+    wanted = [
+        (view, name, derived) for view in catalog.views.values() for name, derived in found.of_relation(view).items()
+    ]
+    values = reader.values([derived for _, _, derived in wanted], lines)
+    for (view, name, derived), value in zip(wanted, values, strict=True):
+        late = name.lower() in {column.lower() for column in view.lateness}
+        if not late:
+            yield WaterlineFact(view.name, name, value, None, 0, 0, 0, f"follows {derived.shown.replace('`', '')}")
 
 
 def facts_of(

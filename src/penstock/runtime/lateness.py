@@ -89,6 +89,11 @@ class TableLateness:
         chosen = self.columns if columns is None else columns
         return any(item.is_late(row[item.place], self.waterline(item)) for item in chosen)
 
+    def within(self, names: Iterable[str]) -> TableLateness:
+        """The same of these columns alone."""
+        lower = {name.lower() for name in names}
+        return replace(self, columns=tuple(item for item in self.columns if item.column.name.lower() in lower))
+
     def moved(self, values: Mapping[str, Iterable[Any]]) -> TableLateness:
         """The lateness after a step with these (comparable) values by lower-case column name."""
         found = dict(self.waterlines)

@@ -11,6 +11,7 @@ from typing import Any
 
 from penstock.analysis.derived import Derived, Source
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
+from penstock.plan.scalar import quoted
 from penstock.runtime.change import fetched_rows
 from penstock.runtime.holding import Holding
 from penstock.runtime.lateness import TableLateness, comparable_value
@@ -59,6 +60,17 @@ def typed_literal(at: Any, kind: Type) -> str:
         exact = Decimal(at).quantize(Decimal(1).scaleb(-scale), rounding=ROUND_CEILING)
         return f"CAST({exact} AS DECIMAL(38,{scale}))"
     return f"CAST('{at!r}' AS DOUBLE)" if isinstance(at, float) else f"CAST('{at}' AS DOUBLE)"
+
+
+def staying(lateness: TableLateness) -> str | None:
+    """Spark SQL that is true of the rows below no waterline; None before there is one."""
+    found = [(item.column, lateness.waterline(item).at) for item in lateness.columns]
+    terms = [
+        f"coalesce({quoted(column.name)} >= {typed_literal(at, column.type)}, true)"
+        for column, at in found
+        if at is not None
+    ]
+    return " AND ".join(terms) or None
 
 
 def _next_day(at: datetime) -> datetime:

@@ -15,7 +15,7 @@ from penstock.runtime.change import Change
 from penstock.runtime.contents import Contents
 from penstock.runtime.events import Event, StepDone
 from penstock.runtime.execution import Execution
-from penstock.runtime.facts import WaterlineFact
+from penstock.runtime.facts import OperatorState, WaterlineFact, states_of
 from penstock.runtime.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.runtime.opening import Opened, read_program
 from penstock.runtime.rejected import Rejections
@@ -106,9 +106,15 @@ class Pipeline:
         """How many rows went to `error_view` since the start, by relation and message."""
         return dict(self._opened().stepper.rejected)
 
-    def state(self) -> list[tuple[str, int, int]]:
-        """What is remembered: (operator, rows, bytes)."""
-        return [(str(operator), rows, size) for operator, rows, size in self._opened().stepper.engine.state()]
+    def inferred_waterlines(self) -> list[WaterlineFact]:
+        """The waterlines of views' columns, with what each follows."""
+        with self._lock:
+            return self._opened().stepper.inferred_facts()
+
+    def state(self) -> list[OperatorState]:
+        """What each operator remembers, how that grows, and what would bound it."""
+        execution = self._opened()
+        return states_of(execution.stepper.engine, execution.catalog)
 
     # Changing it
 

@@ -153,6 +153,9 @@ class Runner:
         finally:
             self._settle_sources(found)
         self._adapt(max((len(batch) for batch in part.batches), default=0), time.perf_counter() - began)
+        # The outputs have the changes; what is left to tidy up would otherwise begin the next step.
+        with self._lock:
+            self._execution.stepper.maintain()
         return bool(part.batches) or bool(part.rejected)
 
     def _read(self, *, due: bool) -> Round | None:

@@ -26,17 +26,18 @@ from penstock.runtime.change import Change
 from penstock.runtime.columns import python_rows
 from penstock.runtime.events import StepDone
 from penstock.runtime.exchange import as_delta
-from penstock.runtime.facts import WaterlineFact, facts_of
+from penstock.runtime.facts import WaterlineFact, facts_of, inferred_facts, sizes_of
 from penstock.runtime.failures import translated
 from penstock.runtime.final import FinalOutput
 from penstock.runtime.gates import ViewGate, error_rows, view_lateness
 from penstock.runtime.holding import Holding, declared_holding
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
 from penstock.runtime.interrupts import uninterrupted
-from penstock.runtime.lateness import TableLateness, declared_lateness
+from penstock.runtime.lateness import declared_lateness
 from penstock.runtime.lines import LineReader, Lines
 from penstock.runtime.log import InputLog, Staged
 from penstock.runtime.manifest import Advances, Declared, step_facts
+from penstock.runtime.memory import TableMemory
 from penstock.runtime.rejected import Rejections, counts
 from penstock.runtime.retained import Retained
 from penstock.runtime.rows import Batch, concatenated
@@ -50,18 +51,6 @@ if TYPE_CHECKING:
 Incoming = Batch | FrameBatch
 _THREADS = 2
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
-
-
-@dataclass
-class TableMemory:
-    """What is remembered of one table between steps."""
-
-    table: Table
-    lateness: TableLateness
-    store: KeyStore | None = None
-    counts: RowCounts | None = None
-    received: int = 0
-    holding: Holding = field(default_factory=Holding)
 
 
 @dataclass(frozen=True)
@@ -134,6 +123,7 @@ class Stepper:
             message = f"the clock cannot go back: it stands at {self.clock}, found {clock}"
             raise DataError(Diagnostic("CLOCK_BACK", message))
         started = time.perf_counter()
+        self.maintain()
         staged: Staged | None = None
         result: StepResult | None = None
         try:
@@ -175,6 +165,15 @@ class Stepper:
         """Refuse to go on from a state that lacks a step which the log has."""
         if self.broken is not None:
             raise self.broken
+
+    def maintain(self) -> None:
+        """Merge what the last step has left to merge, and forget what is below the waterlines."""
+        try:
+            self.engine.maintain()
+            for memory in self.memories.values():
+                memory.forget()
+        except BaseException as error:
+            raise translated(error, self.catalog) from error
 
     def __post_init__(self) -> None:
         """Let the engine know the waterlines, for what it may forget."""
@@ -226,6 +225,10 @@ class Stepper:
                 lateness = gate.lateness if isinstance(gate, ViewGate) else view_lateness(view)
                 found += facts_of(view.name, lateness, Holding(), self.rejected)
         return found
+
+    def inferred_facts(self) -> list[WaterlineFact]:
+        """The waterlines of the views' columns, as they follow from those of the tables."""
+        return list(inferred_facts(self.catalog, self.line_reader, self.lines()))
 
     def step_clock(self) -> datetime:
         """The clock of the step that is under way, or of the last one."""
@@ -380,6 +383,7 @@ class Stepper:
             {intake.table.name: intake.received for intake in proposal.intakes},
             {self.catalog.views[name].name: delta.count() for name, delta in proposal.shown.items()},
             rejected,
+            sizes_of(self.engine),
         )
         for listener in list(self.listeners):
             listener(event, changes)

@@ -9,6 +9,7 @@ A store changes only by `apply`, after the step has succeeded.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -18,6 +19,7 @@ from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
 from penstock.runtime.exchange import as_delta, as_frame, carried, in_arrow, repeated
+from penstock.runtime.lateness import TableLateness, comparable_value
 from penstock.runtime.rows import Batch
 from penstock.spark.change import consolidated
 
@@ -31,6 +33,20 @@ if TYPE_CHECKING:
 Row = tuple[Any, ...]
 Key = tuple[Any, ...]
 _DRIVER_ENTRIES = 100_000
+_LEAST_ENTRIES = 10_000  # below twice so many entries there is nothing to win by forgetting
+
+
+def forgets(table: Table) -> bool:
+    """Whether keys of the table are dropped: nobody asks for its content, and time tells the keys that are over."""
+    key = {name.lower() for name in table.key}
+    late = any(column.lateness is not None and column.name.lower() in key for column in table.columns)
+    return late and table.history.lower() == "none"
+
+
+def _is_late(row: Row | None, lateness: TableLateness) -> bool:
+    return row is not None and lateness.late(
+        {item.place: comparable_value(row[item.place]) for item in lateness.columns}
+    )
 
 
 def canonical(value: Any) -> Any:
@@ -67,6 +83,7 @@ class Base:
         self._table = table
         self._by = tuple(by)
         self.trace: Trace | None = None
+        self._kept = 0  # rows that forgetting has left
 
     def probe(self, rows: pa.Table) -> list[tuple[Row, int]]:
         """The stored rows, with their counts, that agree with one of `rows` in the hashed columns."""
@@ -100,6 +117,22 @@ class Base:
         trace = self.trace or Trace(self.workspace, keyed.schema)
         self.trace = trace.appended(keyed).merged()
 
+    @property
+    def doubled(self) -> bool:
+        """Whether there are twice as many rows as forgetting has left the last time."""
+        return self.trace is not None and self.trace.rows >= 2 * max(self._kept, _DRIVER_ENTRIES)
+
+    def forget(self, lateness: TableLateness) -> None:
+        """Drop the rows that are below a waterline."""
+        from penstock.runtime.lines import staying
+
+        condition = staying(lateness)
+        if self.trace is None or condition is None:
+            return
+        combined = replace(self.trace, combine=lambda frame: consolidated(frame).where(condition))
+        self.trace = replace(combined.compacted(), combine=None)
+        self._kept = self.trace.rows
+
     def weighted(self) -> DataFrame | None:
         """Every stored row with its weight; None if there are none."""
         from penstock.spark.render import KEY
@@ -126,6 +159,7 @@ class KeyStore:
         self._base = Base(workspace, table, table.key)
         # key -> the row in the base, the row now
         self._newest: dict[Key, tuple[Row | None, Row | None]] = {}
+        self._kept = 0  # entries on the driver that forgetting has left
 
     def key(self, row: Sequence[Any]) -> Key:
         """The hashable key of a row."""
@@ -150,6 +184,15 @@ class KeyStore:
                 self._newest[key] = (base, after)
         if len(self._newest) > _DRIVER_ENTRIES:
             self.flush()
+
+    def forget(self, lateness: TableLateness) -> None:
+        """Drop keys that are below a waterline: an operation on one is late before anybody asks for its row."""
+        if len(self._newest) < 2 * max(self._kept, _LEAST_ENTRIES) and not self._base.doubled:
+            return
+        # Both parts at once: one may hold what takes back a row of the other.
+        self._newest = {key: rows for key, rows in self._newest.items() if not _is_late(rows[1] or rows[0], lateness)}
+        self._kept = len(self._newest)
+        self._base.forget(lateness)
 
     def apply_frame(self, delta: Delta) -> None:
         """Take over a change that stays on the executors."""
@@ -192,6 +235,7 @@ class RowCounts:
         self._table = table
         self._base = Base(workspace, table, [column.name for column in table.columns])
         self._newest: dict[Key, tuple[Row, int]] = {}
+        self._kept = 0  # entries on the driver that forgetting has left
 
     def counts(self, rows: Sequence[Row]) -> dict[Key, int]:
         """For each of the rows how often it is there."""
@@ -213,6 +257,15 @@ class RowCounts:
                 self._newest.pop(key, None)
         if len(self._newest) > _DRIVER_ENTRIES:
             self._flush()
+
+    def forget(self, lateness: TableLateness) -> None:
+        """Drop rows that are below a waterline: a deletion of one is late before anybody asks whether it is there."""
+        if len(self._newest) < 2 * max(self._kept, _LEAST_ENTRIES) and not self._base.doubled:
+            return
+        # Both parts at once: one may hold what takes back a row of the other.
+        self._newest = {key: item for key, item in self._newest.items() if not _is_late(item[0], lateness)}
+        self._kept = len(self._newest)
+        self._base.forget(lateness)
 
     def apply_frame(self, delta: Delta) -> None:
         """Take over a change that is large or stays on the executors."""

@@ -6,13 +6,20 @@ from functools import partial
 
 from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.catalog.model import Catalog, Table
+from penstock.circuit.demands import demand_checks
 from penstock.runtime.log import history_span
 from penstock.runtime.sources import check_source
 
 
 def check_supported(catalog: Catalog) -> None:
     """Refuse what is declared but cannot work, and properties that are wrong; one error with all that is found."""
-    raise_all([*(partial(_check_table, table) for table in catalog.tables.values()), *declaration_checks(catalog)])
+    tables = (partial(_check_table, table) for table in catalog.tables.values())
+    raise_all([*tables, *declaration_checks(catalog), *demand_checks(catalog)])
+
+
+def check_promises(catalog: Catalog) -> None:
+    """Refuse what is promised about columns and state but cannot hold; one error with all that is found."""
+    raise_all([*declaration_checks(catalog), *demand_checks(catalog)])
 
 
 def _check_table(table: Table) -> None:

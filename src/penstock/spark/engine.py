@@ -23,9 +23,10 @@ from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import Scalar
 from penstock.spark.batch import empty_relation, struct_of, table_schema
 from penstock.spark.change import Delta
+from penstock.spark.collecting import LineText
 from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
-from penstock.spark.operators.runner import LineText, Runner
+from penstock.spark.operators.runner import Runner
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -331,14 +332,14 @@ class Engine:
             runner.merge(self.lines)
         self._grown = []
 
-    def state(self) -> Iterator[tuple[Operator, int, int]]:
-        """Each stateful operator with the rows and bytes that it keeps."""
+    def state(self) -> Iterator[tuple[Circuit, Operator, int, int]]:
+        """Each stateful operator, in its circuit, with the rows and bytes that it keeps."""
         for installed in self.installed:
             for operator in installed.circuit.operators:
                 runner = installed.runners.get(operator.number)
                 sizes = list(runner.state()) if runner is not None else []
                 if sizes:
-                    yield operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
+                    yield installed.circuit, operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
     def compact(self) -> None:
         """Merge every trace into one layer, and drop what no accepted input can touch again."""

@@ -200,15 +200,25 @@ class Trace:
             return full
         return replace(full, layers=(self._merge(list(full.layers)),))
 
+    def condensed(self) -> Trace:
+        """The same, all of it on the driver, without cancelled rows."""
+        memory = self.memory
+        if memory is None:
+            return self
+        frame = self._combined(self.workspace.local(memory, self.schema))
+        table = frame.toArrow().cast(memory.schema)
+        return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
+
+    def _combined(self, frame: DataFrame) -> DataFrame:
+        if self.combine is not None:
+            return self.combine(frame)
+        return frame if self.append_only else consolidated(frame)
+
     def _merge(self, layers: list[Layer]) -> Layer:
         frame = layers[0].frame
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
-        if self.combine is not None:
-            frame = self.combine(frame)
-        elif not self.append_only:
-            frame = consolidated(frame)
-        return Layer(self.workspace, *by_key(frame))
+        return Layer(self.workspace, *by_key(self._combined(frame)))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated by `by_key`."""

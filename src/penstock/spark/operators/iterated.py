@@ -15,10 +15,11 @@ from penstock.circuit.operators import Iterated, Rounds
 from penstock.circuit.rounds import ROUND
 from penstock.plan.nodes import Fixpoint
 from penstock.spark.change import Delta
+from penstock.spark.collecting import LineText
 from penstock.spark.fixpoint import endless, recursive_schemas
 from penstock.spark.operators.nested import Nested
 from penstock.spark.operators.rounds import Waiting
-from penstock.spark.operators.runner import LineText, Runner
+from penstock.spark.operators.runner import Runner
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace, columns_text
 

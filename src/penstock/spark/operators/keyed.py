@@ -107,7 +107,8 @@ class KeyedRunner(Runner):
             tagged = f"({consolidation(self._tagged_schema(position), tagged, WEIGHT)})"
         listed = columns_text((*fields, VERSION))
         if self.operator.single[position]:
-            return f"SELECT {listed} FROM {tagged}"
+            # A row that was forgotten and then, before all layers were merged, is taken back has a weight below zero.
+            return f"SELECT {listed} FROM {tagged} WHERE {WEIGHT} > 0"
         spelled = f"LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __copies AS __copy"
         return f"SELECT {listed} FROM {tagged} {spelled}"
 

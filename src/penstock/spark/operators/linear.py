@@ -108,7 +108,8 @@ class ClockedRunner(LinearRunner):
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
         self.moved_to = self.workspace.clock
-        settled = [None if delta is None or delta.is_empty() else delta.settled() for delta in inputs]
+        # Whether a change has rows is not known before it is evaluated.
+        settled = [None if delta is None or delta.settled().is_empty() else delta for delta in inputs]
         parts = [self.applied(settled).frame()] if any(settled) else []
         parts += self._moved()
         self._propose(settled)

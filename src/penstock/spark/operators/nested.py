@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Circuit, Operator, Source, leaf
 from penstock.spark.change import Delta
-from penstock.spark.operators.runner import LineText, Runner
+from penstock.spark.collecting import LineText
+from penstock.spark.operators.runner import Runner
 from penstock.spark.render import WEIGHT
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace

@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.circuit.collection import sorted_text
 from penstock.circuit.operators import Ranked
-from penstock.plan.nodes import SortKey, TopK
+from penstock.plan.nodes import TopK
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
 from penstock.spark.grouping import consolidation
@@ -64,7 +65,7 @@ class RankedRunner(Runner):
         return self._difference(found)
 
     def _order(self) -> str:
-        keys = [_sorted(key) for key in self.node.order]
+        keys = [sorted_text(key) for key in self.node.order]
         keys += [f"{quoted(name)} ASC NULLS FIRST" for name in self.schema.names if name != WEIGHT]
         return ", ".join(keys)
 
@@ -140,8 +141,3 @@ def _copies(candidates: Delta) -> int:
     import pyarrow.compute as pc
 
     return int(pc.sum(candidates.arrow()[WEIGHT]).as_py() or 0)
-
-
-def _sorted(key: SortKey) -> str:
-    direction = "DESC" if key.descending else "ASC"
-    return f"{key.value.text} {direction} NULLS {'FIRST' if key.nulls_first else 'LAST'}"

@@ -7,26 +7,24 @@ A runner takes the changes of its inputs and gives its own. What it will remembe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from penstock.analysis.derived import Derived
 from penstock.circuit.collection import Expiry
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, consolidated
+from penstock.spark.change import Delta
+from penstock.spark.collecting import LineText, collected, unexpired
 from penstock.spark.grouping import hash_text
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
-LineText = Callable[[Derived], str]
 Terms = list[tuple[str, "DataType"]]
 BROADCAST_ROWS = 200_000
+_LEAST_COLLECTED = 4_096  # below twice so many rows a trace is not worth a Spark job to make it smaller
 
 
 class Runner(ABC):
@@ -38,6 +36,7 @@ class Runner(ABC):
         self.proposed: list[Trace] | None = None
         self.expiries: tuple[Expiry, ...] = ()
         self._unexpired: dict[int, str] = {}  # by trace: which rows something may still touch, as of the last step
+        self.collected: dict[int, int] = {}  # how large a trace was when all that had expired was gone
 
     @abstractmethod
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
@@ -58,32 +57,25 @@ class Runner(ABC):
         It runs Spark jobs, so it is no part of `commit`. `lines` gives a waterline as constant Spark SQL.
         """
         self._look_at(lines)
-        self.traces = [
-            self._collecting(place, trace, Trace.merged) if len(trace.layers) > 1 else trace
-            for place, trace in enumerate(self.traces)
-        ]
+        self.traces = [self._collecting(place, trace, lines) for place, trace in enumerate(self.traces)]
+
+    def _collecting(self, place: int, trace: Trace, lines: LineText | None) -> Trace:
+        """The trace merged where that is due; all of it is gone through when it has doubled."""
+        doubled = trace.rows >= 2 * max(self.collected.get(place, 0), _LEAST_COLLECTED)
+        if lines is not None and doubled and any(item.trace == place for item in self.expiries):
+            found = collected(trace, self.expiries, place, lines, whole=True)
+            self.collected[place] = found.rows
+            return found
+        return collected(trace, self.expiries, place, lines) if len(trace.layers) > 1 else trace
 
     def _look_at(self, lines: LineText | None) -> None:
         """Note what has expired after the last step; the next one's own waterlines come too early for its rows."""
         texts: dict[int, list[str]] = {}
         for item in self.expiries:
-            if lines is not None and item.trace < len(self.traces) and self.traces[item.trace].layers:
-                texts.setdefault(item.trace, []).append(_unexpired(item, lines(item.waterline)))
+            large = item.trace < len(self.traces) and bool(self.traces[item.trace].layers)
+            if lines is not None and large and not item.keep:
+                texts.setdefault(item.trace, []).append(unexpired(item, lines(item.waterline)))
         self._unexpired = {place: " AND ".join(found) for place, found in texts.items()}
-
-    def _collecting(self, place: int, trace: Trace, work: Callable[[Trace], Trace]) -> Trace:
-        """What `work` makes of a trace, rows that have expired left out of every layer that it writes."""
-        kept = self.unexpired(place)
-        if not kept:
-            return work(trace)
-
-        def combined(frame: DataFrame) -> DataFrame:
-            added = trace.combine(frame) if trace.combine is not None else frame
-            if trace.combine is None and not trace.append_only:
-                added = consolidated(frame)
-            return added.where(kept)
-
-        return replace(work(replace(trace, combine=combined)), combine=trace.combine)
 
     def unexpired(self, place: int) -> str:
         """The condition of a trace's rows that something may still touch, "" where all may."""
@@ -95,9 +87,11 @@ class Runner(ABC):
 
     def compact(self, lines: LineText | None = None) -> None:
         """Merge every trace into one layer, without what has expired."""
-        self.traces = [trace.flushed() for trace in self.traces]
         self._look_at(lines)
-        self.traces = [self._collecting(place, trace, Trace.compacted) for place, trace in enumerate(self.traces)]
+        self.traces = [
+            collected(trace, self.expiries, place, lines, whole=True) for place, trace in enumerate(self.traces)
+        ]
+        self.collected = {place: trace.rows for place, trace in enumerate(self.traces)}
 
     def state(self) -> Iterator[tuple[int, int]]:
         """Rows and bytes of each trace."""
@@ -123,14 +117,6 @@ class Runner(ABC):
         """What stands for a trace in a FROM where a relation of so many rows meets it by `hint`."""
         found = trace.view if rows <= BROADCAST_ROWS else trace.exchanged
         return found or self.workspace.name(trace.relation())
-
-
-def _unexpired(item: Expiry, line: str) -> str:
-    """The condition of rows that stay; all do while the waterline is not known."""
-    below = f"({item.text}) < ({line})"
-    if item.nulls:
-        return f"(({line}) IS NULL OR coalesce(NOT {below}, false))"
-    return f"coalesce(NOT {below}, true)"
 
 
 def column_terms(schema: StructType, names: Sequence[str]) -> Terms:

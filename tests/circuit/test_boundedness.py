@@ -8,8 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.analysis.boundedness import state_of
-from penstock.plan.nodes import Distinct, Recompute, SortKey, TopK, Window
+from penstock.bind.program import compile_program
+from penstock.circuit.boundedness import state_of
+from penstock.plan.nodes import Distinct, Recompute, Session, SortKey, TopK, Window
 from planning import aggregate, alias, catalog, join, project, read, scalar, table, where, with_view
 
 STREAM = table("clicks", stream=True, who="int", at="timestamp! late 1 HOUR", page="string", ok="boolean")
@@ -36,11 +37,16 @@ CASES = [
     ("times locked together", NEAR, "BOUNDED: rows are dropped once s.at is below the waterline `views.at`, v.at is below the waterline `clicks.at` - INTERVAL '1' HOUR", None),
     ("times not locked", join(S, V, on="`s.who` = `v.who`"), "UNBOUNDED: it grows as long as rows come, no waterline passes them",
      "say how far apart the times may be: s.at BETWEEN v.at - INTERVAL … AND v.at + INTERVAL …"),
-    ("locked on one side only", join(S, V, residual="`s.at` >= `v.at`"), "UNBOUNDED: it grows as long as rows come, no waterline passes them",
+    ("locked on one side only", join(S, V, residual="`s.at` >= `v.at`"), "UNBOUNDED: one side grows as long as rows come; of the other, rows are dropped once s.at is below the waterline `views.at`",
      "say how far apart the times may be: s.at BETWEEN v.at - INTERVAL … AND v.at + INTERVAL …"),
     ("the best of all", TopK(S, (), (SortKey(scalar("`s.at`")),), 3), "BOUNDED: nothing is retracted, so a row that falls out never comes back", None),
     ("OVER the hours", Window(S, (scalar("`s.at`"),), (("n", scalar("count(1) OVER (PARTITION BY `s.at`)")),)),
      "BOUNDED: rows are dropped once s.at is below the waterline `clicks.at`", None),
+    ("sessions", Session(S, (scalar("`s.who`"),), scalar("`s.at`"), scalar("INTERVAL 1 HOUR"), "from", "to"),
+     "BOUNDED: rows are dropped once the end of the session is below the waterline `clicks.at`", None),
+    ("sessions without a waterline", Session(N, (), scalar("`n.at`"), scalar("INTERVAL 1 HOUR"), "from", "to"),
+     "UNBOUNDED: it grows as long as rows come, no waterline passes them",
+     "declare LATENESS on a time column of raw, and use that column in SESSION"),
     ("the last hour", where(S, "`s.at` >= now() - INTERVAL 1 HOUR"), "BOUNDED: rows are dropped once the clock has passed them", None),
     ("recomputed", Recompute((P,), "x", P.fields, "PIVOT", rewriting="CASE"), "CONTENT: rows leave it when they are deleted there", "CASE"),
 ]  # fmt: skip
@@ -59,16 +65,58 @@ def test_linear_operators_keep_nothing():
 
 
 def test_an_outer_join_waits_for_both_sides():
-    inner = {(item.side, item.column): item.waterline.shown for item in state_of(NEAR, CATALOG)[0].collected}
+    inner = {(item.trace, item.shown.strip("`")): item.waterline.shown for item in state_of(NEAR, CATALOG)[0].collected}
     assert inner == {(0, "s.at"): "`views.at`", (1, "v.at"): "`clicks.at` - INTERVAL '1' HOUR"}
-    full = state_of(replace(NEAR, kind="full"), CATALOG)[0].collected
-    assert {item.waterline.shown for item in full} == {
-        "least(`clicks.at`, `views.at`)",
-        "least(`clicks.at` - INTERVAL '1' HOUR, `views.at`)",
+    left = {
+        (item.trace, item.shown.strip("`")): item.waterline.shown
+        for item in state_of(replace(NEAR, kind="left"), CATALOG)[0].collected
     }
+    # Nothing is deleted from a stream, so the left row waits for the right side alone.
+    assert left == {
+        (0, "s.at"): "`views.at`",
+        (1, "v.at"): "least(`clicks.at` - INTERVAL '1' HOUR, `views.at` - INTERVAL '1' HOUR)",
+    }
+    (full,) = state_of(replace(NEAR, kind="full"), CATALOG)
+    assert not full.bounded
+    assert full.collected == ()
 
 
 def test_the_table_behind_a_view_is_named():
     found = with_view(CATALOG, "v", project(N, who="`n.who`"))
     fact = state_of(aggregate(read(found.views["v"]), "who", n="count(1)"), found)[0]
     assert fact.fix == "declare LATENESS on a time column of raw, and use that column in GROUP BY"
+
+
+def test_global_extremes_keep_few_rows():
+    program = "CREATE TABLE entries (at TIMESTAMP LATENESS INTERVAL 1 HOUR, x INT); CREATE VIEW v AS SELECT"
+    one, many = (
+        compile_program(f"{program} {items} FROM entries;").catalog
+        for items in ("max(x) AS g", "max(x) AS g, count(*) AS n")
+    )
+    few, buckets = state_of(one.views["v"].plan, one)
+    assert few.keeps == "one row for each bucket of values"
+    assert (few.because, few.collected) == ("there are at most 1024 buckets", ())
+    assert buckets.keeps == "all rows that it reads, by bucket of values"
+    assert (
+        buckets.because
+        == "rows are dropped once entries.at is below the waterline `entries.at` (but for one of each bucket of values)"
+    )
+    assert few.bounded
+    assert buckets.bounded
+    # Of rows that are counted as well, none can be spared.
+    few, buckets = state_of(many.views["v"].plan, many)
+    assert (few.bounded, buckets.bounded, buckets.collected) == (True, False, ())
+
+
+def test_rows_that_are_spared_grow_with_their_keys():
+    program = "CREATE TABLE entries (at TIMESTAMP LATENESS INTERVAL 1 HOUR, k INT{}, x INT); CREATE VIEW v AS"
+    query = "SELECT at, x FROM entries QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) <= 2"
+    growing, constant = (
+        compile_program(f"{program.format(kind)} {query};").catalog for kind in ("", " DOMAIN CONSTANT")
+    )
+    (fact,) = state_of(growing.views["v"].plan, growing)
+    dropped = "rows are dropped once entries.at is below the waterline `entries.at` (but for 2 of each entries.k)"
+    assert fact.because == f"{dropped}; it grows with the number of different entries.k"
+    assert fact.fix == "declare DOMAIN CONSTANT at entries.k, if there are only so many values"
+    (fact,) = state_of(constant.views["v"].plan, constant)
+    assert (fact.because, fact.bounded) == (dropped, True)

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
-from penstock.analysis.boundedness import state_of
+from collections.abc import Callable, Iterator
+from functools import partial
+
 from penstock.analysis.growth import Growth
 from penstock.catalog.model import Catalog, View
+from penstock.circuit.boundedness import state_of
 from penstock.errors import Diagnostic, SqlError
 from penstock.rewrite import rewrite
 
 SETTING = "unbounded_state"
 REJECT, WARN, ALLOW = "reject", "warn", "allow"
+
+
+def demand_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
+    """One check for the setting, and one for what it asks of each view."""
+    yield partial(check_setting, catalog)
+    for view in catalog.views.values():
+        yield partial(refuse_unbounded, view, catalog)
 
 
 def check_setting(catalog: Catalog) -> None:

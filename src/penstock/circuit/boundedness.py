@@ -1,0 +1,267 @@
+"""What each operator of a view keeps, whether it stays bounded, and if not, what would bound it (SEMANTICS B9, D7).
+
+State is bounded where its rows leave it: a waterline passes what tells them apart, so that no accepted input can touch
+them again. Without one it is as large as the relation that is kept (`growth`). What leaves it when is read off the
+operators' own `expiries`, which the engine goes by.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+
+from penstock.analysis.growth import Growth, few_values, growth
+from penstock.analysis.waterline import Reader, Waterlines
+from penstock.catalog.model import Catalog, Table
+from penstock.circuit.buckets import BUCKETS, by_bucket
+from penstock.circuit.build import build_circuit
+from penstock.circuit.collection import Expiry
+from penstock.circuit.operators import (
+    Additive,
+    Bilinear,
+    Clocked,
+    Counted,
+    Iterated,
+    Keyed,
+    Operator,
+    Ranked,
+    Recomputed,
+    Sessions,
+)
+from penstock.errors import Span
+from penstock.plan.expressions import place_of
+from penstock.plan.nodes import Aggregate, Distinct, Join, Plan, Scan, Session, SetOperation, TopK, Window
+
+
+@dataclass(frozen=True)
+class StateFact:
+    """The state of one operator: what it keeps, how that grows, why, and what would bound it."""
+
+    operator: str
+    keeps: str
+    growth: Growth
+    because: str
+    fix: str | None = None
+    span: Span | None = field(default=None, compare=False)
+    collected: tuple[Expiry, ...] = ()
+    number: int | None = field(default=None, compare=False)
+
+    @property
+    def bounded(self) -> bool:
+        """Whether the state cannot grow for ever."""
+        return self.growth is Growth.BOUNDED
+
+
+def state_of(plan: Plan, catalog: Catalog) -> tuple[StateFact, ...]:
+    """The facts about the operators that would maintain a plan."""
+    return state_facts(build_circuit({"": plan}, catalog).operators, catalog)
+
+
+def state_facts(operators: Iterable[Operator], catalog: Catalog) -> tuple[StateFact, ...]:
+    """One fact for each operator that keeps state, from the result down."""
+    finder = _Finder(catalog, Reader(catalog, passing_time=True))
+    found = ((item, finder.fact(item)) for item in sorted(operators, key=lambda item: -item.number))
+    return tuple(fact for _, fact in found if fact is not None)
+
+
+def operator_name(operator: Operator) -> str:
+    """What people call an operator that keeps state."""
+    match operator:
+        case Clocked():
+            return "Clock filter"
+        case Recomputed():
+            return "Recomputed query"
+        case Iterated():
+            return "Recursion"
+    match operator.node:
+        case Join():
+            return f"{operator.node.kind.capitalize()} join"
+        case SetOperation():
+            return operator.node.kind.upper()
+        case node:
+            return {"TopK": "Top-K", "Distinct": "DISTINCT", "Session": "SESSION"}.get(
+                type(node).__name__, type(node).__name__
+            )
+
+
+@dataclass(frozen=True)
+class _Finder:
+    catalog: Catalog
+    reader: Reader
+
+    def fact(self, operator: Operator) -> StateFact | None:
+        """The fact about one operator; None if it keeps nothing."""
+        node = operator.plan
+        match operator, node:
+            case (_, None):
+                return None
+            case (Bilinear() | Keyed(), Join()):
+                return self._join(operator, node)
+            case (Additive() | Keyed(), Aggregate()):
+                return self._aggregate(operator, node)
+            case (Counted(), Distinct() | SetOperation()):
+                sides = " on each side" if isinstance(node, SetOperation) else ""
+                return self._by(operator, node, f"each different row, with how often it is there{sides}", "SELECT")
+            case (Ranked(), TopK()) if operator.append_only and growth(node, self.catalog) is Growth.BOUNDED:
+                because = "nothing is retracted, so a row that falls out never comes back"
+                return self._made(operator, "its rows", Growth.BOUNDED, because)
+            case (Keyed() | Ranked(), TopK() | Window()):
+                keeps = "all rows, by partition" if node.partition else "all rows"
+                return self._by(operator, node, keeps, "PARTITION BY")
+            case (Sessions(), Session()):
+                return self._by(operator, node, "all rows, with their sessions", "SESSION")
+            case (Clocked(), _):
+                return self._clock(operator, node)
+            case (Recomputed() | Iterated(), _):
+                size = self._inputs(node)
+                fix = getattr(node, "rewriting", None) if size is not Growth.BOUNDED else None
+                kept = "of its rounds" if isinstance(operator, Iterated) else "its last answer"
+                return self._made(operator, f"all rows of its inputs, and {kept}", size, _BECAUSE[size], fix)
+            case _:
+                return None
+
+    @staticmethod
+    def _made(operator: Operator, keeps: str, size: Growth, because: str, fix: str | None = None) -> StateFact:
+        span = None if operator.plan is None else place_of(operator.plan)
+        expiries = operator.expiries
+        return StateFact(operator_name(operator), keeps, size, because, fix, span, expiries, operator.number)
+
+    def _inputs(self, node: Plan) -> Growth:
+        return max((growth(item, self.catalog) for item in node.inputs), default=Growth.BOUNDED)
+
+    def _aggregate(self, operator: Operator, node: Aggregate) -> StateFact:
+        if isinstance(operator, Keyed) and operator.few:
+            return self._made(operator, f"one row for each {_BUCKET}", Growth.BOUNDED, _FEW_BUCKETS)
+        sums, group = isinstance(operator, Additive), _BUCKET if by_bucket(node) else "group"
+        keeps = f"partial results, one row for each {group}" if sums else f"all rows that it reads, by {group}"
+        if by_bucket(node) and (sums or operator.expiries):
+            because = _dropped([_going(_in_buckets(item)) for item in operator.expiries])
+            return self._made(operator, keeps, Growth.BOUNDED, _FEW_BUCKETS if sums else because)
+        few = few_values(node.input, self.catalog)
+        if not operator.expiries and sums and all(scalar.columns <= few for _, scalar in node.groups):
+            because = "the number of groups does not grow" if node.groups else "there is one group"
+            return self._made(operator, keeps, Growth.BOUNDED, because)
+        return self._by(operator, node, keeps, "GROUP BY")
+
+    def _by(self, operator: Operator, node: Plan, keeps: str, clause: str) -> StateFact:
+        """State in one trace: what goes, and if that is not enough what would."""
+        going = [_going(item) for item in operator.expiries]
+        if operator.expiries:
+            if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
+                return self._made(operator, keeps, Growth.BOUNDED, _dropped(going))
+            keys = ", ".join(_partition(operator.expiries[0]))
+            because = f"{_dropped(going)}; it grows with the number of different {keys}"
+            few = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values"
+            return self._made(operator, keeps, self._inputs(node), because, few)
+        size = self._inputs(node)
+        known = self.reader.of(node.input if isinstance(node, Aggregate | TopK | Window | Session) else node)
+        use = self._use(node, clause, known) if size is Growth.UNBOUNDED else None
+        return self._made(operator, keeps, size, _BECAUSE[size], use)
+
+    def _leaves_few(self, item: Expiry, rows: Plan) -> bool:
+        """Whether what an expiry spares cannot grow: nothing, or some rows of few partitions."""
+        few = {f"`{name}`" for name in few_values(rows, self.catalog)}
+        return all(set(keep.partition) <= few for keep in item.keep)
+
+    def _use(self, node: Plan, clause: str, known: Waterlines) -> str:
+        return (
+            f"use a column with a waterline in {clause}: {', '.join(known)}" if known else self._declare(node, clause)
+        )
+
+    def _declare(self, node: Plan, clause: str) -> str:
+        tables = dict.fromkeys(self._growing_tables(node))
+        late = [f"{name}.{column}" for name in tables for column in self._late_columns(name)]
+        if late:
+            return f"use a column with LATENESS in {clause}: {', '.join(late)}"
+        return f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
+
+    def _late_columns(self, name: str) -> list[str]:
+        table = self.catalog.tables.get(name.lower())
+        return [] if table is None else [column.name for column in table.columns if column.lateness is not None]
+
+    def _growing_tables(self, plan: Plan) -> Iterator[str]:
+        for node in plan.walk():
+            if isinstance(node, Scan) and growth(node, self.catalog) is Growth.UNBOUNDED:
+                relation = self.catalog.relation(node.relation)
+                inner = None if relation is None or isinstance(relation, Table) else relation.plan
+                yield from self._growing_tables(inner) if inner is not None else [node.relation]
+
+    def _clock(self, operator: Operator, node: Plan) -> StateFact:
+        bounded = bool(operator.expiries)
+        size = Growth.BOUNDED if bounded else growth(node, self.catalog)
+        because = "rows are dropped once the clock has passed them" if bounded else _BECAUSE[size]
+        fix = "keep only rows that the clock has not left behind: at >= now() - INTERVAL …"
+        keeps = "the rows that the clock can still reach" if bounded else "all rows"
+        return self._made(operator, keeps, size, because, fix if size is Growth.UNBOUNDED else None)
+
+    def _join(self, operator: Operator, node: Join) -> StateFact:
+        sides = [[item for item in operator.expiries if item.trace == number] for number in (0, 1)]
+        open_sides = [
+            number
+            for number, side in enumerate(sides)
+            if not any(self._leaves_few(item, node.inputs[number]) for item in side)
+        ]
+        sizes = [growth(item, self.catalog) for item in node.inputs]
+        size = max((sizes[number] for number in open_sides), default=Growth.BOUNDED)
+        keeps = "the rows of both sides, by the columns compared"
+        dropped = _dropped([_going(item) for item in operator.expiries])
+        if size is Growth.BOUNDED and operator.expiries:
+            return self._made(operator, keeps, size, dropped)
+        growing = [item for number in open_sides if sizes[number] is size for item in sides[number] if item.keep]
+        if size is Growth.UNBOUNDED and growing:
+            keys = ", ".join(_partition(growing[0]))
+            because = f"{dropped}; it grows with the number of different {keys}"
+            fix = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values"
+            return self._made(operator, keeps, size, because, fix)
+        partly = operator.expiries and size is Growth.UNBOUNDED
+        because = f"one side grows as long as rows come; of the other, {dropped}" if partly else _BECAUSE[size]
+        return self._made(operator, keeps, size, because, self._lock(node) if size is Growth.UNBOUNDED else None)
+
+    def _lock(self, node: Join) -> str:
+        left, right = self.reader.of(node.left), self.reader.of(node.right)
+        if left and right:
+            one, other = next(iter(left)), next(iter(right))
+            return f"say how far apart the times may be: {one} BETWEEN {other} - INTERVAL … AND {other} + INTERVAL …"
+        sizes = [growth(item, self.catalog) for item in node.inputs]
+        if Growth.CONTENT in sizes:
+            changing = node.inputs[sizes.index(Growth.CONTENT)]
+            names = ", ".join(dict.fromkeys(item.relation for item in changing.walk() if isinstance(item, Scan)))
+            return f"any row may be met again, since {names} may change at any time; a time in the key would bound that"
+        return self._declare(node, "the condition, on both sides")
+
+
+def _dropped(going: list[str]) -> str:
+    return f"rows are dropped once {', '.join(dict.fromkeys(going))}"
+
+
+def _going(item: Expiry) -> str:
+    """Which rows leave, but for those that are still needed."""
+    text = f"{_unquoted(item.shown)} is below the waterline {item.waterline.shown}"
+    if item.keep:
+        keys = _partition(item)
+        each = f" of each {', '.join(keys)}" if keys else ""
+        count = "one" if item.keep[0].count == 1 else str(item.keep[0].count)
+        return f"{text} (but for {count}{each})" if item.shown else f"they are behind the best {count}{each}"
+    return text
+
+
+def _in_buckets(item: Expiry) -> Expiry:
+    """The same, its partition in the words of people."""
+    return replace(item, keep=tuple(replace(keep, partition=(_BUCKET,)) for keep in item.keep))
+
+
+def _partition(item: Expiry) -> tuple[str, ...]:
+    return next((tuple(map(_unquoted, keep.partition)) for keep in item.keep), ())
+
+
+def _unquoted(text: str) -> str:
+    return text[1:-1] if text.startswith("`") and "`" not in text[1:-1] else text
+
+
+_BUCKET = "bucket of values"
+_FEW_BUCKETS = f"there are at most {BUCKETS} buckets"
+_BECAUSE = {
+    Growth.BOUNDED: "what it reads does not grow",
+    Growth.CONTENT: "rows leave it when they are deleted there",
+    Growth.UNBOUNDED: "it grows as long as rows come, no waterline passes them",
+}
