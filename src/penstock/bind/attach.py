@@ -3,7 +3,8 @@
 EXISTS, IN as a whole condition        SEMI join on the keys
 NOT EXISTS, NOT IN as a whole condition ANTI join on the keys; NOT IN over what can be NULL as a value
 EXISTS anywhere else                   LEFT join with the distinct keys, `mark IS NOT NULL`
-IN anywhere else                       LEFT joins with the distinct values and with what is known of NULLs
+IN anywhere else                       LEFT joins with what it is compared with (`membership.py`)
+a comparison with ANY or ALL           join with the least and the greatest value (`quantified.py`)
 a scalar subquery                      join with one row for each key
 """
 
@@ -11,29 +12,24 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental
-from penstock.bind.joins import aligned, join_on
 from penstock.bind.level import Level, fields_of, scalar_of
-from penstock.bind.subqueries import EXISTS, IN, SCALAR, Subquery, domained
-from penstock.bind.trees import OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
+from penstock.bind.lookups import Answers, Key, can_be_null, count_rows, join, keyed, on_keys
+from penstock.bind.membership import MAYBE, SURE, denials_named, in_value
+from penstock.bind.quantified import quantified_value
+from penstock.bind.subqueries import EXISTS, IN, QUANTIFIED, Subquery, domained
+from penstock.bind.trees import DENIED, OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
 from penstock.plan.nodes import (
     ANTI,
-    INNER,
-    LEFT,
     SEMI,
     Aggregate,
     AggregateCall,
     Distinct,
-    Filter,
-    Join,
     Plan,
     Project,
     Scan,
 )
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
-
-Key = tuple[exp.Expression, exp.Expression, bool]
 
 
 def filtered(plan: Plan, parts: list[exp.Expression], level: Level) -> Plan:
@@ -58,30 +54,18 @@ def _as_join(plan: Plan, part: exp.Expression, level: Level) -> Plan | None:
     if not is_mark(mark, SUBQUERY):
         return None
     found, needles, outers = _arguments(mark, level)
-    if found.kind == SCALAR or any(has_mark(item, SUBQUERY) for item in [*needles, *outers]):
+    if found.kind not in (EXISTS, IN) or any(has_mark(item, SUBQUERY) for item in [*needles, *outers]):
         return None
     right, names = _renamed(found, plan, outers, level)
     keys: list[Key] = [(item, column_tree(name), False) for item, name in zip(needles, names, strict=False)]
-    null_aware = negated and found.kind == IN and _can_be_null(keys, plan, right)
+    null_aware = negated and found.kind == IN and can_be_null(keys, plan, right)
     if null_aware:
         return None
     keys += [(outers[number], column_tree(f"{_prefix(found, level)}{name}"), safe) for name, number, safe in found.keys]
     residual = [_outer_filled(part, found, outers, level) for part in found.residual]
     if not keys:
         return None
-    return _join(plan, right, ANTI if negated else SEMI, keys, residual)
-
-
-def _can_be_null(keys: list[Key], left: Plan, right: Plan) -> bool:
-    one, two = fields_of(left), fields_of(right)
-    return any(scalar_of(item, one).nullable or scalar_of(value, two).nullable for item, value, _ in keys)
-
-
-def _join(left: Plan, right: Plan, kind: str, keys: list[Key], residual: list[exp.Expression]) -> Join:
-    one, two = fields_of(left), fields_of(right)
-    made = [aligned(scalar_of(item, one), scalar_of(value, two), null_safe=safe) for item, value, safe in keys]
-    joined = join_on(left, right, kind, residual)
-    return Join(left, right, kind, tuple(made) + joined.keys, joined.residual)
+    return join(plan, right, ANTI if negated else SEMI, keys, residual)
 
 
 def _arguments(mark: exp.Expression, level: Level) -> tuple[Subquery, list[exp.Expression], list[exp.Expression]]:
@@ -132,9 +116,10 @@ def with_domain(inner: Plan, leaf: Scan, plan: Plan, outers: list[exp.Expression
 def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Plan, list[exp.Expression]]:
     """The plan joined with every subquery in the trees, and the trees over the joined columns."""
     done: dict[str, exp.Expression] = {}
+    trees = [denials_named(tree, level) for tree in trees]
     while True:
-        marks = [node for tree in trees for node in nodes(tree) if is_mark(node, SUBQUERY)]
-        mark = next((node for node in marks if not any(has_mark(item, SUBQUERY) for item in node.expressions)), None)
+        marks = [node for tree in trees for node in nodes(tree) if _is_subquery(node)]
+        mark = next((node for node in marks if not any(map(_has_subquery, node.expressions))), None)
         if mark is None:
             level.see(plan)
             return plan, trees
@@ -144,8 +129,16 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
         trees = [replace_nodes(tree, lambda node: _found(node, done)) for tree in trees]
 
 
+def _is_subquery(node: exp.Expression) -> bool:
+    return is_mark(node, SUBQUERY) or is_mark(node, DENIED)
+
+
+def _has_subquery(tree: exp.Expression) -> bool:
+    return any(map(_is_subquery, nodes(tree)))
+
+
 def _found(node: exp.Expression, done: dict[str, exp.Expression]) -> exp.Expression | None:
-    return done.get(spark_sql(node)) if is_mark(node, SUBQUERY) else None
+    return done.get(spark_sql(node)) if _is_subquery(node) else None
 
 
 def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Expression]:
@@ -160,103 +153,21 @@ def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Ex
     if found.kind == EXISTS:
         return _exists_value(plan, right, keys, prefix)
     if found.kind == IN:
-        return _in_value(plan, right, keys, (needles, names), prefix)
+        pairs = list(zip(needles, map(column_tree, names), strict=True))
+        return in_value(plan, Answers(right, keys, prefix), pairs, MAYBE if is_mark(mark, DENIED) else SURE)
+    if found.kind == QUANTIFIED:
+        return quantified_value(plan, Answers(right, keys, prefix), (found, needles, names))
     return _scalar_value(plan, right, keys, (found, names[0]), prefix)
-
-
-def _call(function: str, text: exp.Expression, right: Plan, *arguments: Scalar) -> AggregateCall:
-    return AggregateCall(function, arguments, scalar_of(text, fields_of(right)))
-
-
-def _count(right: Plan) -> AggregateCall:
-    one = scalar_of(exp.Literal.number(1), {})
-    return _call("count", call("count", exp.Literal.number(1)), right, one)
-
-
-def _on_keys(plan: Plan, right: Plan, keys: list[Key]) -> Plan:
-    """One row of the right side at most for each row: joined on the keys, or with everything."""
-    return _join(plan, right, LEFT if keys else INNER, keys, [])
-
-
-def _keyed(right: Plan, keys: list[Key], *items: tuple[str, Scalar]) -> Project:
-    fields = fields_of(right)
-    return Project(right, tuple((tree.name, scalar_of(tree, fields)) for _, tree, _ in keys) + items)
 
 
 def _exists_value(plan: Plan, right: Plan, keys: list[Key], prefix: str) -> tuple[Plan, exp.Expression]:
     if not keys:
-        counted = Aggregate(right, (), ((f"{prefix}n", _count(right)),))
+        counted = Aggregate(right, (), ((f"{prefix}n", count_rows(right)),))
         some = scalar_of(exp.GT(this=column_tree(f"{prefix}n"), expression=exp.Literal.number(0)), fields_of(counted))
-        return _on_keys(plan, Project(counted, ((f"{prefix}mark", some),)), keys), column_tree(f"{prefix}mark")
-    distinct = Distinct(_keyed(right, keys))
-    marked = _keyed(distinct, keys, (f"{prefix}mark", scalar_of(exp.Boolean(this=True), {})))
-    return _on_keys(plan, marked, keys), call("isnotnull", column_tree(f"{prefix}mark"))
-
-
-def _in_value(
-    plan: Plan, right: Plan, keys: list[Key], compared: tuple[list[exp.Expression], list[str]], prefix: str
-) -> tuple[Plan, exp.Expression]:
-    """IN with SQL's three values: TRUE where a value is equal, else NULL where a NULL leaves it open, else FALSE."""
-    needles, names = compared
-    if len(needles) != 1:
-        reason = "IN with several columns inside another condition"
-        raise NotIncremental(reason, needles[0], rewriting="NOT EXISTS, if the compared values are never NULL")
-    needle, value = needles[0], column_tree(names[0])
-    present = call("isnotnull", value)
-    values = Distinct(
-        _keyed(
-            Filter(right, scalar_of(present, fields_of(right))), keys, (names[0], scalar_of(value, fields_of(right)))
-        )
-    )
-    matches = _keyed(
-        values, keys, (names[0], values.columns()[-1]), (f"{prefix}hit", scalar_of(exp.Boolean(this=True), {}))
-    )
-    hits = _rename(matches, "h")
-    known = _nulls(right, keys, value, prefix)
-    plan = _join(
-        plan,
-        hits,
-        LEFT,
-        [(item, _prefixed(tree, "h"), safe) for item, tree, safe in [*keys, (needle, value, False)]],
-        [],
-    )
-    plan = _on_keys(plan, known, keys)
-    some, open_ = column_tree(f"{prefix}some"), column_tree(f"{prefix}open")
-    case = exp.Case(
-        ifs=[
-            exp.If(this=call("isnotnull", _prefixed(column_tree(f"{prefix}hit"), "h")), true=exp.Boolean(this=True)),
-            exp.If(this=exp.Not(this=call("coalesce", some, exp.Boolean(this=False))), true=exp.Boolean(this=False)),
-            exp.If(this=exp.Or(this=call("isnull", needle.copy()), expression=open_), true=exp.Null()),
-        ],
-        default=exp.Boolean(this=False),
-    )
-    return plan, case
-
-
-def _prefixed(tree: exp.Expression, letter: str) -> exp.Expression:
-    return column_tree(f"{letter}{tree.name}")
-
-
-def _rename(plan: Plan, letter: str) -> Project:
-    return Project(
-        plan, tuple((f"{letter}{item.name}", column(item.name, item.type, item.nullable)) for item in plan.fields)
-    )
-
-
-def _nulls(right: Plan, keys: list[Key], value: exp.Expression, prefix: str) -> Plan:
-    """For each key: whether there are rows, and whether one of them is NULL."""
-    fields = fields_of(right)
-    groups = tuple((tree.name, scalar_of(tree, fields)) for _, tree, _ in keys)
-    missing = call("count_if", call("isnull", value.copy()))
-    argument = scalar_of(call("isnull", value.copy()), fields)
-    node = Aggregate(
-        right, groups, ((f"{prefix}n", _count(right)), (f"{prefix}m", _call("count_if", missing, right, argument)))
-    )
-    over = fields_of(node)
-    zero = exp.Literal.number(0)
-    some = scalar_of(exp.GT(this=column_tree(f"{prefix}n"), expression=zero), over)
-    open_ = scalar_of(exp.GT(this=column_tree(f"{prefix}m"), expression=zero.copy()), over)
-    return _keyed(node, keys, (f"{prefix}some", some), (f"{prefix}open", open_))
+        return on_keys(plan, Project(counted, ((f"{prefix}mark", some),)), keys), column_tree(f"{prefix}mark")
+    distinct = Distinct(keyed(right, keys))
+    marked = keyed(distinct, keys, (f"{prefix}mark", scalar_of(exp.Boolean(this=True), {})))
+    return on_keys(plan, marked, keys), call("isnotnull", column_tree(f"{prefix}mark"))
 
 
 def _scalar_value(
@@ -272,8 +183,8 @@ def _scalar_value(
         right = Project(right, (*items, (f"{prefix}mark", scalar_of(exp.Boolean(this=True), {}))))
         default = found.bound.empty.copy()
         hit = exp.If(this=call("isnotnull", column_tree(f"{prefix}mark")), true=value)
-        return _on_keys(plan, right, keys), exp.Case(ifs=[hit], default=default)
-    return _on_keys(plan, right, keys), value
+        return on_keys(plan, right, keys), exp.Case(ifs=[hit], default=default)
+    return on_keys(plan, right, keys), value
 
 
 def _one_row(right: Plan, keys: list[Key], value: exp.Expression, prefix: str) -> Plan:
@@ -282,9 +193,9 @@ def _one_row(right: Plan, keys: list[Key], value: exp.Expression, prefix: str) -
     groups = tuple((tree.name, scalar_of(tree, fields)) for _, tree, _ in keys)
     typed = scalar_of(value, fields)
     first = AggregateCall("first", (typed,), Scalar(f"first({typed.text})", call("first", value.copy()), typed.type))
-    node = Aggregate(right, groups, ((value.name, first), (f"{prefix}n", _count(right))))
+    node = Aggregate(right, groups, ((value.name, first), (f"{prefix}n", count_rows(right))))
     message = exp.Literal.string("a subquery used as a value has more than one row")
     many = exp.GT(this=column_tree(f"{prefix}n"), expression=exp.Literal.number(1))
     checked = call("if", many, call("raise_error", message), value.copy())
     scalar = Scalar(spark_sql(checked), checked, typed.type)
-    return _keyed(node, keys, (value.name, scalar))
+    return keyed(node, keys, (value.name, scalar))

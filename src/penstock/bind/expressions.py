@@ -54,7 +54,7 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
         case exp.In() if node.args.get("query") is not None:
             return _subquery(node, level)
         case exp.Predicate() if _is_quantified(node):
-            return _quantified(node, level)
+            return _subquery(node, level)
         case exp.Anonymous() | exp.Window() | exp.Filter():
             return _average(node, level) or _calling(node, level)
         case exp.Placeholder() | exp.Parameter():
@@ -92,41 +92,6 @@ def _column(node: exp.Column, level: Level) -> exp.Expression:
 
 def _is_quantified(node: exp.Expression) -> bool:
     return isinstance(node.args.get("expression"), exp.Any | exp.All) and _is_query(node.expression)
-
-
-def _quantified(node: exp.Expression, level: Level) -> exp.Expression:
-    """A comparison with ANY or ALL of a query.
-
-    `= ANY` is IN and `<> ALL` is NOT IN. Otherwise ANY is EXISTS of a row for which the comparison holds, unknown if
-    there is none but one for which it is unknown; ALL is that no row contradicts.
-    """
-    query, any_of = node.expression.this, isinstance(node.expression, exp.Any)
-    inner = query if isinstance(query, exp.Subquery) else exp.Subquery(this=query)
-    if isinstance(node, exp.EQ if any_of else exp.NEQ):
-        found = _subquery(exp.In(this=node.this, query=inner), level)
-        return found if any_of else exp.Not(this=found)
-    compared = type(node)(this=node.this.copy(), expression=exp.column(_COMPARED))
-    decisive: exp.Expression = compared if any_of else exp.Not(this=compared)
-    decided = exp.If(this=_some_row(inner, decisive), true=exp.Boolean(this=any_of))
-    unknown = exp.If(
-        this=_some_row(inner, exp.Is(this=exp.Paren(this=compared.copy()), expression=exp.Null())),
-        true=exp.Cast(this=exp.Null(), to=data_type("boolean")),
-    )
-    return bind(exp.Case(ifs=[decided, unknown], default=exp.Boolean(this=not any_of)), level)
-
-
-_COMPARED = "__compared"
-
-
-def _some_row(query: exp.Subquery, condition: exp.Expression) -> exp.Exists:
-    """EXISTS (SELECT 1 FROM (query) AS q(compared) WHERE condition)."""
-    named = query.copy()
-    columns = [exp.to_identifier(_COMPARED)]
-    named.set("alias", exp.TableAlias(this=exp.to_identifier("__quantified"), columns=columns))
-    select = exp.Select(expressions=[exp.alias_(exp.Literal.number(1), "one")])
-    select.set("from_", exp.From(this=named))
-    select.set("where", exp.Where(this=condition))
-    return exp.Exists(this=select)
 
 
 def _subquery(node: exp.Expression, level: Level) -> exp.Expression:

@@ -16,6 +16,12 @@ from penstock.plan.scalar import column
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
 
+_FOREIGN: dict[type, str] = {
+    exp.Join: "ASOF JOIN",
+    exp.Qualify: "QUALIFY",
+    exp.Any: "ANY of a query",
+    exp.All: "ALL of a query",
+}
 _MARK = re.compile(r"`?__relation_(\d+)`?")
 
 
@@ -36,8 +42,15 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
 def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
     for node in nodes(tree):
         asof = isinstance(node, exp.Join) and node.args.get("method") == "ASOF"
-        if asof or isinstance(node, exp.Qualify | TableFunction):
-            name = "ASOF JOIN" if asof else ("QUALIFY" if isinstance(node, exp.Qualify) else node.name)
+        quantified = isinstance(node, exp.Any | exp.All) and node.find(exp.Query) is not None
+        if asof or quantified or isinstance(node, exp.Qualify | TableFunction):
+            words = {
+                exp.Join: "ASOF JOIN",
+                exp.Qualify: "QUALIFY",
+                exp.Any: "ANY of a query",
+                exp.All: "ALL of a query",
+            }
+            name = words.get(type(node)) or node.name
             message = f"{name} together with {reason.reason}"
             raise unsupported(
                 code="NOT_TOGETHER", message=message, place=node, hint="put one of them into a view of its own"

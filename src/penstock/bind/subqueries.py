@@ -18,15 +18,16 @@ from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scala
 from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_mark, marked, replace_nodes
 from penstock.plan.nodes import Field
 
-EXISTS, IN, SCALAR = "exists", "in", "scalar"
+EXISTS, IN, SCALAR, QUANTIFIED = "exists", "in", "scalar", "quantified"
 
 
-@dataclass
+@dataclass(eq=False)  # two that read the same are still two, each with names of its own
 class Subquery:
     """A subquery of one query level.
 
     `keys` tie a field of the bound plan to one of the mark's outer arguments, by number; `residual` conditions read
-    the plan's fields and `__outer(number)`. `needles` of the mark's arguments are the left side of IN.
+    the plan's fields and `__outer(number)`. `needles` of the mark's arguments are the left side of IN or of a
+    quantified comparison, which `compared` is.
     """
 
     kind: str
@@ -38,6 +39,7 @@ class Subquery:
     keys: list[tuple[str, int, bool]] = field(default_factory=list)
     residual: list[exp.Expression] = field(default_factory=list)
     domain: Domain | None = None
+    compared: exp.Expression | None = None
 
 
 def put_aside(node: exp.Expression, level: Level) -> exp.Expression:
@@ -49,6 +51,7 @@ def put_aside(node: exp.Expression, level: Level) -> exp.Expression:
         return exp.Boolean(this=True)
     needles = [bind(item, level) for item in lefts]
     subquery = _bind(kind, simplified(query) if kind == EXISTS else query, level, len(needles))
+    subquery.compared = node if kind == QUANTIFIED else None
     _check_width(subquery, node)
     level.subqueries.append(subquery)
     position = exp.Literal.number(len(level.subqueries) - 1)
@@ -59,13 +62,20 @@ def _parts(node: exp.Expression) -> tuple[str, exp.Expression, list[exp.Expressi
     if isinstance(node, exp.Exists):
         return EXISTS, node.this, []
     if isinstance(node, exp.In):
-        left = bare(node.this)
-        return IN, node.args["query"], list(left.expressions) if isinstance(left, exp.Tuple) else [left]
+        return IN, node.args["query"], _compared(node.this)
+    if isinstance(node.args.get("expression"), exp.Any | exp.All):
+        query = node.expression.this
+        return QUANTIFIED, query if isinstance(query, exp.Subquery) else exp.Subquery(this=query), _compared(node.this)
     return SCALAR, node, []
 
 
+def _compared(left: exp.Expression) -> list[exp.Expression]:
+    inner = bare(left)
+    return list(inner.expressions) if isinstance(inner, exp.Tuple) else [inner]
+
+
 def _check_width(subquery: Subquery, node: exp.Expression) -> None:
-    wanted = {IN: subquery.needles, SCALAR: 1}.get(subquery.kind)
+    wanted = {IN: subquery.needles, QUANTIFIED: subquery.needles, SCALAR: 1}.get(subquery.kind)
     given = len(subquery.bound.names)
     if wanted is not None and wanted != given:
         message = f"this subquery has {given} columns where {wanted} can be used"
@@ -109,7 +119,9 @@ def _numbered(node: exp.Expression, found: Subquery) -> exp.Expression | None:
 
 def domained(found: Subquery) -> Subquery:
     """The same subquery bound over its domain."""
-    return found if found.domain is not None else _over_domain(found.kind, found.tree, found.level, found.needles)
+    if found.domain is not None:
+        return found
+    return replace(_over_domain(found.kind, found.tree, found.level, found.needles), compared=found.compared)
 
 
 def _over_domain(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:

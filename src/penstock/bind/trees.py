@@ -1,8 +1,8 @@
 """Small questions about parsed trees, and the marks that the binder leaves in them.
 
-Between binding and planning a tree may hold two marks, written as calls: `__outer(e)`, an expression over the
+Between binding and planning a tree may hold marks, written as calls: `__outer(e)`, an expression over the
 enclosing query's fields, and `__subquery(n, e, …)`, the value of the query's n-th subquery, which reads the
-expressions e of this query.
+expressions e of this query; `__denied(n, e, …)` is the same for an IN below a NOT.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from sqlglot import exp
 from penstock.catalog.functions import is_aggregate
 from penstock.sql.text import spark_sql
 
-OUTER, SUBQUERY = "__outer", "__subquery"
+OUTER, SUBQUERY, DENIED = "__outer", "__subquery", "__denied"
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery, exp.Values)
 
 

@@ -4,6 +4,9 @@
 order goes on with the whole row, ascending, NULLs first. `RANK` and frames in RANGE treat equal rows alike and stay
 as they are; there `first_value`, `last_value`, `nth_value` and lists go by the row's rank in the order, computed
 beforehand, and then by the whole row.
+
+Spark has no frames in GROUPS: they are frames in RANGE over the row's rank in the order, which goes up by one from each
+group of equal rows to the next.
 """
 
 from __future__ import annotations
@@ -69,7 +72,8 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
     plan, ranks = _with_ranks(plan, list(partitioned.values()))
     by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
     for text, node in partitioned.items():
-        determined = _determined(node, row, fields_of(plan), ranks.get(_ordering(node)))
+        rank = ranks.get(_ordering(node))
+        determined = _determined(_by_rank(node, rank), row, fields_of(plan), rank)
         by_partition.setdefault(_partition(node), []).append((names[text], node, determined))
     for group in by_partition.values():
         plan = _node(plan, group)
@@ -101,7 +105,7 @@ def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, ex
     ranks: dict[str, exp.Expression] = {}
     for node in calls:
         text = _ordering(node)
-        if not _needs_rank(node) or text in ranks:
+        if not _needs_rank(node) or text in ranks or node.args.get("order") is None:
             continue
         name = f"__k{len(ranks)}"
         ranks[text] = column_tree(name)
@@ -115,12 +119,31 @@ def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, ex
 def _needs_rank(node: exp.Window) -> bool:
     """Whether the answer depends on the order of rows within a frame that takes equal rows together."""
     name = call_name(core_of(node.this)) or ""
-    return node.args.get("order") is not None and name in _RANKED and not _by_rows(node)
+    frame = _frame_of(node)
+    return frame == "GROUPS" or (node.args.get("order") is not None and name in _RANKED and frame != "ROWS")
+
+
+def _frame_of(node: exp.Window) -> str:
+    """ROWS, RANGE, GROUPS, or nothing."""
+    spec = node.args.get("spec")
+    return "" if spec is None else str(spec.args.get("kind") or "").upper()
 
 
 def _by_rows(node: exp.Window) -> bool:
-    spec = node.args.get("spec")
-    return spec is not None and str(spec.args.get("kind") or "").upper() == "ROWS"
+    return _frame_of(node) == "ROWS"
+
+
+def _by_rank(node: exp.Window, rank: exp.Expression | None) -> exp.Window:
+    """A frame in GROUPS as one in RANGE over the rank; every other call as it is."""
+    if _frame_of(node) != "GROUPS":
+        return node
+    if rank is None or node.args.get("order") is None:
+        hint = "say by what the rows of a group are equal"
+        raise wrong(code="GROUPS_WITHOUT_ORDER", message="a frame in GROUPS needs ORDER BY", place=node, hint=hint)
+    copy = node.copy()
+    copy.set("order", exp.Order(expressions=[exp.Ordered(this=rank.copy(), desc=False, nulls_first=True)]))
+    copy.args["spec"].set("kind", "RANGE")
+    return copy
 
 
 def _node(plan: Plan, group: list[tuple[str, exp.Window, exp.Expression]]) -> Window:

@@ -47,6 +47,8 @@ SECTIONS = (
             Construct("the clock in `SELECT`", "SELECT id, now() AS seen FROM orders"),
             Construct("`UNION ALL`", "SELECT id FROM orders UNION ALL SELECT id FROM customers"),
             Construct("`LATERAL VIEW explode`", "SELECT id, tag FROM orders LATERAL VIEW explode(tags) AS tag"),
+            Construct("`UNNEST`", "SELECT id, tag FROM orders CROSS JOIN UNNEST(tags) AS x(tag)"),
+            Construct("a generator in `SELECT`", "SELECT id, explode(tags) AS tag FROM orders"),
             Construct("`VALUES`", "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, s)"),
         ),
     ),
@@ -73,11 +75,23 @@ SECTIONS = (
                 "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.id = o.customer)",
             ),
             Construct(
+                "join with `USING`, `NATURAL JOIN`",
+                "SELECT customer, page, id FROM orders JOIN clicks USING (customer)",
+            ),
+            Construct(
+                "`LEFT SEMI` and `LEFT ANTI JOIN`, `EXISTS` without an equality",
+                "SELECT id FROM orders o WHERE EXISTS (SELECT 1 FROM customers c WHERE c.since < o.at)",
+            ),
+            Construct(
                 "`ASOF JOIN`",
                 "SELECT o.id, c.page FROM orders o LEFT ASOF JOIN clicks c MATCH_CONDITION (o.at >= c.at)"
                 " ON o.customer = c.customer",
             ),
             Construct("`NOT IN`", "SELECT id FROM orders WHERE customer NOT IN (SELECT boss FROM customers)"),
+            Construct(
+                "`NOT IN` with several columns",
+                "SELECT id FROM orders WHERE (id, customer) NOT IN (SELECT id, boss FROM customers)",
+            ),
         ),
     ),
     Section(
@@ -110,6 +124,14 @@ SECTIONS = (
                 "SELECT customer, COUNT(DISTINCT amount) AS n, COUNT(*) AS c FROM orders GROUP BY customer",
             ),
             Construct("`MIN`, `MAX` without `GROUP BY`", "SELECT MAX(amount) AS m FROM orders"),
+            Construct(
+                "an aggregate with `FILTER`",
+                "SELECT customer, SUM(amount) FILTER (WHERE id > 1) AS s FROM orders GROUP BY customer",
+            ),
+            Construct(
+                "`SUM(DISTINCT …)` and others",
+                "SELECT customer, SUM(DISTINCT amount) AS s FROM orders GROUP BY customer",
+            ),
             Construct("every other aggregate without `GROUP BY`", "SELECT percentile(price, 0.5) AS p FROM orders"),
             Construct("`HAVING`", "SELECT customer, COUNT(*) AS n FROM orders GROUP BY customer HAVING COUNT(*) > 1"),
             Construct(
@@ -139,6 +161,23 @@ SECTIONS = (
             Construct(
                 "correlated scalar subquery",
                 "SELECT c.id, (SELECT COUNT(*) FROM orders o WHERE o.customer = c.id) AS n FROM customers c",
+            ),
+            Construct(
+                "scalar subquery correlated by an inequality",
+                "SELECT c.id, (SELECT COUNT(*) FROM orders o WHERE o.at > c.since) AS n FROM customers c",
+            ),
+            Construct("`IN` as a value", "SELECT id, customer IN (SELECT id FROM customers) AS known FROM orders"),
+            Construct(
+                "correlated `NOT IN`",
+                "SELECT id FROM orders o WHERE amount NOT IN (SELECT id FROM customers c WHERE c.boss = o.customer)",
+            ),
+            Construct(
+                "comparison with `ANY`, `SOME`, `ALL` of a query",
+                "SELECT id FROM orders WHERE amount > ALL (SELECT id FROM customers)",
+            ),
+            Construct(
+                "correlated comparison with `ANY`, `SOME`, `ALL`",
+                "SELECT id FROM orders o WHERE amount > ALL (SELECT id FROM customers c WHERE c.boss = o.customer)",
             ),
             Construct(
                 "`LATERAL` subquery",
@@ -190,14 +229,33 @@ SECTIONS = (
         "Order",
         (
             Construct("`ORDER BY … LIMIT`", "SELECT id, amount FROM orders ORDER BY amount DESC LIMIT 10"),
+            Construct("`ORDER BY … LIMIT … OFFSET`", "SELECT id FROM orders ORDER BY amount DESC LIMIT 10 OFFSET 5"),
             Construct(
                 "`ROW_NUMBER`, `RANK`, `DENSE_RANK` `<= k`",
                 "SELECT id FROM (SELECT id, ROW_NUMBER() OVER (PARTITION BY customer ORDER BY amount DESC) AS rn"
                 " FROM orders) WHERE rn <= 3",
             ),
             Construct(
+                "`QUALIFY`",
+                "SELECT id FROM orders QUALIFY SUM(amount) OVER (PARTITION BY customer ORDER BY at) > 100",
+            ),
+            Construct(
                 "`OVER (PARTITION BY …)`",
                 "SELECT id, SUM(amount) OVER (PARTITION BY customer ORDER BY at) AS s FROM orders",
+            ),
+            Construct(
+                "ranking and offset functions `OVER (PARTITION BY …)`",
+                "SELECT id, ntile(4) OVER (PARTITION BY customer ORDER BY at) AS q,"
+                " LAG(amount) OVER (PARTITION BY customer ORDER BY at) AS p FROM orders",
+            ),
+            Construct(
+                "frames by `GROUPS`",
+                "SELECT id, SUM(amount) OVER (PARTITION BY customer ORDER BY at GROUPS 1 PRECEDING) AS s FROM orders",
+            ),
+            Construct(
+                "frames by `ROWS` and `RANGE`",
+                "SELECT id, SUM(amount) OVER (PARTITION BY customer ORDER BY at RANGE BETWEEN INTERVAL 1 HOUR PRECEDING"
+                " AND CURRENT ROW) AS s FROM orders",
             ),
             Construct("`OVER` without `PARTITION BY`", "SELECT id, LAG(amount) OVER (ORDER BY at) AS p FROM orders"),
         ),

@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.sql.nodes import TableFunction
 from penstock.testing.asof import rewrite_asof
+from penstock.testing.groupframes import rewrite_group_frames
 from penstock.testing.quantified import rewrite_by_name, rewrite_quantified
 from penstock.testing.timed import Reading, group_windows, window_table
 
@@ -19,6 +20,7 @@ def rewrite_lacking(tree: exp.Expression, reading: Reading = Reading()) -> exp.E
     for select in reversed(list(tree.find_all(exp.Select))):
         group_windows(select, reading.zone)
         rewrite_asof(select)
+        rewrite_group_frames(select)
         if select.args.get("qualify") is not None:
             replacement = _without_qualify(select)
             tree = replacement if select is tree else (select.replace(replacement), tree)[1]

@@ -1,7 +1,7 @@
 """The oracle's rewriting of comparisons with ANY or ALL of a query, and of set operations BY NAME.
 
-The least and the greatest value of the query decide, and counts tell whether NULLs leave the answer open. Written
-apart from the engine's.
+The least and the greatest value of the query decide, or whether there is an equal one, and counts tell whether NULLs
+leave the answer open. Written apart from the engine's.
 """
 
 from __future__ import annotations
@@ -25,16 +25,12 @@ def rewrite_quantified(tree: exp.Expression) -> exp.Expression:
 
 def _asked(compared: exp.Expr, query: exp.Expression, *, any_of: bool) -> exp.Expression:
     """The comparison with the least and the greatest value, which decide for all: `x > ANY` is true if x > least is."""
-    if isinstance(compared, exp.EQ if any_of else exp.NEQ):
-        member = exp.In(this=compared.this.copy(), query=exp.Subquery(this=query.copy()))
-        return member if any_of else exp.Not(this=member)
-    ends = [
-        exp.Paren(this=type(compared)(this=compared.this.copy(), expression=_one(query, name, exp.column(_VALUE))))
-        for name in ("min", "max")
-    ]
-    decides = exp.Or(this=ends[0], expression=ends[1]) if any_of else exp.And(this=ends[0], expression=ends[1])
-    known = decides if any_of else exp.Not(this=exp.Paren(this=decides))
     rows, values = _one(query, "count", exp.Literal.number(1)), _one(query, "count", exp.column(_VALUE))
+    known: exp.Expression
+    if isinstance(compared, exp.EQ if any_of else exp.NEQ):
+        known = exp.In(this=compared.this.copy(), query=exp.Subquery(this=query.copy()))
+    else:
+        known = _by_ends(compared, query, any_of=any_of)
     unknown = exp.Or(
         this=exp.LT(this=values, expression=rows.copy()),
         expression=exp.Is(this=exp.Paren(this=compared.this.copy()), expression=exp.Null()),
@@ -45,6 +41,16 @@ def _asked(compared: exp.Expr, query: exp.Expression, *, any_of: bool) -> exp.Ex
         exp.If(this=unknown, true=exp.Null()),
     ]
     return exp.Case(ifs=ifs, default=exp.Boolean(this=not any_of))
+
+
+def _by_ends(compared: exp.Expr, query: exp.Expression, *, any_of: bool) -> exp.Expression:
+    """Whether the least or the greatest value decides."""
+    ends = [
+        exp.Paren(this=type(compared)(this=compared.this.copy(), expression=_one(query, name, exp.column(_VALUE))))
+        for name in ("min", "max")
+    ]
+    decides = exp.Or(this=ends[0], expression=ends[1]) if any_of else exp.And(this=ends[0], expression=ends[1])
+    return decides if any_of else exp.Not(this=exp.Paren(this=decides))
 
 
 def _one(query: exp.Expression, function: str, argument: exp.Expression) -> exp.Subquery:
