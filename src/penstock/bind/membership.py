@@ -172,8 +172,8 @@ def _by_pattern(
     items += [(other, column_tree(other)), (f"{name}{'r' if answers else 'l'}", pattern)]
     items += [(f"{name}k{index}", tree) for index, tree in enumerate(firm)]
     for index, tree in enumerate(open_):
-        asked = call("getbit", column_tree(other), exp.Literal.number(index))
-        shown = exp.EQ(this=asked, expression=exp.Literal.number(1))
+        both = exp.BitwiseAnd(this=column_tree(other), expression=exp.Literal.number(2**index))
+        shown = exp.GT(this=exp.Paren(this=both), expression=exp.Literal.number(0))
         items.append((f"{name}v{index}", call("if", shown, tree.copy(), exp.Null())))
     return Project(wide, tuple((item, scalar_of(tree, fields)) for item, tree in items))
 

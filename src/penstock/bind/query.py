@@ -14,7 +14,7 @@ from penstock.bind.relations import bind_values
 from penstock.bind.select import bind_select, refuse_streaming
 from penstock.bind.setoperations import bind_set_operation
 from penstock.catalog.model import Catalog
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SqlError
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.scalar import column
 
@@ -82,11 +82,36 @@ def _with_ctes(tree: exp.Expression, context: Context) -> Context:
     return context
 
 
+def bind_apart(tree: exp.Expression, context: Context) -> Bound:
+    """A derived table or a CTE, which sees nothing of the query around it.
+
+    In a subquery it may read what encloses that, as in Spark; then the whole query is recomputed.
+    """
+    try:
+        return bind_tree(tree, context.alone())
+    except SqlError as error:
+        if context.enclosing is None or not _reads_outside(tree, context):
+            raise error from None
+    reason = "a derived table or CTE in a subquery that reads the query around the subquery"
+    raise NotIncremental(reason, tree, "the condition on the enclosing query's columns in the subquery itself")
+
+
+def _reads_outside(tree: exp.Expression, context: Context) -> bool:
+    """Whether the enclosing query's columns are what the tree lacks."""
+    try:
+        bind_tree(tree, replace(context, domain=None, outers={}))
+    except NeedDomain:
+        return True
+    except SqlError:
+        return False
+    return True
+
+
 def bind_cte(cte: exp.CTE, context: Context) -> Bound:
     """A CTE, read like a derived table wherever it is named."""
     from penstock.bind.diagnose import wrong
 
-    bound = bind_tree(cte.this, context.alone())
+    bound = bind_apart(cte.this, context)
     alias = cte.args["alias"]
     names = tuple(part.name for part in alias.args.get("columns") or [])
     if names and len(names) != len(bound.names):

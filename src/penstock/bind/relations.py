@@ -155,10 +155,9 @@ def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
 
 
 def _derived(tree: exp.Subquery, level: Level) -> Relation:
-    from penstock.bind.query import bind_tree
+    from penstock.bind.query import bind_apart
 
-    bound = bind_tree(tree, level.context.alone())
-    return aliased(bound, tree, level, "__derived")
+    return aliased(bind_apart(tree, level.context), tree, level, "__derived")
 
 
 def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> Relation:

@@ -126,10 +126,23 @@ class Queries:
         items = [(column.text, column.type) for column in self.dice.some(found.scope, 1, 2)]
         items += [window_call(self.dice, found.scope) for _ in range(self.dice.number(1, 2))]
         tail = ""
+        if self.dice.often(0.3):
+            items, tail = self._named_windows(items)
         if self.dice.often(0.3) and comparable(found.scope):
             self.dice.use("QUALIFY")
-            tail = f" QUALIFY {numbering(self.dice, found.scope)} <= {self.dice.number(1, 2)}"
+            tail += f" QUALIFY {numbering(self.dice, found.scope)} <= {self.dice.number(1, 2)}"
         return self._select("SELECT", items, rest, tail)
+
+    def _named_windows(self, items: Items) -> tuple[Items, str]:
+        """The items with their OVER clauses under names, and the WINDOW clause that has them."""
+        self.dice.use("WINDOW")
+        named: list[tuple[str, str]] = []
+        windows: list[str] = []
+        for text, kind in items:
+            call, over, definition = text.partition(" OVER ")
+            named.append((f"{call} OVER w{len(windows)}" if over else text, kind))
+            windows += [f"w{len(windows)} AS {definition}"] if over else []
+        return named, f" WINDOW {', '.join(windows)}" if windows else ""
 
     def limited(self, depth: int) -> Query:
         """Top-K: ORDER BY … LIMIT and OFFSET."""

@@ -1,4 +1,4 @@
-"""Random subqueries in expressions: IN, NOT IN, EXISTS, scalar ones; plain and correlated."""
+"""Random subqueries in expressions: IN, NOT IN, EXISTS, ANY and ALL, scalar ones; plain and correlated."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import Scope, expression, predicate
 from penstock.testing.fuzz.relations import comparable
-from penstock.testing.fuzz.tables import BIGINT, INT, Column, Relation
+from penstock.testing.fuzz.tables import BIGINT, BOOLEAN, INT, Column, Relation
 
 
 def subquery_condition(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
     """A condition with a subquery, perhaps beside another condition."""
-    makers = (_exists, _in, _exists, _in, _compared)
+    makers = (_exists, _in, _exists, _in, _compared, _quantified)
     text = dice.pick(makers)(dice, relations, scope)
     if dice.often(0.25):
         text = f"{text} {dice.pick(('AND', 'AND', 'OR'))} {predicate(dice, scope, 1)}"
@@ -20,7 +20,10 @@ def subquery_condition(dice: Dice, relations: Sequence[Relation], scope: Scope) 
 
 
 def subquery_value(dice: Dice, relations: Sequence[Relation], scope: Scope) -> tuple[str, str]:
-    """A scalar subquery in the SELECT list."""
+    """A scalar subquery in the SELECT list, or what a condition with one says."""
+    if not dice.shared and dice.often(0.4):  # IN has three values in DuckDB where Spark shows two
+        dice.use("subquery condition as a value")
+        return dice.pick((_in, _quantified, _exists))(dice, relations, scope), BOOLEAN
     return _scalar(dice, relations, scope), BIGINT
 
 
@@ -76,6 +79,18 @@ def _in(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
     kind = dice.pick([column.type for column in comparable(scope)] or [INT])
     value = expression(dice, kind, inner, 0)
     return f"{expression(dice, kind, scope, 0)} {word} (SELECT {value} FROM {source}{_where(dice, inner, scope, 0.4)})"
+
+
+def _quantified(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
+    """A comparison with ANY or ALL of a query."""
+    source, inner = _inner(dice, relations)
+    kind = dice.pick([column.type for column in comparable(scope)] or [INT])
+    word = dice.pick(("ANY", "ALL"))
+    dice.use(f"comparison with {word}")
+    sign = dice.pick(("<", "<=", ">", ">=", "=", "<>"))
+    value = expression(dice, kind, inner, 0)
+    left = expression(dice, kind, scope, 0)
+    return f"{left} {sign} {word} (SELECT {value} FROM {source}{_where(dice, inner, scope, 0.6)})"
 
 
 def _compared(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
