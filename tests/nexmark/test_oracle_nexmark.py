@@ -1,0 +1,50 @@
+"""The queries of NEXMark: after every step each answer is what Spark's batch gives over all events so far."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import pytest
+from bench.nexmark.files import Data, written
+from bench.nexmark.generate import Stream
+from bench.nexmark.oracle import differences
+from bench.nexmark.queries import QUERIES, Query, chosen
+
+import penstock
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+@pytest.fixture(scope="module")
+def few(tmp_path_factory: pytest.TempPathFactory) -> Data:
+    """Two minutes of event time around midnight, 4 s out of order."""
+    return written(tmp_path_factory.mktemp("events"), Stream(2400, rate=20, disorder=4), 800)
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_equals_batch_after_every_step(spark: SparkSession, few: Data, name: str) -> None:
+    found = list(differences(spark, Query(name), few))
+    assert len(found) == few.steps
+    for step, difference in enumerate(found):
+        assert not difference, f"step {step}: {difference.describe()}"
+
+
+def test_one_query_at_the_size_of_a_benchmark(spark: SparkSession, tmp_path: Path) -> None:
+    data = written(tmp_path, Stream(200_000, disorder=4), 50_000)
+    for step, difference in enumerate(differences(spark, Query("q4"), data)):
+        assert not difference, f"step {step}: {difference.describe()}"
+
+
+@pytest.mark.parametrize("name", QUERIES)
+def test_every_query_is_maintained_by_change(name: str) -> None:
+    explained = penstock.Pipeline(Query(name).program(history=True)).explain()
+    assert "view answer: incremental\n" in explained
+
+
+def test_queries_are_chosen_by_name_and_by_range() -> None:
+    assert [query.name for query in chosen("q20-q22,3")] == ["q20", "q21", "q22", "q3"]
+    assert len(chosen("all")) == len(QUERIES) == 23
+    with pytest.raises(ValueError, match="'q23' is no query"):
+        chosen("q23")
