@@ -8,10 +8,10 @@ VERSION ?= 4.3.0
 MINUTES ?= 5
 ARGS ?=
 
-.PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench docs goldens lock clean
+.PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench bench-nexmark docs goldens lock clean
 
 help:  ## this list
-	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-12s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.done  ## make .venv with the locked packages (and a Java, if this machine has none from 17 on)
 
@@ -53,6 +53,9 @@ functions: setup  ## every example of Spark's function reference, as a view that
 
 bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--quick to see that it works
 	PYTHONPATH=. $(BIN)/python -m bench $(ARGS)
+
+bench-nexmark: setup  ## NEXMark beside other systems, into docs/performance-nexmark.md; ARGS='--events 1000000 --against all'
+	$(BIN)/penstock bench nexmark --page docs/performance-nexmark.md $(ARGS)
 
 docs: setup  ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/reference.py

@@ -11,7 +11,7 @@ import click
 
 from penstock.cli.reporting import USAGE, exit_codes
 
-_COMMANDS = ("run", "sql", "check", "explain", "query", "changes", "test", "verify", "demo")
+_COMMANDS = ("run", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
 
 
 class Commands(click.Group):

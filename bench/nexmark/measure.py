@@ -1,0 +1,86 @@
+"""What is measured of one query on one system, and how much memory its processes had at most."""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.nexmark.answers import Answer
+
+_KIB_PER_MIB = 1024
+
+
+@dataclass(frozen=True)
+class Measured:
+    """One query on one system; `steps` is None where there are none, `refused` says why there is no answer."""
+
+    query: str
+    system: str
+    events: int
+    seconds: float | None = None
+    steps: Sequence[float] | None = None
+    peak_mib: int | None = None
+    state_rows: int | None = None
+    answers: Sequence[Answer] = ()
+    refused: str | None = None
+    note: str | None = None
+    equal: bool | None = None
+
+    def as_object(self) -> dict[str, Any]:
+        """What `--format json` prints. A wrong answer has no time."""
+        timed = self.seconds is not None and self.equal is True
+        seconds = self.seconds if timed else None
+        found: dict[str, Any] = {"query": self.query, "system": self.system, "events": self.events}
+        found["seconds"] = None if seconds is None else round(seconds, 3)
+        found["events_per_s"] = None if not seconds else round(self.events / seconds)
+        found["steps"] = None if self.steps is None else len(self.steps)
+        found["p50_ms"], found["p99_ms"] = (self._percentile(share) if timed else None for share in (0.5, 0.99))
+        found |= {"peak_mib": self.peak_mib, "state_rows": self.state_rows, "equal": self.equal}
+        return found | ({"refused": self.refused} if self.refused else {}) | ({"note": self.note} if self.note else {})
+
+    def _percentile(self, share: float) -> float | None:
+        if not self.steps:
+            return None
+        ordered = sorted(self.steps)
+        return round(ordered[math.ceil(share * len(ordered)) - 1] * 1000, 1)
+
+
+class PeakMemory:
+    """The largest resident memory of some processes since it was made, in MiB."""
+
+    def __init__(self, processes: Sequence[int]) -> None:
+        self._processes = [process for process in processes if Path(f"/proc/{process}/status").exists()]
+        for process in self._processes:
+            Path(f"/proc/{process}/clear_refs").write_text("5")  # the kernel forgets the peak so far
+
+    def mib(self) -> int | None:
+        """The sum of the processes' peaks; None where the system does not tell."""
+        peaks = [_peak(process) for process in self._processes]
+        return sum(peaks) // _KIB_PER_MIB if peaks else None
+
+
+def _peak(process: int) -> int:
+    for line in Path(f"/proc/{process}/status").read_text().splitlines():
+        if line.startswith("VmHWM:"):
+            return int(line.split()[1])
+    return 0
+
+
+def own_process() -> int:
+    """The process that asks."""
+    return os.getpid()
+
+
+def jvm_process(spark: Any) -> int:
+    """The process of the JVM that serves a session."""
+    return int(spark._jvm.java.lang.ProcessHandle.current().pid())  # noqa: SLF001 - there is no public way
+
+
+def lines_of(text: str) -> list[dict[str, Any]]:
+    """The JSON objects among the lines of a worker's output."""
+    return [json.loads(line) for line in text.splitlines() if line.startswith("{")]

@@ -1,0 +1,125 @@
+"""Results as text: thousand events a second for each query and system, what Penstock's are in units of the others'."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Mapping, Sequence
+
+from bench.nexmark.measure import Measured
+from bench.nexmark.published import FELDERA, FELDERA_SAYS
+from bench.nexmark.queries import QUERIES
+from bench.nexmark.task import SYSTEMS
+
+Found = Mapping[tuple[str, str], Measured]
+_SELF = "penstock"
+_FELDERA = "Feldera ¹"
+_MANY = 10  # a figure of that size needs no digits after the point
+
+
+def by_query(results: Iterable[Measured]) -> Found:
+    """Results by query and system."""
+    return {(found.query, found.system): found for found in results}
+
+
+def rate(found: Measured | None) -> float | None:
+    """Events a second of a right answer; None without one."""
+    shown = None if found is None else found.as_object()
+    return None if shown is None else shown["events_per_s"]
+
+
+def ratios(found: Found, system: str) -> dict[str, float]:
+    """How many times as fast Penstock is as another system, by query."""
+    return {
+        query: ours / theirs
+        for query in QUERIES
+        if (ours := rate(found.get((query, _SELF)))) and (theirs := _other(found, query, system))
+    }
+
+
+def _other(found: Found, query: str, system: str) -> float | None:
+    return FELDERA.get(query, 0) * 1000 if system == _FELDERA else rate(found.get((query, system)))
+
+
+def mean(values: Iterable[float]) -> float | None:
+    """The geometric mean."""
+    logs = [math.log(value) for value in values]
+    return math.exp(sum(logs) / len(logs)) if logs else None
+
+
+def text(results: Sequence[Measured]) -> str:
+    """The tables in Markdown, and what each system cannot run."""
+    found = by_query(results)
+    queries = [query for query in QUERIES if any(name == query for name, _ in found)]
+    systems = [system for system in SYSTEMS if any(name == system for _, name in found)]
+    parts = [_rates(found, queries, systems)]
+    if _SELF in systems:
+        parts += [_ratio_table(found, queries, systems), _steps(found, queries)]
+    parts += [f"¹ {FELDERA_SAYS}. Printed for scale.", _refusals(results)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _rates(found: Found, queries: Sequence[str], systems: Sequence[str]) -> str:
+    rows = [("thousand events/s", *systems, _FELDERA)]
+    for query in queries:
+        cells = [_cell(found.get((query, system))) for system in systems]
+        rows.append((query, *cells, f"{FELDERA[query]:,}" if query in FELDERA else "–"))
+    return table(rows)
+
+
+def _cell(found: Measured | None) -> str:
+    if found is None or found.refused is not None:
+        return "–"
+    if found.equal is not True:
+        return "wrong" if found.equal is False else "not compared"
+    speed = rate(found)
+    return "–" if speed is None else _figure(speed / 1000, 1)
+
+
+def _ratio_table(found: Found, queries: Sequence[str], systems: Sequence[str]) -> str:
+    others = [*(system for system in systems if system != _SELF), _FELDERA]
+    columns = {system: ratios(found, system) for system in others}
+    rows = [("Penstock is", *(f"× {system}" for system in others))]
+    rows += [(query, *(_ratio(columns[system].get(query)) for system in others)) for query in queries]
+    rows.append(("geometric mean", *(_ratio(mean(columns[system].values())) for system in others)))
+    return table(rows)
+
+
+def _ratio(value: float | None) -> str:
+    return "–" if value is None else _figure(value, 2)
+
+
+def _figure(value: float, digits: int) -> str:
+    return f"{value:,.{digits if value < _MANY else 0}f}"
+
+
+def _steps(found: Found, queries: Sequence[str]) -> str:
+    rows = [("Penstock", "steps", "p50 ms", "p99 ms", "peak MiB", "state rows")]
+    for query in queries:
+        one = found.get((query, _SELF))
+        if one is not None and one.refused is None:
+            said = one.as_object()
+            cells = (said["steps"], said["p50_ms"], said["p99_ms"], said["peak_mib"], said["state_rows"])
+            rows.append((query, *("–" if cell is None else f"{cell:,.0f}" for cell in cells)))
+    return table(rows)
+
+
+def _refusals(results: Sequence[Measured]) -> str:
+    lines = [f"* {found.system} cannot run {found.query}: {found.refused}" for found in results if found.refused]
+    lines += [f"* {found.system}, {found.query}: {found.note}" for found in results if found.note]
+    return "\n".join(lines)
+
+
+def table(rows: Sequence[Sequence[str]]) -> str:
+    """Rows as a table in Markdown, the first one its head."""
+    widths = [max(3, *(len(row[at]) for row in rows)) for at in range(len(rows[0]))]
+    shown = [
+        "| " + " | ".join(_aligned(cell, width, at) for at, (cell, width) in enumerate(zip(row, widths, strict=True)))
+        for row in rows
+    ]
+    marks = ["-" * width if at == 0 else "-" * (width - 1) + ":" for at, width in enumerate(widths)]
+    shown.insert(1, "| " + " | ".join(marks))
+    return "\n".join(f"{line} |" for line in shown)
+
+
+def _aligned(cell: str, width: int, place: int) -> str:
+    return cell.ljust(width) if place == 0 else cell.rjust(width)

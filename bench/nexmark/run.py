@@ -1,0 +1,116 @@
+"""The benchmark: events into files, each system in a process of its own, its answers beside the oracle's."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from bench.nexmark.answers import Answer
+from bench.nexmark.files import Data, default_folder, written
+from bench.nexmark.generate import Stream
+from bench.nexmark.measure import Measured
+from bench.nexmark.queries import Query
+from bench.nexmark.task import Task
+from bench.nexmark.worker import from_line
+
+_ROOT = Path(__file__).resolve().parents[2]
+Said = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for."""
+
+    queries: Sequence[Query]
+    systems: Sequence[str]
+    stream: Stream
+    step: int
+    folder: Path | None = None
+    every: bool = False
+    memory: str = "4g"
+
+
+def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
+    """What was measured, each with `equal` set; a system's queries come together, `said` hears what goes on."""
+    said(f"events: {wanted.stream.events:,} in steps of {wanted.step:,}")
+    data = written(wanted.folder or default_folder(), wanted.stream, wanted.step)
+    with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch:
+        task = Task("oracle", data, wanted.queries, Path(scratch), wanted.every, wanted.memory)
+        said("oracle: Spark batch over the events of " + ("every step" if wanted.every else "all steps"))
+        right = {found.query: found for found in _worked(task)}
+        for system in wanted.systems:
+            said(f"{system}: {len(wanted.queries)} queries")
+            for found in _worked(replace(task, system=system)):
+                judged = replace(found, equal=_equal(found, right.get(found.query)))
+                said(_line(judged))
+                yield judged
+
+
+def _worked(task: Task) -> Iterator[Measured]:
+    """What a worker measures, as it comes."""
+    order = task.scratch / f"{task.system}.json"
+    lines = task.scratch / f"{task.system}.jsonl"
+    order.write_text(task.as_json())
+    lines.touch()
+    log = (task.scratch / f"{task.system}.log").open("w+")
+    path = os.pathsep.join([str(_ROOT), str(_ROOT / "src")])
+    with log:
+        worker = subprocess.Popen(  # noqa: S603 - our own module
+            [sys.executable, "-m", "bench.nexmark.worker", str(order), str(lines)],
+            env=os.environ | {"PYTHONPATH": path},
+            stdout=log,
+            stderr=subprocess.STDOUT,
+        )
+        try:
+            yield from _followed(worker, lines)
+        finally:
+            if worker.poll() is None:
+                worker.terminate()
+                worker.wait()
+        if worker.returncode:
+            log.seek(0)
+            message = f"the worker for {task.system} failed:\n{log.read()[-3000:]}"
+            raise RuntimeError(message)
+
+
+def _followed(worker: subprocess.Popen[bytes], path: Path) -> Iterator[Measured]:
+    with path.open() as lines:
+        ended = False
+        while not ended:
+            try:
+                worker.wait(timeout=0.2)
+                ended = True
+            except subprocess.TimeoutExpired:
+                pass
+            while (line := lines.readline()).endswith("\n"):
+                yield from_line(line)
+
+
+def _equal(found: Measured, right: Measured | None) -> bool | None:
+    """Whether the answer is the oracle's: after every step where both have been asked for that."""
+    if found.refused is not None or right is None or not right.answers:
+        return None
+    *whole, determined = right.answers
+    if found.system != "penstock":
+        return bool(found.answers) and found.answers[-1] == determined
+    given: Sequence[Answer] = found.answers
+    return list(given[-len(whole) :]) == whole
+
+
+def _line(found: Measured) -> str:
+    if found.refused is not None:
+        return f"  {found.query:<4} {found.refused}"
+    shown = found.as_object()
+    if shown["events_per_s"] is None:
+        return f"  {found.query:<4} wrong answer" if found.equal is False else f"  {found.query:<4} not compared"
+    return f"  {found.query:<4} {shown['events_per_s']:>12,} events/s   equal"
+
+
+def data_of(wanted: Wanted) -> Data:
+    """The events, written if they are not there."""
+    return written(wanted.folder or default_folder(), wanted.stream, wanted.step)

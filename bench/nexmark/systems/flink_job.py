@@ -1,0 +1,90 @@
+"""Flink SQL; run with the Python of an environment that has apache-flink: flink_job.py ORDER.json RESULT.jsonl.
+
+The order is written by `on_flink`; the result has a line for each query and way of running it, in its order.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+from pyflink.java_gateway import get_gateway
+from pyflink.table import EnvironmentSettings, TableDescriptor, TableEnvironment
+
+from bench.nexmark.measure import PeakMemory
+
+_SETTINGS = {
+    "parallelism.default": "2",
+    "pipeline.object-reuse": "true",
+    "table.local-time-zone": "UTC",
+}
+_MINI_BATCH = {
+    "table.exec.mini-batch.enabled": "true",
+    "table.exec.mini-batch.allow-latency": "2 s",
+    "table.exec.mini-batch.size": "50000",
+    "table.optimizer.distinct-agg.split.enabled": "true",
+}
+
+
+def main() -> None:
+    """Each query, with mini-batch and without."""
+    order = json.loads(Path(sys.argv[1]).read_text())
+    with Path(sys.argv[2]).open("a") as results:
+        for query in order["queries"]:
+            for mini_batch in (False, True):
+                found = {"query": query["name"], "mini_batch": mini_batch}
+                try:
+                    found |= _measured(order, query, mini_batch=mini_batch)
+                except Exception as error:  # noqa: BLE001 - what Flink raises is why it has no answer
+                    found["refused"] = _reason(error)
+                results.write(json.dumps(found) + "\n")
+                results.flush()
+
+
+def _measured(order: dict[str, Any], query: dict[str, Any], *, mini_batch: bool) -> dict[str, Any]:
+    """The query over no events, to warm up and for what a job costs by itself, and then over all of them."""
+    _seconds(order, query, "empty", mini_batch=mini_batch)
+    start = _seconds(order, query, "empty", mini_batch=mini_batch)
+    gateway = get_gateway()
+    gateway.jvm.java.lang.System.gc()
+    memory = PeakMemory([os.getpid(), int(gateway.jvm.java.lang.ProcessHandle.current().pid())])
+    seconds = _seconds(order, query, "full", mini_batch=mini_batch)
+    rows, checksum = _answer(order)
+    return {"seconds": seconds - start, "rows": rows, "checksum": checksum, "peak_mib": memory.mib()}
+
+
+def _seconds(order: dict[str, Any], query: dict[str, Any], folder: str, *, mini_batch: bool) -> float:
+    environment = TableEnvironment.create(EnvironmentSettings.in_streaming_mode())
+    settings = _SETTINGS | (_MINI_BATCH if mini_batch else {}) | {"pipeline.jars": order["jars"]}
+    for key, value in settings.items():
+        environment.get_config().set(key, value)
+    for table in query["tables"]:
+        environment.execute_sql(table.replace("{folder}", order[folder]))
+    for old in Path(order["answers"]).glob("*"):
+        old.unlink()
+    sink = TableDescriptor.for_connector("checksum").option("path", order["answers"])
+    sink = sink.option("columns", ",".join(query["columns"] or []))
+    began = time.perf_counter()
+    environment.sql_query(query["text"]).execute_insert(sink.build()).wait()
+    return time.perf_counter() - began
+
+
+def _answer(order: dict[str, Any]) -> tuple[int, int]:
+    parts = [path.read_text().split() for path in Path(order["answers"]).glob("*.txt")]
+    return sum(int(rows) for rows, _ in parts), sum(int(checksum) for _, checksum in parts)
+
+
+def _reason(error: Exception) -> str:
+    """The last cause in what Java says."""
+    text = str(getattr(error, "java_exception", None) or error)
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    causes = [line for line in lines if line.startswith("Caused by:")]
+    return (causes[-1] if causes else lines[0] if lines else type(error).__name__)[:300]
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,72 @@
+"""Spark batch over all events at once, which is the limit; and the oracle, which says what is right."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import penstock
+from bench.nexmark.answers import Answer, answer_of
+from bench.nexmark.measure import Measured, PeakMemory, jvm_process, own_process
+from bench.nexmark.oracle import batch
+from bench.nexmark.queries import Query
+from bench.nexmark.systems.spark import PLAIN, all_frames, collected, session_for
+from bench.nexmark.task import Task
+from penstock.testing.oracle import Oracle
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+_RUNS = 3
+
+
+def measured(task: Task) -> Iterator[Measured]:
+    """The quickest of a few runs, after one to warm up."""
+    spark = session_for(task, PLAIN)
+    for query in task.queries:
+        _answer(spark, task, query)
+        collected(spark)
+        memory = PeakMemory([own_process(), jvm_process(spark)])
+        runs = [_answer(spark, task, query) for _ in range(_RUNS)]
+        seconds, answer = min(runs, key=lambda run: run[0])
+        found = Measured(query.name, task.system, task.data.stream.events, seconds, [seconds], memory.mib())
+        yield _with_answers(found, [answer])
+    spark.stop()
+
+
+def oracle(task: Task) -> Iterator[Measured]:
+    """What is right: over all columns as Penstock orders ties, and last over the determined columns alone."""
+    spark = session_for(task, PLAIN)
+    judge = Oracle(spark, "penstock")
+    for query in task.queries:
+        catalog = penstock.Pipeline(query.program()).catalog
+        steps = range(1, task.data.steps + 1) if task.every else [task.data.steps]
+        answers = []
+        frame: DataFrame | None = None
+        for step in steps:
+            frame = batch(judge, catalog, all_frames(spark, task, query, step))
+            answers.append(answer_of(frame))
+        assert frame is not None  # noqa: S101 - there is at least one step
+        determined = answers[-1] if query.determined is None else answer_of(frame, query.determined)
+        yield Measured(query.name, "oracle", task.data.stream.events, answers=[*answers, determined])
+    spark.stop()
+
+
+def of_files(spark: SparkSession, folder: str, query: Query) -> Answer:
+    """The answer that another system has written as Parquet, over the determined columns."""
+    return answer_of(spark.read.parquet(folder), query.determined)
+
+
+def _answer(spark: SparkSession, task: Task, query: Query) -> tuple[float, Answer]:
+    began = time.perf_counter()
+    for name, frame in all_frames(spark, task, query).items():
+        frame.createOrReplaceTempView(name)
+    answer = answer_of(spark.sql(query.text("batch")), query.determined)
+    return time.perf_counter() - began, answer
+
+
+def _with_answers(found: Measured, answers: list[Answer]) -> Measured:
+    from dataclasses import replace
+
+    return replace(found, answers=answers)

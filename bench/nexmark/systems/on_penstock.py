@@ -1,0 +1,62 @@
+"""Penstock: one step after the other, the change of the view read by a sink that counts and adds hashes up."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+import penstock
+from bench.nexmark.answers import Answer, answer_of
+from bench.nexmark.measure import Measured, PeakMemory, jvm_process, own_process
+from bench.nexmark.queries import VIEW, Query
+from bench.nexmark.systems.spark import collected, session_for, side_input, step_frames
+from bench.nexmark.task import Task
+from penstock.runtime.columns import WEIGHT
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+_WARMING = 2
+
+
+def measured(task: Task) -> Iterator[Measured]:
+    """Each query over all steps, after a few steps of a pipeline of its own to warm up."""
+    spark = session_for(task)
+    for query in task.queries:
+        _run(spark, task, query, min(_WARMING, task.data.steps))
+        collected(spark)
+        memory = PeakMemory([own_process(), jvm_process(spark)])
+        seconds, answers, state = _run(spark, task, query, task.data.steps)
+        yield Measured(
+            query.name,
+            task.system,
+            task.data.stream.events,
+            seconds=sum(seconds),
+            steps=seconds,
+            peak_mib=memory.mib(),
+            state_rows=state,
+            answers=answers,
+        )
+        collected(spark)
+    spark.stop()
+
+
+def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list[float], list[Answer], int]:
+    """The time of each step, the answer after each, and the rows of state at the end."""
+    seconds: list[float] = []
+    answers: list[Answer] = []
+    with penstock.Pipeline(query.program(), spark=spark, retain="materialized") as pipeline:
+        total = _changed(pipeline, side_input(spark, task, query)) if query.side_input else Answer()
+        for step in range(steps):
+            began = time.perf_counter()
+            total += _changed(pipeline, step_frames(spark, task, query, step))
+            seconds.append(time.perf_counter() - began)
+            answers.append(total)
+        state = sum(rows for _, rows, _ in pipeline.state())
+    return seconds, answers, state
+
+
+def _changed(pipeline: penstock.Pipeline, rows: dict[str, object]) -> Answer:
+    delta = pipeline.step(rows)[VIEW].delta
+    return Answer() if delta is None or delta.is_empty() else answer_of(delta.frame(), weight=WEIGHT)

@@ -1,0 +1,69 @@
+"""What the systems on Spark share: a session on two cores, and the events as DataFrames."""
+
+from __future__ import annotations
+
+import gc
+import time
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from bench.nexmark.files import SIDE_INPUT
+from bench.nexmark.queries import COLUMNS
+from bench.nexmark.task import CORES, Task
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+    from bench.nexmark.queries import Query
+
+# As a user of plain Spark would have it: nothing of Penstock's, but few partitions for few cores.
+PLAIN = {
+    "spark.sql.adaptive.enabled": "true",
+    "spark.sql.leafNodeDefaultParallelism": str(CORES),
+    "spark.sql.shuffle.partitions": str(2 * CORES),
+    "spark.sql.constraintPropagation.enabled": "true",
+    "spark.sql.unionOutputPartitioning": "true",
+}
+
+
+def session_for(task: Task, conf: Mapping[str, str] | None = None) -> SparkSession:
+    """A session with the cores and memory that every system gets."""
+    from penstock.spark.session import open_session
+
+    settings = {"spark.driver.memory": task.memory, **(conf or {})}
+    return open_session(master=f"local[{CORES}]", conf=settings, app_name=f"nexmark {task.system}")
+
+
+def schema_of(table: str) -> str:
+    """A table's columns in DDL."""
+    return ", ".join(f"`{name}` {kind}" for name, kind in COLUMNS[table].items())
+
+
+def step_frames(spark: SparkSession, task: Task, query: Query, step: int) -> dict[str, DataFrame]:
+    """The events of one step for the tables that a query reads."""
+    return {name: _read(spark, name, [str(task.data.file(name, step))]) for name in query.tables}
+
+
+def all_frames(spark: SparkSession, task: Task, query: Query, steps: int | None = None) -> dict[str, DataFrame]:
+    """All events of the first steps, and the side input where the query reads it."""
+    found = {name: _read(spark, name, task.data.files(name, steps)) for name in query.tables}
+    return found | side_input(spark, task, query)
+
+
+def side_input(spark: SparkSession, task: Task, query: Query) -> dict[str, DataFrame]:
+    """The side input, for the query that reads it."""
+    if not query.side_input:
+        return {}
+    return {SIDE_INPUT: _read(spark, SIDE_INPUT, [str(task.data.side_input())])}
+
+
+def _read(spark: SparkSession, table: str, paths: list[str]) -> DataFrame:
+    return spark.read.schema(schema_of(table)).parquet(*paths)
+
+
+def collected(spark: SparkSession) -> None:
+    """Let Python and the JVM give back what the last query held."""
+    gc.collect()
+    for _ in range(2):
+        spark._jvm.java.lang.System.gc()  # noqa: SLF001
+        time.sleep(0.5)

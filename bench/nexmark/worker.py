@@ -1,0 +1,66 @@
+"""python -m bench.nexmark.worker TASK.json RESULT.jsonl: measures one system in a process of its own.
+
+Each system has a process, so that none profits from what another has warmed up, and memory is its own.
+"""
+
+from __future__ import annotations
+
+import importlib
+import json
+import sys
+import traceback
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
+from pathlib import Path
+
+from bench.nexmark.answers import Answer
+from bench.nexmark.measure import Measured
+from bench.nexmark.task import Task
+
+
+def main() -> None:
+    """Write a line of JSON for each query, as soon as it is measured."""
+    task = Task.from_json(Path(sys.argv[1]).read_text())
+    with Path(sys.argv[2]).open("a") as results:
+        for found in _each(task, _work(task.system)):
+            results.write(as_line(found) + "\n")
+            results.flush()
+
+
+def _work(system: str) -> Callable[[Task], Iterator[Measured]]:
+    module = importlib.import_module(f"bench.nexmark.systems.on_{'batch' if system == 'oracle' else system}")
+    found: Callable[[Task], Iterator[Measured]] = module.oracle if system == "oracle" else module.measured
+    return found
+
+
+def _each(task: Task, work: Callable[[Task], Iterator[Measured]]) -> Iterator[Measured]:
+    """What is measured; a query that fails is one without an answer, and the rest go on."""
+    left = list(task.queries)
+    while left:
+        try:
+            for found in work(replace(task, queries=left)):
+                left = left[1:]
+                yield found
+        except Exception as error:  # noqa: BLE001 - whatever a system raises is why it has no answer
+            traceback.print_exc()
+            refused = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}"
+            yield Measured(left[0].name, task.system, task.data.stream.events, refused=refused)
+            left = left[1:]
+        else:
+            return
+
+
+def as_line(found: Measured) -> str:
+    """One line of JSON that `from_line` reads."""
+    return json.dumps(asdict(found))
+
+
+def from_line(line: str) -> Measured:
+    """What a line says."""
+    said = json.loads(line)
+    said["answers"] = [Answer(**answer) for answer in said["answers"]]
+    return Measured(**said)
+
+
+if __name__ == "__main__":
+    main()

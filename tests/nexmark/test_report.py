@@ -1,0 +1,133 @@
+"""What the benchmark says: no time without a right answer, ratios and their mean, what could not run."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from bench.nexmark import report
+from bench.nexmark.answers import Answer
+from bench.nexmark.measure import Measured
+from bench.nexmark.page import plot
+from bench.nexmark.queries import Query
+from bench.nexmark.run import _equal
+from bench.nexmark.task import Task
+from bench.nexmark.worker import as_line, from_line
+
+from penstock.cli.commands import bench
+from penstock.cli.main import main
+
+
+def measured(query: str, system: str, seconds: float, **more: object) -> Measured:
+    return Measured(query, system, 1_000_000, seconds, **{"steps": [seconds / 2] * 2, "equal": True, **more})
+
+
+RESULTS = [
+    measured("q0", "penstock", 2.0, peak_mib=100, state_rows=0),
+    measured("q0", "batch", 1.0),
+    measured("q1", "penstock", 1.0),
+    measured("q1", "batch", 8.0),
+    Measured("q6", "flink", 1_000_000, refused="OVER over changes"),
+]
+
+
+def test_one_object_for_each_query_and_system() -> None:
+    assert RESULTS[0].as_object() == {
+        "query": "q0",
+        "system": "penstock",
+        "events": 1_000_000,
+        "seconds": 2.0,
+        "events_per_s": 500_000,
+        "steps": 2,
+        "p50_ms": 1000.0,
+        "p99_ms": 1000.0,
+        "peak_mib": 100,
+        "state_rows": 0,
+        "equal": True,
+    }
+
+
+@pytest.mark.parametrize("equal", [False, None])
+def test_a_wrong_answer_has_no_time(equal) -> None:
+    said = measured("q0", "flink", 1.0, equal=equal).as_object()
+    assert (said["seconds"], said["events_per_s"], said["p50_ms"]) == (None, None, None)
+    assert report.rate(measured("q0", "flink", 1.0, equal=equal)) is None
+
+
+def test_percentiles_are_those_of_the_steps() -> None:
+    said = measured("q0", "penstock", 1.0, steps=[number / 1000 for number in range(1, 101)]).as_object()
+    assert (said["p50_ms"], said["p99_ms"]) == (50.0, 99.0)
+
+
+def test_ratios_and_their_geometric_mean() -> None:
+    found = report.by_query(RESULTS)
+    assert report.ratios(found, "batch") == {"q0": 0.5, "q1": 8.0}
+    assert report.mean(report.ratios(found, "batch").values()) == pytest.approx(2.0)
+    assert report.mean([]) is None
+
+
+def test_the_text_has_the_figures_and_what_could_not_run() -> None:
+    text = report.text(RESULTS)
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
+    assert ["q0", "500", "–", "1,000", "1,370"] in rows
+    assert ["q6", "–", "–", "–", "710"] in rows
+    assert "* flink cannot run q6: OVER over changes" in text
+    assert "geometric mean" in text
+    assert "2.00" in text
+
+
+def test_the_plot_is_an_image_with_a_point_for_each_ratio() -> None:
+    drawn = plot(report.by_query(RESULTS))
+    assert drawn is not None
+    root = ET.fromstring(drawn)  # noqa: S314 - our own text
+    titles = [item.text for item in root.iter("{http://www.w3.org/2000/svg}title")]
+    assert titles == ["q0: 0.50 × batch", "q1: 8.00 × batch"]
+    assert plot(report.by_query(RESULTS[:1])) is None
+
+
+def test_answers_are_compared_with_the_oracle() -> None:
+    right = Measured("q18", "oracle", 10, answers=[Answer(1, 1), Answer(2, 2), Answer(2, 7)])
+    assert _equal(Measured("q18", "penstock", 10, answers=[Answer(1, 1), Answer(2, 2)]), right)
+    assert not _equal(Measured("q18", "penstock", 10, answers=[Answer(1, 0), Answer(2, 2)]), right)
+    assert _equal(Measured("q18", "duckdb", 10, answers=[Answer(2, 7)]), right)
+    assert not _equal(Measured("q18", "duckdb", 10, answers=[Answer(2, 2)]), right)
+    assert _equal(Measured("q6", "flink", 10, refused="no"), right) is None
+
+
+def test_tasks_and_results_go_through_files_unchanged(tmp_path: Path) -> None:
+    from bench.nexmark.files import Data
+    from bench.nexmark.generate import Stream
+
+    task = Task("batch", Data(tmp_path, Stream(10, disorder=4), 5), [Query("q1")], tmp_path, every=True)
+    assert Task.from_json(task.as_json()) == task
+    result = measured("q1", "batch", 1.0, answers=[Answer(1, 2)], note="so")
+    assert from_line(as_line(result)) == result
+    assert json.loads(as_line(result))["query"] == "q1"
+
+
+def test_without_the_source_tree_the_command_says_what_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(bench, "_ROOT", tmp_path)
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "nexmark"])
+    assert ended.value.code == 1
+    said = capsys.readouterr().err
+    assert "error[NO_BENCHMARKS]: the benchmarks are not installed with the package" in said
+    assert "make bench-nexmark" in said
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["--queries", "q23"], "'q23' is no query of NEXMark: there are q0 to q22"),
+        (["--against", "storm"], "'storm' is no system: there are flink, streaming, batch, duckdb, all and none"),
+    ],
+)
+def test_wrong_names_are_wrong_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        main(["bench", "nexmark", *arguments])
+    assert ended.value.code == 2
+    assert said in capsys.readouterr().err
