@@ -174,7 +174,7 @@ def test_membership_equals_its_definition(spark, driver_rows):
     catalog = compile_program(PROGRAM).catalog
     workspace = Workspace(spark, driver_rows=driver_rows)
 
-    @settings(max_examples=6 if driver_rows else 1, deadline=None)
+    @settings(max_examples=2 if driver_rows else 1, deadline=None)
     @given(steps=STEPS)
     def run(steps):
         engine = Engine(workspace)
