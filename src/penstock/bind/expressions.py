@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unknown_function, wrong
+from penstock.bind.diagnose import unknown_function, unsupported, wrong
 from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, grouped, replace_nodes
 from penstock.catalog.functions import built_in, built_in_functions, is_aggregate, words
@@ -57,6 +57,11 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _subquery(node, level)
         case exp.Anonymous() | exp.Window() | exp.Filter():
             return _average(node, level) or _calling(node, level)
+        case exp.AtTimeZone():
+            hint = "from_utc_timestamp(t, zone) and to_utc_timestamp(t, zone) say which way the clock is turned"
+            raise unsupported(
+                code="AT_TIME_ZONE", message="AT TIME ZONE, which Spark does not have", place=node, hint=hint
+            )
         case exp.Placeholder() | exp.Parameter():
             raise wrong(code="PARAMETER", message="a parameter has no value here", place=node, hint="write the value")
         case _:
