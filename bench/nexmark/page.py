@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -10,6 +11,8 @@ from typing import TYPE_CHECKING
 from bench.nexmark import report
 from bench.nexmark.measure import Measured
 from bench.nexmark.queries import QUERIES
+from bench.nexmark.task import SYSTEMS
+from bench.nexmark.worker import as_line, from_line
 from bench.report import machine
 
 if TYPE_CHECKING:
@@ -36,17 +39,49 @@ _WIDTH, _ROW, _LEFT, _TOP = 760, 22, 60, 50
 _COLORS = {"flink": "#c2410c", "streaming": "#7c3aed", "batch": "#0f766e", "duckdb": "#a16207"}
 
 
-def write(path: Path, wanted: Wanted, results: Sequence[Measured]) -> None:
-    """The page, and `<name>.svg` if there is anything to compare."""
-    stream = wanted.stream
-    run = f"{stream.events:,} events in steps of {wanted.step:,}, {stream.rate:,.0f} events in a second of event time"
-    run += f", {stream.disorder:g} s out of order" if stream.disorder else ", in order"
-    parts = [_ABOUT, machine(), "", f"{run}; {wanted.memory} of memory.", ""]
+def write(path: Path, wanted: Wanted, measured: Sequence[Measured]) -> None:
+    """The page, and `<name>.svg` if there is anything to compare.
+
+    `<name>.jsonl` keeps what was measured, so that a run of some queries or systems renews only their figures.
+    """
+    setting = _setting(wanted)
+    kept = path.with_suffix(".jsonl")
+    where = machine()
+    with kept.open("a") as lines:
+        for one in measured:
+            lines.write(json.dumps({"setting": setting, "machine": where, "measured": json.loads(as_line(one))}) + "\n")
+    results, machines = _latest(kept, setting)
+    parts = [_ABOUT, f"{setting}.", "", *(f"* {machine}" for machine in machines), ""]
     drawn = plot(report.by_query(results))
     if drawn is not None:
         path.with_suffix(".svg").write_text(drawn)
         parts += [f"![events per second of Penstock in units of the others]({path.with_suffix('.svg').name})", ""]
     path.write_text("\n".join([*parts, report.text(results)]))
+
+
+def _setting(wanted: Wanted) -> str:
+    """What has to be alike for results to stand in one table."""
+    stream = wanted.stream
+    run = f"{stream.events:,} events in steps of {wanted.step:,}, {stream.rate:,.0f} events in a second of event time"
+    run += f", {stream.disorder:g} s out of order" if stream.disorder else ", in order"
+    return f"{run}; {wanted.memory} of memory, seed {stream.seed}"
+
+
+def _latest(path: Path, setting: str) -> tuple[list[Measured], list[str]]:
+    """The last result of each query on each system in this setting, and where they come from."""
+    found: dict[tuple[str, str], tuple[Measured, str]] = {}
+    for line in path.read_text().splitlines():
+        said = json.loads(line)
+        if said["setting"] == setting:
+            one = from_line(json.dumps(said["measured"]))
+            found[one.query, one.system] = one, said["machine"]
+    ordered = [found[key] for key in sorted(found, key=_order)]
+    return [one for one, _ in ordered], list(dict.fromkeys(where for _, where in ordered))
+
+
+def _order(key: tuple[str, str]) -> tuple[int, int]:
+    query, system = key
+    return QUERIES.index(query), SYSTEMS.index(system)
 
 
 def plot(found: report.Found) -> str | None:

@@ -83,10 +83,8 @@ class Query:
 
     def text(self, system: str = "") -> str:
         """The query in Penstock's words, or in those of another system where they differ."""
-        for folder in (system, _FALLBACK.get(system, "")):
-            path = _FOLDER / folder / f"{self.name}.sql"
-            if path.exists():
-                break
+        folders = (_FOLDER / system, _FOLDER / _FALLBACK.get(system, ""), _FOLDER)
+        path = next(path for folder in folders if (path := folder / f"{self.name}.sql").exists())
         text = path.read_text().strip()
         for pattern, word in _WORDS.get(system, ()):
             text = re.sub(pattern, word, text)

@@ -7,12 +7,13 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from bench.nexmark import report
+from bench.nexmark import page, report
 from bench.nexmark.answers import Answer
+from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
 from bench.nexmark.queries import Query
-from bench.nexmark.run import _equal
+from bench.nexmark.run import Wanted, _equal
 from bench.nexmark.task import Task
 from bench.nexmark.worker import as_line, from_line
 
@@ -98,7 +99,6 @@ def test_answers_are_compared_with_the_oracle() -> None:
 
 def test_tasks_and_results_go_through_files_unchanged(tmp_path: Path) -> None:
     from bench.nexmark.files import Data
-    from bench.nexmark.generate import Stream
 
     task = Task("batch", Data(tmp_path, Stream(10, disorder=4), 5), [Query("q1")], tmp_path, every=True)
     assert Task.from_json(task.as_json()) == task
@@ -131,3 +131,16 @@ def test_wrong_names_are_wrong_usage(arguments: list[str], said: str, capsys: py
         main(["bench", "nexmark", *arguments])
     assert ended.value.code == 2
     assert said in capsys.readouterr().err
+
+
+def test_a_page_keeps_what_was_measured_before(tmp_path: Path) -> None:
+    wanted = Wanted([Query("q0")], ["penstock"], Stream(1_000_000), 250_000)
+    page.write(tmp_path / "page.md", wanted, RESULTS)
+    page.write(tmp_path / "page.md", wanted, [measured("q0", "batch", 0.5)])
+    page.write(tmp_path / "page.md", Wanted([Query("q0")], ["batch"], Stream(10), 10), [measured("q0", "batch", 9.0)])
+    page.write(tmp_path / "page.md", wanted, [measured("q2", "penstock", 1.0)])
+    rows = (tmp_path / "page.md").read_text().splitlines()
+    assert any(row.startswith("| q0 ") and "2,000" in row for row in rows)
+    assert any(row.startswith("| q1 ") for row in rows)
+    assert "1,000,000 events in steps of 250,000" in "\n".join(rows)
+    assert (tmp_path / "page.svg").exists()

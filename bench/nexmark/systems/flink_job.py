@@ -22,6 +22,7 @@ _SETTINGS = {
     "pipeline.object-reuse": "true",
     "table.local-time-zone": "UTC",
 }
+_LEAST = 0.001  # so few events that a job takes as long over none
 _MINI_BATCH = {
     "table.exec.mini-batch.enabled": "true",
     "table.exec.mini-batch.allow-latency": "2 s",
@@ -54,7 +55,7 @@ def _measured(order: dict[str, Any], query: dict[str, Any], *, mini_batch: bool)
     memory = PeakMemory([os.getpid(), int(gateway.jvm.java.lang.ProcessHandle.current().pid())])
     seconds = _seconds(order, query, "full", mini_batch=mini_batch)
     rows, checksum = _answer(order)
-    return {"seconds": seconds - start, "rows": rows, "checksum": checksum, "peak_mib": memory.mib()}
+    return {"seconds": max(seconds - start, _LEAST), "rows": rows, "checksum": checksum, "peak_mib": memory.mib()}
 
 
 def _seconds(order: dict[str, Any], query: dict[str, Any], folder: str, *, mini_batch: bool) -> float:
@@ -79,10 +80,12 @@ def _answer(order: dict[str, Any]) -> tuple[int, int]:
 
 
 def _reason(error: Exception) -> str:
-    """The last cause in what Java says."""
-    text = str(getattr(error, "java_exception", None) or error)
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    causes = [line for line in lines if line.startswith("Caused by:")]
+    """The innermost cause of what Java says."""
+    cause = getattr(error, "java_exception", None)
+    while cause is not None and cause.getCause() is not None:
+        cause = cause.getCause()
+    lines = [line.strip() for line in str(error if cause is None else cause.toString()).splitlines() if line.strip()]
+    causes = [line.removeprefix("Caused by: ") for line in lines if line.startswith("Caused by:")]
     return (causes[-1] if causes else lines[0] if lines else type(error).__name__)[:300]
 
 
