@@ -96,8 +96,15 @@ def _quicker(task: Task, query: Query, said: list[dict[str, Any]]) -> Measured:
         seconds=best["seconds"],
         peak_mib=best["peak_mib"],
         answers=[Answer(best["rows"], best["checksum"])],
-        note="quicker with mini-batch" if best["mini_batch"] else None,
+        note=_note(best),
     )
+
+
+def _note(best: dict[str, Any]) -> str | None:
+    said = ["with mini-batch"] if best["mini_batch"] else []
+    if "without_reuse" in best:
+        said.append(f"without object reuse, with which it fails: {best['without_reuse']}")
+    return ", ".join(said) or None
 
 
 def _write_halves(data: Data, folder: Path) -> None:
