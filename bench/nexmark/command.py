@@ -46,13 +46,15 @@ def command(
     found: list[Measured] = []
     for measured in results(wanted, said=lambda line: click.echo(line, err=True)):
         found.append(measured)
+        if page is not None:
+            pages.keep(page, wanted, measured)
         if style == "json":
             click.echo(json.dumps(measured.as_object()))
             sys.stdout.flush()
     if style == "text":
         click.echo(report.text(found))
     if page is not None:
-        pages.write(page, wanted, found)
+        pages.write(page, wanted)
         click.echo(f"written: {page}", err=True)
     return all(measured.equal is not False for measured in found)
 

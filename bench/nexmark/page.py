@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -39,24 +40,29 @@ _WIDTH, _ROW, _LEFT, _TOP = 760, 22, 60, 50
 _COLORS = {"flink": "#c2410c", "streaming": "#7c3aed", "batch": "#0f766e", "duckdb": "#a16207"}
 
 
-def write(path: Path, wanted: Wanted, measured: Sequence[Measured]) -> None:
-    """The page, and `<name>.svg` if there is anything to compare.
+def keep(path: Path, wanted: Wanted, measured: Measured) -> None:
+    """Add one result to `<name>.jsonl`, so that a run of some queries or systems renews only their figures."""
+    line = {"setting": _setting(wanted), "machine": _where(), "measured": json.loads(as_line(measured))}
+    with path.with_suffix(".jsonl").open("a") as lines:
+        lines.write(json.dumps(line) + "\n")
 
-    `<name>.jsonl` keeps what was measured, so that a run of some queries or systems renews only their figures.
-    """
+
+def write(path: Path, wanted: Wanted) -> None:
+    """The page of what is kept of this setting, and `<name>.svg` if there is anything to compare."""
     setting = _setting(wanted)
-    kept = path.with_suffix(".jsonl")
-    where = machine()
-    with kept.open("a") as lines:
-        for one in measured:
-            lines.write(json.dumps({"setting": setting, "machine": where, "measured": json.loads(as_line(one))}) + "\n")
-    results, machines = _latest(kept, setting)
+    results, machines = _latest(path.with_suffix(".jsonl"), setting)
     parts = [_ABOUT, f"{setting}.", "", *(f"* {machine}" for machine in machines), ""]
     drawn = plot(report.by_query(results))
     if drawn is not None:
         path.with_suffix(".svg").write_text(drawn)
         parts += [f"![events per second of Penstock in units of the others]({path.with_suffix('.svg').name})", ""]
     path.write_text("\n".join([*parts, report.text(results)]))
+
+
+@cache
+def _where() -> str:
+    """The machine, with its load when this run began."""
+    return machine()
 
 
 def _setting(wanted: Wanted) -> str:

@@ -14,7 +14,7 @@ from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
 from bench.nexmark.queries import Query
 from bench.nexmark.run import Wanted, _equal
-from bench.nexmark.task import Task
+from bench.nexmark.task import SYSTEMS, Task
 from bench.nexmark.worker import as_line, from_line
 
 from penstock.cli.commands import bench
@@ -135,12 +135,17 @@ def test_wrong_names_are_wrong_usage(arguments: list[str], said: str, capsys: py
 
 def test_a_page_keeps_what_was_measured_before(tmp_path: Path) -> None:
     wanted = Wanted([Query("q0")], ["penstock"], Stream(1_000_000), 250_000)
-    page.write(tmp_path / "page.md", wanted, RESULTS)
-    page.write(tmp_path / "page.md", wanted, [measured("q0", "batch", 0.5)])
-    page.write(tmp_path / "page.md", Wanted([Query("q0")], ["batch"], Stream(10), 10), [measured("q0", "batch", 9.0)])
-    page.write(tmp_path / "page.md", wanted, [measured("q2", "penstock", 1.0)])
+    small = Wanted([Query("q0")], ["batch"], Stream(10), 10)
+    new = [measured("q0", "batch", 0.5), measured("q2", "penstock", 1.0)]
+    for setting, result in [*((wanted, one) for one in (*RESULTS, *new)), (small, measured("q0", "batch", 9.0))]:
+        page.keep(tmp_path / "page.md", setting, result)
+    page.write(tmp_path / "page.md", wanted)
     rows = (tmp_path / "page.md").read_text().splitlines()
     assert any(row.startswith("| q0 ") and "2,000" in row for row in rows)
     assert any(row.startswith("| q1 ") for row in rows)
     assert "1,000,000 events in steps of 250,000" in "\n".join(rows)
     assert (tmp_path / "page.svg").exists()
+
+
+def test_the_command_names_the_systems_that_there_are() -> None:
+    assert bench.SYSTEMS == SYSTEMS

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import penstock
@@ -25,13 +26,13 @@ def measured(task: Task) -> Iterator[Measured]:
     """The quickest of a few runs, after one to warm up."""
     spark = session_for(task, PLAIN)
     for query in task.queries:
-        _answer(spark, task, query)
+        run(spark, task, query)
         collected(spark)
         memory = PeakMemory([own_process(), jvm_process(spark)])
-        runs = [_answer(spark, task, query) for _ in range(_RUNS)]
+        runs = [run(spark, task, query) for _ in range(_RUNS)]
         seconds, answer = min(runs, key=lambda run: run[0])
         found = Measured(query.name, task.system, task.data.stream.events, seconds, [seconds], memory.mib())
-        yield _with_answers(found, [answer])
+        yield replace(found, answers=[answer])
     spark.stop()
 
 
@@ -53,20 +54,10 @@ def oracle(task: Task) -> Iterator[Measured]:
     spark.stop()
 
 
-def of_files(spark: SparkSession, folder: str, query: Query) -> Answer:
-    """The answer that another system has written as Parquet, over the determined columns."""
-    return answer_of(spark.read.parquet(folder), query.determined)
-
-
-def _answer(spark: SparkSession, task: Task, query: Query) -> tuple[float, Answer]:
+def run(spark: SparkSession, task: Task, query: Query) -> tuple[float, Answer]:
+    """The time of one run over all events, and the answer over the determined columns."""
     began = time.perf_counter()
     for name, frame in all_frames(spark, task, query).items():
         frame.createOrReplaceTempView(name)
     answer = answer_of(spark.sql(query.text("batch")), query.determined)
     return time.perf_counter() - began, answer
-
-
-def _with_answers(found: Measured, answers: list[Answer]) -> Measured:
-    from dataclasses import replace
-
-    return replace(found, answers=answers)

@@ -24,10 +24,10 @@ def measured(task: Task) -> Iterator[Measured]:
     """Each query over all steps, after a few steps of a pipeline of its own to warm up."""
     spark = session_for(task)
     for query in task.queries:
-        _run(spark, task, query, min(_WARMING, task.data.steps))
+        run(spark, task, query, min(_WARMING, task.data.steps))
         collected(spark)
         memory = PeakMemory([own_process(), jvm_process(spark)])
-        seconds, answers, state = _run(spark, task, query, task.data.steps)
+        seconds, answers, state = run(spark, task, query, task.data.steps)
         yield Measured(
             query.name,
             task.system,
@@ -42,7 +42,7 @@ def measured(task: Task) -> Iterator[Measured]:
     spark.stop()
 
 
-def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list[float], list[Answer], int]:
+def run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list[float], list[Answer], int]:
     """The time of each step, the answer after each, and the rows of state at the end."""
     seconds: list[float] = []
     answers: list[Answer] = []
@@ -53,7 +53,7 @@ def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[lis
             total += _changed(pipeline, step_frames(spark, task, query, step))
             seconds.append(time.perf_counter() - began)
             answers.append(total)
-        state = sum(rows for _, rows, _ in pipeline.state())
+        state = sum(operator.rows for operator in pipeline.state())
     return seconds, answers, state
 
 

@@ -73,11 +73,11 @@ def measured(task: Task) -> Iterator[Measured]:
     """Each query over all files, after one run over the first ones to warm up."""
     spark = session_for(task, _SETTINGS)
     for query in task.queries:
-        folders = {table: _folder(task, query, table) for table in query.tables}
-        _run(spark, task, query, {table: _first(task, path, _WARMING) for table, path in folders.items()})
+        folders = {table: folder_of(task, query, table) for table in query.tables}
+        run(spark, task, query, {table: _first(task, path, _WARMING) for table, path in folders.items()})
         collected(spark)
         memory = PeakMemory([own_process(), jvm_process(spark)])
-        seconds, state, answer = _run(spark, task, query, folders)
+        seconds, state, answer = run(spark, task, query, folders)
         yield Measured(
             query.name,
             task.system,
@@ -93,7 +93,7 @@ def measured(task: Task) -> Iterator[Measured]:
     spark.stop()
 
 
-def _run(spark: SparkSession, task: Task, query: Query, folders: Mapping[str, Path]) -> tuple[list[float], int, Answer]:
+def run(spark: SparkSession, task: Task, query: Query, folders: Mapping[str, Path]) -> tuple[list[float], int, Answer]:
     """Seconds of each micro-batch, rows of state at the end, and the answer."""
     for table, folder in folders.items():
         stream = spark.readStream.schema(schema_of(table)).option("maxFilesPerTrigger", 1).parquet(str(folder))
@@ -114,7 +114,7 @@ def _run(spark: SparkSession, task: Task, query: Query, folders: Mapping[str, Pa
     return seconds, sum(one["numRowsTotal"] for one in states), sink.total(spark)
 
 
-def _folder(task: Task, query: Query, table: str) -> Path:
+def folder_of(task: Task, query: Query, table: str) -> Path:
     """A folder with the files of a table, and with one more for a query with windows."""
     if query.name not in _WINDOWED:
         return task.data.table(table)

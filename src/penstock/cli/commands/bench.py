@@ -14,7 +14,7 @@ from penstock.cli.reporting import FINE, WRONG
 from penstock.errors import Diagnostic, UnsupportedError
 
 _ROOT = Path(__file__).resolve().parents[4]
-_SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
+SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
 
 
 @click.command("bench")
@@ -23,7 +23,7 @@ _SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
 @option("--step", type=click.IntRange(1), default=250_000, show_default=True, help="How many events in a step.")
 @option("--queries", default="all", show_default=True, help="Which queries, such as q0,q4-q9.")
 @option(
-    "--against", default="batch", show_default=True, help=f"Other systems beside penstock: {', '.join(_SYSTEMS[1:])}."
+    "--against", default="batch", show_default=True, help=f"Other systems beside penstock: {', '.join(SYSTEMS[1:])}."
 )
 @option(
     "--rate",
