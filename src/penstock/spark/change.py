@@ -106,7 +106,7 @@ class Delta:
             if self.rows is not None:
                 return self
             if self.estimate <= self.workspace.driver_rows and driver_safe(self.schema):
-                self._arrow = self._framed().toArrow()
+                self._arrow = self.workspace.shortcuts.collected(self._framed())
                 self._frame = None
                 self.rows = self._arrow.num_rows
             else:

@@ -1,8 +1,9 @@
-"""Two things that PySpark does for each small relation of a step, done with fewer calls to the JVM.
+"""Three things that PySpark does for each small relation of a step, done with fewer calls to the JVM.
 
 A temporary view made through the public API is a command: it is planned, executed and told to all listeners, which
-takes longer than planning a small query. Rows from Arrow are looked at by settings that are asked for one by one. Where
-an internal name that this needs is missing, the public API does the same more slowly.
+takes longer than planning a small query. Rows from Arrow are looked at by settings that are asked for one by one. A
+query whose rows were found while it was planned is run as a job all the same. Where an internal name that this needs is
+missing, the public API does the same more slowly.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _LOCAL_BYTES = 4 << 20  # more than this Spark gives to the executors, batch by batch
+_ALL_ROWS, _ALL_BYTES = 1 << 40, 1 << 40  # one batch
 
 
 class Shortcuts:
@@ -90,17 +92,51 @@ class Shortcuts:
         frame._schema = schema  # noqa: SLF001 - as PySpark does, instead of asking again
         return frame
 
+    @cached_property
+    def _converters(self) -> Any:
+        """What writes rows of the driver as Arrow; None where there is no such thing."""
+        from py4j.protocol import Py4JError
+
+        jvm: Any = self.spark._jvm  # noqa: SLF001
+        try:
+            module = getattr(jvm.org.apache.spark.sql.execution.arrow, "ArrowConverters$")
+            return getattr(module, "MODULE$").toBatchWithSchemaIterator and getattr(module, "MODULE$")
+        except (Py4JError, TypeError):
+            return None
+
+    def collected(self, frame: DataFrame) -> pa.Table:
+        """The rows of a query in Arrow; without a job where they are known once it is planned."""
+        import pyarrow as pa
+
+        plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001
+        if self._converters is None or plan.nodeName() != "LocalTableScan":
+            return frame.toArrow()
+        zone = self.spark.conf.get("spark.sql.session.timeZone")
+        # No name twice in a struct, as for toArrow(); texts of at most 2 GiB.
+        settings = (plan.schema(), _ALL_ROWS, _ALL_BYTES, zone, True, False)
+        batches = self._converters.toBatchWithSchemaIterator(plan.rows().iterator(), *settings)
+        if not batches.hasNext():
+            return arrow_schema(frame.schema).empty_table()
+        found = pa.ipc.open_stream(batches.next()).read_all()
+        batches.hasNext()  # at the end, it gives its memory back
+        return found
+
     def _is_plain(self, table: pa.Table, schema: StructType) -> bool:
         """Whether the Arrow types are those of the schema already, so that nothing has to be cast."""
         shape = f"{table.schema.to_string(show_schema_metadata=False)} {schema.simpleString()}"
         if shape not in self._plain:
-            from pyspark.sql.pandas.types import to_arrow_schema
-
-            # Spark 4.2 asks for the zone of a TIMESTAMP; before that, UTC was what it took.
-            zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
-            wanted = to_arrow_schema(schema, **zone)
+            wanted = arrow_schema(schema)
             self._plain[shape] = wanted.types == table.schema.types and wanted.names == table.schema.names
         return self._plain[shape]
+
+
+def arrow_schema(schema: StructType) -> pa.Schema:
+    """The types in which Arrow carries rows of a schema."""
+    from pyspark.sql.pandas.types import to_arrow_schema
+
+    # Spark 4.2 asks for the zone of a TIMESTAMP; before that, UTC was what it took.
+    zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
+    return to_arrow_schema(schema, **zone)
 
 
 def _written(table: pa.Table, path: str) -> None:

@@ -1,4 +1,4 @@
-"""State by group whose changes can be added up: GROUP BY with partial results, DISTINCT, INTERSECT, EXCEPT.
+"""State by group whose changes can be added up: GROUP BY with partial results, and what counted.py makes of it.
 
 The trace has one entry for each group and change, with the partials that the change contributed. A step joins the
 touched groups' entries with the change's own in one GROUP BY; its result holds, for each touched group, the partials
@@ -11,15 +11,16 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from penstock.circuit.operators import Additive, Counted
+from penstock.circuit.operators import Additive
 from penstock.circuit.partials import PRESENT, Partial
-from penstock.plan.nodes import Aggregate, Distinct, SetOperation
+from penstock.plan.nodes import Aggregate
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import hash_text, holds_variant
 from penstock.spark.operators.join import expression_type
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.sums import MOST_ROWS, Adder
 from penstock.spark.trace import Trace, by_key
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -59,6 +60,10 @@ class GroupedRunner(Runner):
     def _group_list(self) -> str:
         return ", ".join(quoted(name) for name in (KEY, *self.groups))
 
+    @cached_property
+    def _adder(self) -> Adder:
+        return Adder(self.workspace, self.groups, self.partials)
+
     def _merges(self, prefix: str = "", condition: str = "") -> str:
         merged = (
             f"{item.merge}({quoted(item.name)}){condition} AS {quoted(prefix + item.name)}" for item in self.partials
@@ -94,6 +99,11 @@ class GroupedRunner(Runner):
         return f"SELECT {self._group_list}, {self._merges()} FROM ({entries}) GROUP BY {self._group_list}"
 
     def _touch(self, entries: str, estimate: int) -> Delta | None:
+        if estimate <= MOST_ROWS and (self.trace is None or self.trace.is_local):
+            state = None if self.trace is None else self.trace.memory
+            touched = self._adder.touched(entries, estimate, state, self._outcome())
+            if touched is not None:
+                return self._done(touched)
         change = entries if self.groups else self.compacted(entries)
         old, local = None, True
         if self.trace is not None and self.trace.view is not None:
@@ -104,7 +114,9 @@ class GroupedRunner(Runner):
                 return None
             old, change = found
         frame = self.workspace.sql(self._outcomes(self._three_states(old, change, local=local)))
-        touched = Delta.of_frame(self.workspace, frame, estimate=estimate).settled()
+        return self._done(Delta.of_frame(self.workspace, frame, estimate=estimate).settled())
+
+    def _done(self, touched: Delta) -> Delta | None:
         if touched.is_empty():
             return None
         self._propose(touched)
@@ -135,7 +147,10 @@ class GroupedRunner(Runner):
 
     def _outcomes(self, states: str) -> str:
         kept = ", ".join(quoted("__n_" + item.name) for item in self.partials)
-        return f"SELECT {self._group_list}, {kept}, array_compact({self.output()}) AS __out FROM ({states})"
+        return f"SELECT {self._group_list}, {kept}, {self._outcome()} AS __out FROM ({states})"
+
+    def _outcome(self) -> str:
+        return f"array_compact({self.output()})"
 
     def _emitted(self, touched: Delta) -> Delta:
         """The output rows of the touched groups; taken out on the driver where the groups are there."""
@@ -280,65 +295,6 @@ class AdditiveRunner(GroupedRunner):
         names = [output for output, _ in self.operator.partials.answers]
         named += [f"{text} AS {quoted(name)}" for name, text in zip(names, self._answers(prefix), strict=True)]
         return f"struct({', '.join([*named, f'{weight}L AS {WEIGHT}'])})"
-
-
-class CountedRunner(GroupedRunner):
-    """DISTINCT, INTERSECT and EXCEPT: a row's weight in the output follows from its weights in the inputs."""
-
-    def __init__(self, workspace: Workspace, operator: Counted, schemas: Sequence[StructType]) -> None:
-        super().__init__(workspace)
-        self.node: Distinct | SetOperation = operator.node  # type: ignore[assignment]
-        self.schemas = schemas
-        self.outputs = self.node.names
-        self.groups = tuple(f"__g{position}" for position in range(len(self.outputs)))
-        self.partials = tuple(Partial(f"__c{side}", WEIGHT) for side in range(len(schemas)))
-
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        del first
-        sides = [
-            self._side(delta, position)
-            for position, delta in enumerate(inputs)
-            if delta is not None and not delta.is_empty()
-        ]
-        if not sides:
-            return None
-        estimate = sum(delta.estimate for delta in inputs if delta is not None)
-        return self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
-
-    def _side(self, delta: Delta, position: int) -> str:
-        columns = [f"{quoted(name)} AS {group}" for name, group in zip(delta.names, self.groups, strict=True)]
-        counts = [
-            f"{WEIGHT if side == position else '0L'} AS {quoted(item.name)}" for side, item in enumerate(self.partials)
-        ]
-        return f"SELECT {', '.join([*columns, *counts])} FROM {delta.view}"
-
-    def _hashed(self, sides: str) -> str:
-        schema = self.schemas[0]
-        terms = [(group, schema[position].dataType) for position, group in enumerate(self.groups)]
-        if len(self.schemas) > 1:
-            found = self.workspace.sql(f"SELECT * FROM ({sides}) WHERE false").schema
-            terms = [(group, found[group].dataType) for group in self.groups]
-        return f"SELECT {hash_text(terms)} AS {KEY}, * FROM ({sides})"
-
-    def output(self) -> str:
-        change = f"{self._weight('__t_')} - {self._weight('__o_')}"
-        names = [f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True)]
-        row = f"struct({', '.join([*names, f'{change} AS {WEIGHT}'])})"
-        return f"array(if({change} <> 0, {row}, NULL))"
-
-    def _weight(self, prefix: str) -> str:
-        counts = [f"coalesce({quoted(prefix + item.name)}, 0L)" for item in self.partials]
-        match self.node:
-            case Distinct():
-                return f"if({counts[0]} > 0, 1L, 0L)"
-            case SetOperation(kind="intersect", all=True):
-                return f"least({counts[0]}, {counts[1]})"
-            case SetOperation(kind="intersect"):
-                return f"if({counts[0]} > 0 AND {counts[1]} > 0, 1L, 0L)"
-            case SetOperation(all=True):
-                return f"greatest({counts[0]} - {counts[1]}, 0L)"
-            case _:
-                return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"
 
 
 def _sides(old: str | None, change: str) -> str:

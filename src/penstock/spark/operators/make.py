@@ -20,7 +20,8 @@ from penstock.circuit.operators import (
     Sessions,
 )
 from penstock.errors import Diagnostic, InternalError
-from penstock.spark.operators.grouped import AdditiveRunner, CountedRunner
+from penstock.spark.operators.counted import CountedRunner
+from penstock.spark.operators.grouped import AdditiveRunner
 from penstock.spark.operators.iterated import IteratedRunner
 from penstock.spark.operators.join import BilinearRunner
 from penstock.spark.operators.keyed import KeyedRunner
