@@ -118,7 +118,7 @@ def three_states(
     together = pa.concat_tables(sides)
     if not all(_fits(together[item.name]) for item in partials if item.merge == "sum"):
         return None
-    new = pa.array([False] * (together.num_rows - change.num_rows) + [True] * change.num_rows)
+    new = pa.array([False] * (together.num_rows - change.num_rows) + [True] * change.num_rows, pa.bool_())
     grouped = _grouped(together, new, keys, partials)
     return grouped.filter(grouped["new_max"]).drop_columns("new_max")
 
