@@ -53,7 +53,7 @@ def test_a_column_that_cannot_have_it(column, code):
     [
         (VIEW + "LATENESS v.d 5;", "UNKNOWN_COLUMN"),
         (VIEW + "LATENESS w.c 5;", "UNKNOWN_RELATION"),
-        (VIEW + "LATENESS t.c 5;", "UNKNOWN_RELATION"),
+        (VIEW + "LATENESS t.c 5;", "BAD_LATENESS"),
         (VIEW + "LATENESS v.c 5; LATENESS v.C 6;", "BAD_LATENESS"),
         ("LATENESS v.c 5; LATENESS v.c 6; " + VIEW, "BAD_LATENESS"),
         (VIEW + "LATENESS v.c INTERVAL 1 HOUR;", "BAD_LATENESS"),

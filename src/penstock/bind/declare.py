@@ -17,7 +17,7 @@ from penstock.bind.unparsed import unparsed_view
 from penstock.bind.views import dependants, replaced_view, view_of
 from penstock.catalog.model import Catalog, Function, Table, View
 from penstock.catalog.zones import zone_named
-from penstock.errors import Span, UnsupportedError, did_you_mean
+from penstock.errors import Span, SqlError, UnsupportedError, did_you_mean
 from penstock.plan.scalar import column_tree
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import (
@@ -244,7 +244,7 @@ def _drop_function(catalog: Catalog, statement: Drop) -> Catalog:
 def _lateness(catalog: Catalog, statement: SetLateness) -> Catalog:
     view = catalog.views.get(statement.view.lower())
     if view is None:
-        raise unknown_relation(statement.view, tuple(item.name for item in catalog.views.values()), statement.span)
+        raise _no_view(catalog, statement)
     names = tuple(item.name for item in view.columns)
     name = next((item for item in names if item.lower() == statement.column.lower()), None)
     if name is None:
@@ -254,3 +254,12 @@ def _lateness(catalog: Catalog, statement: SetLateness) -> Catalog:
         raise wrong(code="BAD_LATENESS", message=message, place=statement.span, hint="leave one of them out")
     lateness = MappingProxyType({**view.lateness, name.lower(): statement.lateness})
     return catalog.with_view(replace(view, lateness=lateness))
+
+
+def _no_view(catalog: Catalog, statement: SetLateness) -> SqlError:
+    table = catalog.tables.get(statement.view.lower())
+    if table is None:
+        return unknown_relation(statement.view, tuple(item.name for item in catalog.views.values()), statement.span)
+    message = f"{table.name} is a table; the statement LATENESS is for the columns of views"
+    hint = f"write LATENESS behind the column, in CREATE TABLE {table.name}"
+    return wrong(code="BAD_LATENESS", message=message, place=statement.span, hint=hint)
