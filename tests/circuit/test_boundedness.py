@@ -11,6 +11,7 @@ import pytest
 from penstock.bind.program import compile_program
 from penstock.circuit.boundedness import state_of
 from penstock.plan.nodes import Distinct, Recompute, Session, SortKey, TopK, Window
+from penstock.rewrite import rewrite_views
 from planning import aggregate, alias, catalog, join, project, read, scalar, table, where, with_view
 
 STREAM = table("clicks", stream=True, who="int", at="timestamp! late 1 HOUR", page="string", ok="boolean")
@@ -120,3 +121,19 @@ def test_rows_that_are_spared_grow_with_their_keys():
     assert fact.fix == "declare DOMAIN CONSTANT at entries.k, if there are only so many values"
     (fact,) = state_of(constant.views["v"].plan, constant)
     assert (fact.because, fact.bounded) == (dropped, True)
+
+
+def test_columns_that_nobody_wrote_are_said_in_words():
+    program = """CREATE TABLE trades (sym STRING, at TIMESTAMP LATENESS INTERVAL 1 HOUR, px DOUBLE);
+CREATE TABLE quotes (sym STRING, at TIMESTAMP LATENESS INTERVAL 1 HOUR, bid DOUBLE);
+CREATE VIEW latest AS SELECT t.at, q.bid FROM trades t ASOF JOIN quotes q MATCH_CONDITION (t.at >= q.at) ON t.sym = q.sym;
+CREATE VIEW prices AS SELECT window_start, count(DISTINCT px) AS n
+FROM TABLE(TUMBLE(TABLE trades, DESCRIPTOR(at), INTERVAL 5 MINUTES)) GROUP BY window_start;"""
+    found = rewrite_views(compile_program(program).catalog)
+    facts = {name: state_of(view.plan, found) for name, view in found.views.items()}
+    assert not [fact.because for facts in facts.values() for fact in facts if "__" in f"{fact.because}{fact.fix}"]
+    assert facts["latest"][-1].because == "rows are dropped once trades.at is below the waterline `trades.at`"
+    assert [fact.because.partition(" once ")[2] for fact in facts["prices"]] == [
+        "trades.window_start is below the waterline a function of trades.at",
+        "a function of trades.at is below its waterline",
+    ]

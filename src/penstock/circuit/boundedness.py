@@ -28,6 +28,7 @@ from penstock.circuit.operators import (
     Recomputed,
     Sessions,
 )
+from penstock.circuit.words import in_words
 from penstock.errors import Span
 from penstock.plan.expressions import place_of
 from penstock.plan.nodes import Aggregate, Distinct, Join, Plan, Scan, Session, SetOperation, TopK, Window
@@ -122,8 +123,10 @@ class _Finder:
 
     @staticmethod
     def _made(operator: Operator, keeps: str, size: Growth, because: str, fix: str | None = None) -> StateFact:
-        span = None if operator.plan is None else place_of(operator.plan)
-        expiries = operator.expiries
+        span, expiries = None, operator.expiries
+        if operator.plan is not None:
+            span, because = place_of(operator.plan), in_words(because, operator.plan)
+            fix = None if fix is None else in_words(fix, operator.plan)
         return StateFact(operator_name(operator), keeps, size, because, fix, span, expiries, operator.number)
 
     def _inputs(self, node: Plan) -> Growth:
