@@ -220,3 +220,15 @@ def test_sql_from_a_pipe(spark):
     assert "s\n-\n3\n(1 row)" in result.stdout
     assert "UNKNOWN_COLUMN" in result.stderr
     assert "Traceback" not in result.stderr
+
+
+def test_explain_runs_nothing_and_says_where_measurements_come_from():
+    result = call("explain", "--analyze", "-e", GOOD)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error[NOT_MEASURED]: nothing has run here" in result.stderr
+    assert "penstock run --once --profile" in result.stderr
+
+
+def test_a_profile_is_on_or_off():
+    assert "BAD_SETTING" in call("check", "-e", f"SET profile = 'full'; {GOOD}").stderr
+    assert call("check", "-e", f"SET profile = on; {GOOD} EXPLAIN ANALYZE v;").exit_code == 0

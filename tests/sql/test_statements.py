@@ -142,6 +142,11 @@ def test_the_rest():
     explain = one("EXPLAIN (trace, JSON) SELECT 1")
     assert (explain.options, explain.target) == (("trace", "json"), None)
     assert one("EXPLAIN VIEW v").target == "v"
+    for text in ("EXPLAIN ANALYZE v", "explain analyze view v", "EXPLAIN (ANALYZE) v", "EXPLAIN ANALYZE `v`"):
+        assert (one(text).options, one(text).target) == (("analyze",), "v")
+    assert one("EXPLAIN ANALYZE (JSON) v").options == ("analyze", "json")
+    assert one("EXPLAIN ANALYZE SELECT 1").query is not None
+    assert (one("EXPLAIN analyze").options, one("EXPLAIN analyze").target) == ((), "analyze")
     assert one("SHOW CREATE TABLE t").name == "t"
     assert one("SHOW waterlines").what == "waterlines"
     assert one("DESC t").name == "t"

@@ -120,6 +120,7 @@ def open_session(
     results: Results,
     *,
     retain: str = "materialized",
+    profile: bool = False,
 ) -> tuple[Session, tuple[sql.Statement, ...]]:
     """The session of a program, and the statements that wait to be run. Compiling it starts no JVM."""
     from penstock.bind.program import compile_program
@@ -135,6 +136,7 @@ def open_session(
             master=engine.master,
             conf=engine.conf,
             retain=retain,
+            profile=profile,
             on_event=results.on_event,
         )
     except PenstockError as error:

@@ -2,10 +2,11 @@
 
     explain(catalog, "totals")                      verdict, kind of changes, key, state, waterlines, rewritten plan
     explain(catalog, "totals", ("trace",))          each rule that fired
+    explain(catalog, "totals", ("analyze",), …)     what its operators have cost, from a profile
     explain_json(catalog)                           everything, as values
 
-`verdict` reads the circuit, `report` collects, `text` and `values` render; `constructs` writes the table
-of docs/reference/incremental.md.
+`verdict` reads the circuit, `report` collects, `text` and `values` render; `analyzed` shows what was measured, and
+`constructs` writes the table of docs/reference/incremental.md.
 """
 
 from __future__ import annotations
@@ -14,29 +15,55 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import Span
+from penstock.explain.analyzed import OPTION as ANALYZE
+from penstock.explain.analyzed import analyzed_json, analyzed_text, check_measured, query_not_measured
 from penstock.explain.report import query_report, reports
-from penstock.explain.text import SECTIONS, report_text
+from penstock.explain.text import SECTIONS, report_text, title
 from penstock.explain.values import report_json
 
 if TYPE_CHECKING:
     from penstock.bind.program import Program
     from penstock.catalog.model import Catalog
+    from penstock.circuit.measured import Profile
     from penstock.plan.nodes import Plan
 
 OPTIONS = (*SECTIONS, "json")
 
 
 def explain(
-    program: Program | Catalog, view: str | None = None, options: tuple[str, ...] = (), source: str | None = None
+    program: Program | Catalog,
+    view: str | None = None,
+    options: tuple[str, ...] = (),
+    source: str | None = None,
+    *,
+    profile: Profile | None = None,
 ) -> str:
     """The text about one view, or about all; options are `OPTIONS`, 'json' gives JSON text.
 
-    `source` is the program's text, for line and column; a Program brings its own. Raises SqlError for an unknown view.
+    `source` is the program's text, for line and column; a Program brings its own. `profile` is what 'analyze' shows.
+    Raises SqlError for an unknown view, DataError where there is nothing to analyze.
     """
     catalog, source = _opened(program, source)
+    if ANALYZE in options:
+        return _analyzed(catalog, view, options, source, profile)
     if "json" in options:
         return json.dumps(explain_json(catalog, view, source), indent=2)
     return "\n\n".join(report_text(item, options, source) for item in reports(catalog, view))
+
+
+def _analyzed(
+    catalog: Catalog, view: str | None, options: tuple[str, ...], source: str | None, profile: Profile | None
+) -> str:
+    found = list(reports(catalog, view))
+    measured = check_measured(profile, catalog, view)
+    if "json" in options:
+        views = [report_json(item, source) | {"profile": analyzed_json(measured, item.name)} for item in found]
+        return json.dumps({"views": views}, indent=2)
+    texts = []
+    for item in found:
+        head = report_text(item, options, source) if set(options) & set(SECTIONS) else title(item, source)
+        texts.append("\n".join([head, *(f"  {line}" for line in analyzed_text(measured, item.name))]))
+    return "\n\n".join(texts)
 
 
 def explain_json(program: Program | Catalog, view: str | None = None, source: str | None = None) -> dict[str, Any]:
@@ -52,7 +79,9 @@ def explain_query(
     source: str | None = None,
     span: Span | None = None,
 ) -> str:
-    """The text about a query as if it were a view."""
+    """The text about a query as if it were a view; DataError for 'analyze', since no query is maintained."""
+    if ANALYZE in options:
+        raise query_not_measured()
     report = query_report(plan, catalog, span)
     if "json" in options:
         return json.dumps(report_json(report, source), indent=2)

@@ -17,7 +17,7 @@ _GROWTH = {Growth.BOUNDED: "bounded", Growth.CONTENT: "as large as its tables", 
 
 def report_text(report: Report, options: tuple[str, ...], source: str | None) -> str:
     """The report with the stages that the options ask for; without options the verdict and the rewritten plan."""
-    lines = [_title(report, source)]
+    lines = [title(report, source)]
     chosen = set(options) & set(SECTIONS) or {"verdict", "rewritten"}
     for name, section in SECTIONS.items():
         if name in chosen:
@@ -33,7 +33,8 @@ def place(span: Span | None, source: str | None) -> str:
     return f" at {line}:{column}"
 
 
-def _title(report: Report, source: str | None) -> str:
+def title(report: Report, source: str | None) -> str:
+    """The view, its place, and whether it is incremental."""
     kind = {"view": "view", "query": "query"}.get(report.kind, f"{report.kind} view")
     name = "" if report.kind == "query" else f" {report.name}"
     return f"{kind}{name}{place(report.span, source)}: {'incremental' if report.verdict.incremental else 'recomputed'}"
@@ -103,9 +104,14 @@ def _circuit(report: Report, source: str | None) -> Iterator[str]:
 
 def operator_text(operator: Operator) -> str:
     """One operator on one line: number, class, its chain of nodes, inputs."""
-    nodes = [node_text(node) for node in operator.node.walk() if not isinstance(node, Scan) or node is operator.node]
     read = "".join(f" #{number}" for number in operator.inputs)
-    return f"#{operator.number} {type(operator).__name__}: {' | '.join(nodes)}{' <-' if read else ''}{read}"
+    return f"#{operator.number} {type(operator).__name__}: {chain_text(operator)}{' <-' if read else ''}{read}"
+
+
+def chain_text(operator: Operator) -> str:
+    """The chain of nodes that an operator maintains."""
+    nodes = [node_text(node) for node in operator.node.walk() if not isinstance(node, Scan) or node is operator.node]
+    return " | ".join(nodes)
 
 
 SECTIONS = {

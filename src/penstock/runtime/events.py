@@ -8,6 +8,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
+from penstock.circuit.measured import Measured
 from penstock.runtime.facts import StateSize
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
@@ -22,7 +23,7 @@ class Event:
 class StepDone(Event):
     """A step has been committed: rows received by table, entries changed by view, rows rejected by table.
 
-    `state` is what the operators keep after it.
+    `state` is what the operators keep after it. With `SET profile = 'on'`, `measured` has the operators that worked.
     """
 
     step: int
@@ -32,6 +33,7 @@ class StepDone(Event):
     changed: Mapping[str, int] = field(default_factory=lambda: _NONE)
     rejected: Mapping[str, int] = field(default_factory=lambda: _NONE)
     state: tuple[StateSize, ...] = ()
+    measured: tuple[Measured, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

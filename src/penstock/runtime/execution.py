@@ -118,7 +118,7 @@ class Execution:
             case sql.Explain() | sql.Show() | sql.Describe():
                 message = f"{statement.text.split()[0].upper()} shows something and changes nothing"
                 raise SqlError(
-                    Diagnostic("NOT_A_CHANGE", message, statement.span, hint="use explain(), or the command line")
+                    Diagnostic("NOT_A_CHANGE", message, statement.span, hint="use explain(view, options), or the shell")
                 )
             case _:
                 self.declare(statement, source)

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
 from penstock.circuit.boundedness import operator_name, state_facts
+from penstock.circuit.measured import Measured
 from penstock.runtime.holding import Holding
 from penstock.runtime.lateness import LateColumn, TableLateness
 from penstock.runtime.lines import LineReader, Lines
@@ -67,6 +68,14 @@ def sizes_of(engine: Engine) -> tuple[StateSize, ...]:
         StateSize(operator_name(operator), circuit.readers[operator.number], rows, size)
         for circuit, operator, rows, size in engine.state()
     )
+
+
+def measured_of(engine: Engine, number: int, seconds: float) -> tuple[Measured, ...]:
+    """What has been measured of the operators that worked in a step, which this ends, or were merged before it."""
+    if not engine.profiler.on:
+        return ()
+    engine.profiler.stepped(number, seconds)
+    return tuple(item for item in engine.profile().operators if item.last is not None or item.merged.jobs)
 
 
 def states_of(engine: Engine, catalog: Catalog) -> list[OperatorState]:

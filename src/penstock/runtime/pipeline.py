@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.catalog.model import Catalog, View
+from penstock.circuit.measured import ON, SETTING, Profile, is_measured
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
 from penstock.runtime.change import Change
 from penstock.runtime.contents import Contents
@@ -37,7 +38,8 @@ class Pipeline:
 
     `program` is SQL text or the path of a file. `spark` is a session to use, else one is opened when it is first
     needed. `directory` keeps the input log; without it the log is temporary. `retain` says whose content is kept for
-    `verify`: 'all' views, or 'materialized' ones only. Raises SqlError for a program that is wrong.
+    `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
+    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. Raises SqlError for a program that is wrong.
     """
 
     def __init__(
@@ -50,6 +52,7 @@ class Pipeline:
         master: str = "local[*]",
         conf: Mapping[str, str] | None = None,
         retain: str = "all",
+        profile: bool = False,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         from penstock.bind.program import compile_program
@@ -57,7 +60,8 @@ class Pipeline:
         self.source = read_program(program)
         self.program = compile_program(self.source, dialect)
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
-        self._catalog: Catalog = self.program.catalog
+        declared = self.program.catalog
+        self._catalog: Catalog = declared.with_setting(SETTING, ON) if profile else declared
         self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
         self._lock = threading.RLock()
         self._on_event = on_event
@@ -115,6 +119,11 @@ class Pipeline:
         """What each operator remembers, how that grows, and what would bound it."""
         execution = self._opened()
         return states_of(execution.stepper.engine, execution.catalog)
+
+    def profile(self) -> Profile:
+        """What each operator has cost so far, in the steps that were measured; none are without `profile`."""
+        with self._lock:
+            return Profile() if self._execution is None else self._execution.stepper.engine.profile()
 
     # Changing it
 
@@ -229,10 +238,16 @@ class Pipeline:
             return compare(found.name, execution.maintained(found, expected), expected)
 
     def explain(self, view: str | None = None, options: Sequence[str] = ()) -> str:
-        """How a view (or every view) is maintained; starts no JVM."""
+        """How a view (or every view) is maintained; starts no JVM.
+
+        Options are 'verdict', 'plan', 'trace', 'rewritten', 'circuit' and 'json'; 'analyze' tells what its operators
+        have cost. Raises DataError if that has not been measured.
+        """
         from penstock.explain import explain
 
-        return str(explain(self.catalog, view, tuple(options)))
+        if "analyze" in options and is_measured(self.catalog):
+            self._opened()  # a program's own statements are steps as well
+        return str(explain(self.catalog, view, tuple(options), profile=self.profile()))
 
     def _view(self, name: str) -> View:
         view = self.catalog.views.get(name.lower())

@@ -19,14 +19,15 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.catalog.model import ERROR_VIEW, Catalog, Table
+from penstock.catalog.model import ERROR_VIEW, Catalog, Table, View
+from penstock.circuit.measured import is_measured
 from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.runtime.bulk import FrameBatch, fold_frame
 from penstock.runtime.change import Change
 from penstock.runtime.columns import python_rows
 from penstock.runtime.events import StepDone
 from penstock.runtime.exchange import as_delta
-from penstock.runtime.facts import WaterlineFact, facts_of, inferred_facts, sizes_of
+from penstock.runtime.facts import WaterlineFact, facts_of, inferred_facts, measured_of, sizes_of
 from penstock.runtime.failures import translated
 from penstock.runtime.final import FinalOutput
 from penstock.runtime.gates import ViewGate, error_rows, view_lateness
@@ -176,8 +177,9 @@ class Stepper:
             raise translated(error, self.catalog) from error
 
     def __post_init__(self) -> None:
-        """Let the engine know the waterlines, for what it may forget."""
+        """Let the engine know the waterlines, for what it may forget, and whether it is to measure."""
         self.engine.lines = lambda derived: self.lines().text(derived)
+        self.engine.profiler.wanted = lambda: is_measured(self.catalog)
 
     def lines(
         self,
@@ -364,11 +366,8 @@ class Stepper:
         return self.retain == "all" or found.kind == "materialized" or bool(found.lateness)
 
     def _announce(self, proposal: _Proposal, seconds: float) -> dict[str, Change]:
-        changes = {
-            view.name: self._change(proposal, name, tuple(column.name for column in view.columns), view.name)
-            for name, view in self.catalog.views.items()
-            if view.kind != "local"
-        }
+        views = self.catalog.views.items()
+        changes = {view.name: self._change(proposal, name, view) for name, view in views if view.kind != "local"}
         error_columns = tuple(column.name for column in ERROR_VIEW.columns)
         change = proposal.rejections.change() if proposal.rejections.rows else None
         delta = None if change is None else as_delta(self.engine.workspace, ERROR_VIEW, change)
@@ -384,13 +383,15 @@ class Stepper:
             {self.catalog.views[name].name: delta.count() for name, delta in proposal.shown.items()},
             rejected,
             sizes_of(self.engine),
+            measured_of(self.engine, proposal.number, seconds),
         )
         for listener in list(self.listeners):
             listener(event, changes)
         return changes
 
-    def _change(self, proposal: _Proposal, name: str, columns: tuple[str, ...], shown: str) -> Change:
-        return Change(shown, columns, proposal.number, proposal.clock, proposal.shown.get(name))
+    def _change(self, proposal: _Proposal, name: str, view: View) -> Change:
+        columns = tuple(column.name for column in view.columns)
+        return Change(view.name, columns, proposal.number, proposal.clock, proposal.shown.get(name))
 
 
 def now() -> datetime:

@@ -7,6 +7,7 @@ from functools import partial
 from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.catalog.model import Catalog, Table
 from penstock.circuit.demands import demand_checks
+from penstock.circuit.measured import check_setting
 from penstock.runtime.log import history_span
 from penstock.runtime.sources import check_source
 
@@ -14,7 +15,8 @@ from penstock.runtime.sources import check_source
 def check_supported(catalog: Catalog) -> None:
     """Refuse what is declared but cannot work, and properties that are wrong; one error with all that is found."""
     tables = (partial(_check_table, table) for table in catalog.tables.values())
-    raise_all([*tables, *declaration_checks(catalog), *demand_checks(catalog)])
+    setting = partial(check_setting, catalog)
+    raise_all([*tables, setting, *declaration_checks(catalog), *demand_checks(catalog)])
 
 
 def check_promises(catalog: Catalog) -> None:

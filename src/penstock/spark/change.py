@@ -72,6 +72,11 @@ class Delta:
         """Whether the rows are an Arrow table here."""
         return self._arrow is not None
 
+    @property
+    def distributed(self) -> bool:
+        """Whether the rows are on the executors."""
+        return not self.on_driver
+
     def is_empty(self) -> bool:
         """Whether the change is known to have no rows; a lazy one is not known to."""
         return self.rows == 0

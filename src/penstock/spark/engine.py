@@ -8,26 +8,28 @@ or `discard` ends it.
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
-from penstock.catalog.types import Type
-from penstock.circuit.build import Typing, build_circuit
+from penstock.circuit.build import build_circuit
 from penstock.circuit.errors import reads_error_view
+from penstock.circuit.measured import Profile
 from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
-from penstock.plan.nodes import Plan, Scan
-from penstock.plan.scalar import Scalar
-from penstock.spark.batch import empty_relation, struct_of, table_schema
+from penstock.plan.nodes import Plan
+from penstock.spark.batch import struct_of, table_schema
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
 from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
 from penstock.spark.operators.runner import Runner
+from penstock.spark.profiler import Profiler, Tally
 from penstock.spark.render import WEIGHT
+from penstock.spark.typed import SparkTyping
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
@@ -39,46 +41,8 @@ Content = Callable[[str], "DataFrame | None"]
 _THREADS = 2
 
 
-class SparkTyping(Typing):
-    """Types as Spark gives them, for what the binder was not certain of."""
-
-    def __init__(self, workspace: Workspace, catalog: Catalog) -> None:
-        self.workspace = workspace
-        self.catalog = catalog
-        self.frames: dict[Plan, DataFrame] = {}
-
-    def relation(self, plan: Plan) -> DataFrame:
-        """A relation without rows that has the schema of a plan."""
-        if plan not in self.frames:
-            self.frames[plan] = self._empty(plan)
-        return self.frames[plan]
-
-    def _empty(self, plan: Plan) -> DataFrame:
-        from penstock.spark.batch import batch_frame
-
-        if isinstance(plan, Scan):
-            table = self.catalog.tables.get(plan.relation.lower())
-            if table is not None:
-                names = ", ".join(f"`{name}`" for name in plan.names)
-                frame = empty_relation(self.workspace, table.columns)
-                return self.workspace.empty(frame.selectExpr(*names.split(", ")).schema)
-            return self.relation(self.catalog.views[plan.relation.lower()].plan)
-        leaves = {scan.relation.lower(): self._relation_by_name(scan) for scan in plan.walk() if isinstance(scan, Scan)}
-        return self.workspace.empty(batch_frame(self.workspace, plan, leaves).schema)
-
-    def _relation_by_name(self, scan: Scan) -> DataFrame:
-        table = self.catalog.tables.get(scan.relation.lower())
-        if table is not None:
-            return empty_relation(self.workspace, table.columns)
-        return self.relation(self.catalog.views[scan.relation.lower()].plan)
-
-    def type_of(self, relation: Plan, scalar: Scalar) -> Type | None:
-        found = self.relation(relation).selectExpr(f"{scalar.text} AS found").schema["found"]
-        return found.dataType.simpleString()
-
-
 @dataclass
-class _Installed:
+class Installed:
     """One circuit, its runners made as they are first needed, and whether it has had a step."""
 
     circuit: Circuit
@@ -87,6 +51,7 @@ class _Installed:
     fresh: bool = True
     runners: dict[int, Runner] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
+    tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
 
 
 @dataclass
@@ -105,6 +70,7 @@ class StepResult:
         """Make the step's state the engine's."""
         for runner in self.touched:
             runner.commit()
+        self.engine.profiler.commit()
         self.engine._grown = self.touched  # noqa: SLF001 (the result is a part of the engine)
         for installed in self.engine.installed:
             installed.fresh = False
@@ -114,6 +80,7 @@ class StepResult:
         """Forget the step."""
         for runner in self.touched:
             runner.discard()
+        self.engine.profiler.discard()
         self.engine.workspace.release()
 
 
@@ -122,7 +89,8 @@ class Engine:
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.installed: list[_Installed] = []
+        self.profiler = Profiler(workspace)
+        self.installed: list[Installed] = []
         self._content: Content = lambda name: None  # noqa: ARG005
         self._grown: list[Runner] = []
         # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
@@ -161,7 +129,7 @@ class Engine:
             for operator in circuit.operators
             if isinstance(operator, Source)
         }
-        self.installed.append(_Installed(circuit, tables, behind))
+        self.installed.append(Installed(circuit, tables, behind))
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""
@@ -191,6 +159,7 @@ class Engine:
     def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
         """Evaluate one step; `inputs` maps lower-case table names to changes."""
         self.maintain()
+        self.profiler.begin()
         self.workspace.clock = clock
         result = StepResult(self, {}, [])
         try:
@@ -219,13 +188,15 @@ class Engine:
         schema = table_schema(ERROR_VIEW).add(WEIGHT, LongType())
         return Delta.of_arrow(self.workspace, together, schema)
 
-    def _evaluate(self, installed: _Installed, inputs: Mapping[str, Delta], result: StepResult) -> None:
+    def _evaluate(self, installed: Installed, inputs: Mapping[str, Delta], result: StepResult) -> None:
         deltas: dict[int, Delta | None] = {}
         consumers = installed.circuit.consumers()
         for level in _levels(installed.circuit):
             jobs = [operator for operator in level if self._due(installed, operator, deltas, inputs)]
             run = self._job(installed, deltas, inputs, consumers, result)
-            if len(jobs) > 1:
+            if self.profiler.on:
+                found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
+            elif len(jobs) > 1:
                 with ThreadPoolExecutor(_THREADS) as pool:
                     found = list(pool.map(run, jobs))
             else:
@@ -239,7 +210,7 @@ class Engine:
         result.late += [item.late for item in runners if item.late is not None]
 
     def _due(
-        self, installed: _Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]
+        self, installed: Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]
     ) -> bool:
         if isinstance(operator, Source):
             return installed.fresh or operator.relation in inputs or bool(self._late_of(installed, operator))
@@ -251,7 +222,7 @@ class Engine:
 
     def _job(
         self,
-        installed: _Installed,
+        installed: Installed,
         deltas: Mapping[int, Delta | None],
         inputs: Mapping[str, Delta],
         consumers: Mapping[int, int],
@@ -270,12 +241,12 @@ class Engine:
 
         return run
 
-    def _late_of(self, installed: _Installed, operator: Source) -> list[pa.Table]:
+    def _late_of(self, installed: Installed, operator: Source) -> list[pa.Table]:
         """The late rows that the operators before `error_view` have found in this step."""
         runners = [installed.runners.get(number) for number in operator.inputs]
         return [item.late for item in runners if isinstance(item, CleanedRunner) and item.late is not None]
 
-    def _source(self, installed: _Installed, operator: Source, inputs: Mapping[str, Delta]) -> Delta | None:
+    def _source(self, installed: Installed, operator: Source, inputs: Mapping[str, Delta]) -> Delta | None:
         delta = inputs.get(operator.relation)
         late = self._late_of(installed, operator)
         if late:
@@ -289,7 +260,7 @@ class Engine:
         query = f"SELECT {columns_text((*operator.node.names, WEIGHT))} FROM {delta.view}"
         return Delta.of_query(self.workspace, query, self._schema(installed, operator.number), estimate=delta.estimate)
 
-    def _runner(self, installed: _Installed, operator: Operator) -> Runner:
+    def _runner(self, installed: Installed, operator: Operator) -> Runner:
         if operator.number not in installed.runners and isinstance(operator, Cleaned):
             assert self._gate is not None  # noqa: S101 - given when a view with LATENESS is installed
             gate = self._gate(self._views[operator.view])
@@ -302,14 +273,14 @@ class Engine:
             installed.runners[operator.number].expiries = operator.expiries
         return installed.runners[operator.number]
 
-    def _schema(self, installed: _Installed, number: int) -> StructType:
+    def _schema(self, installed: Installed, number: int) -> StructType:
         """The schema of an operator's change, from empty inputs; asked once."""
         if number not in installed.schemas:
             operator = next(item for item in installed.circuit.operators if item.number == number)
             installed.schemas[number] = self._schema_of(installed, operator)
         return installed.schemas[number]
 
-    def _schema_of(self, installed: _Installed, operator: Operator) -> StructType:
+    def _schema_of(self, installed: Installed, operator: Operator) -> StructType:
         from pyspark.sql.types import LongType, StructField, StructType
 
         weight = StructField(WEIGHT, LongType(), nullable=False)
@@ -329,8 +300,14 @@ class Engine:
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
         for runner in self._grown:
-            runner.merge(self.lines)
+            with self.profiler.merging(runner, self.installed):
+                runner.merge(self.lines)
         self._grown = []
+
+    def profile(self) -> Profile:
+        """What has been measured so far."""
+        found = (self.profiler.of_circuit(item.circuit, item.tallies, item.runners) for item in self.installed)
+        return replace(self.profiler.profile, circuits=tuple(found))
 
     def state(self) -> Iterator[tuple[Circuit, Operator, int, int]]:
         """Each stateful operator, in its circuit, with the rows and bytes that it keeps."""

@@ -43,6 +43,7 @@ class Layer:
     workspace: Workspace
     frame: DataFrame
     rows: int
+    distributed = True
 
     @cached_property
     def view(self) -> str:
@@ -57,6 +58,7 @@ class Piece:
     workspace: Workspace
     schema: StructType
     table: pa.Table
+    distributed = False
 
     @property
     def rows(self) -> int:
@@ -101,9 +103,19 @@ class Trace:
     def _parts(self) -> tuple[Layer | Piece, ...]:
         return (*self.layers, *self.here)
 
+    def _read(self) -> tuple[Layer | Piece, ...]:
+        """All parts, for somebody who reads all entries."""
+        self.workspace.reads(*self._parts)
+        return self._parts
+
     @property
     def memory(self) -> pa.Table | None:
         """The entries on the driver, None if there are none."""
+        self.workspace.reads(*self.here)
+        return self._memory
+
+    @property
+    def _memory(self) -> pa.Table | None:
         import pyarrow as pa
 
         if not self.here:
@@ -118,9 +130,14 @@ class Trace:
         here = sum(int(piece.table.nbytes) for piece in self.here)
         return here + sum(layer.rows for layer in self.layers) * width
 
-    @cached_property
+    @property
     def frame(self) -> DataFrame | None:
         """All entries, None if there are none."""
+        self._read()
+        return self._frame
+
+    @cached_property
+    def _frame(self) -> DataFrame | None:
         found: DataFrame | None = None
         for part in self._parts:
             found = part.frame if found is None else found.union(part.frame)
@@ -129,7 +146,7 @@ class Trace:
     @property
     def view(self) -> str | None:
         """What stands for all entries in a FROM, None if there are none."""
-        parts = [part.view for part in self._parts]
+        parts = [part.view for part in self._read()]
         if len(parts) <= 1:
             return parts[0] if parts else None
         return f"({' UNION ALL '.join(f'SELECT * FROM {part}' for part in parts)})"
@@ -176,7 +193,7 @@ class Trace:
 
     def flushed(self) -> Trace:
         """The same with the newest rows moved to the executors."""
-        memory = self.memory
+        memory = self._memory
         if memory is None:
             return self
         layer = self._partitioned(self.workspace.local(memory, self.schema))
@@ -202,7 +219,7 @@ class Trace:
 
     def condensed(self) -> Trace:
         """The same, all of it on the driver, without cancelled rows."""
-        memory = self.memory
+        memory = self._memory
         if memory is None:
             return self
         frame = self._combined(self.workspace.local(memory, self.schema))

@@ -23,6 +23,7 @@ from penstock.circuit.clock import is_clock
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.render import Renderer
+from penstock.spark.scans import Part, Scans
 from penstock.spark.shortcuts import Shortcuts
 
 if TYPE_CHECKING:
@@ -63,6 +64,7 @@ class Workspace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     clock: datetime | None = None
     epoch: int = 0
+    scans: Scans | None = None  # what the operator under way has read, while that is measured
 
     @cached_property
     def shortcuts(self) -> Shortcuts:
@@ -83,6 +85,11 @@ class Workspace:
         with self._lock:
             self._names.append(name)
         return name
+
+    def reads(self, *parts: Part) -> None:
+        """Say that all rows of remembered parts are read; whoever measures wants to know."""
+        if self.scans is not None:
+            self.scans.read(parts)
 
     def sql(self, text: str) -> DataFrame:
         """Run (lazily) a query over named relations."""

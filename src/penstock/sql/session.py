@@ -22,7 +22,7 @@ from penstock.sql.statements import (
 )
 
 SHOWN = ("TABLES", "VIEWS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "CREATE TABLE", "CREATE VIEW")
-EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "json")
+EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "json", "analyze")
 
 
 def begin(cursor: Cursor, text: str, span: Span) -> Begin:
@@ -76,11 +76,13 @@ def _view_column(cursor: Cursor) -> tuple[str, str]:
 
 
 def explain(cursor: Cursor, text: str, span: Span) -> Explain:
-    """EXPLAIN [(option, …)] query | name."""
+    """EXPLAIN [ANALYZE] [(option, …)] query | name."""
     cursor.expect("EXPLAIN")
-    options: tuple[str, ...] = ()
+    # A view may be called analyze.
+    alone = cursor.index + 1 == len(cursor.tokens)
+    options: tuple[str, ...] = ("analyze",) if not alone and cursor.accept("ANALYZE") else ()
     if cursor.peek() == "(" and not cursor.at_query():
-        options = tuple(cursor.listed(lambda: _option(cursor), "the options"))
+        options += tuple(cursor.listed(lambda: _option(cursor), "the options"))
     if cursor.at_query():
         tree = cursor.query()
         cursor.end()

@@ -154,7 +154,10 @@ class Query(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Statement):
-    """EXPLAIN [(option, …)] query | view name; options lower-case: trace, plan, circuit, verdict, json."""
+    """EXPLAIN [ANALYZE] [(option, …)] query | view name.
+
+    The options are lower-case: trace, plan, circuit, verdict, json, analyze.
+    """
 
     options: tuple[str, ...]
     target: str | None

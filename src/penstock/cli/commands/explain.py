@@ -20,6 +20,7 @@ STAGES = ("verdict", "plan", "circuit", "trace")
 @program_options
 @option("--view", default=None, help="Explain this view only.")
 @option("--stage", "stages", multiple=True, type=click.Choice(STAGES), help="Show this stage only; may be repeated.")
+@option("--analyze", is_flag=True, hidden=True, help="What `penstock run --profile` does.")
 @format_option("text", "json")
 def command(
     program: Sequence[str],
@@ -41,6 +42,8 @@ def command(
             Diagnostic("UNKNOWN_VIEW", f"there is no view {view[:100]}", candidates=did_you_mean(view, known))
         )
     try:
+        if values["analyze"]:
+            explain(catalog, view, ("analyze",), source)  # refuses: nothing runs here
         if style == "json":
             click.echo(json.dumps(explain_json(catalog, view, source), ensure_ascii=False))
         else:

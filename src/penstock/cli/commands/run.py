@@ -25,6 +25,12 @@ if TYPE_CHECKING:
 @option("--final", is_flag=True, help="Write the content of the views at the end, not their changes.")
 @option("--once", is_flag=True, help="End when the input is used up.")
 @option("--quiet", is_flag=True, help="No progress on stderr.")
+@option("--profile", is_flag=True, help="At the end, show on stderr what each operator has cost; slows the run.")
+@option(
+    "--profile-json",
+    type=click.Path(dir_okay=False),
+    help="Write what each operator costs, step by step, as JSON lines.",
+)
 @format_option()
 def command(**values: Any) -> None:
     """Run a PROGRAM and keep its views up to date until Ctrl-C, or with --once until the input is used up.
@@ -34,21 +40,22 @@ def command(**values: Any) -> None:
     not been kept leaves no trace, and one that has is written.
     """
     from penstock.cli.changes import change_output
+    from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
     from penstock.cli.session import Results, check_finished, open_session
 
     source = program_text(values["program"], values["files"], values["execute"])
     progress = Progress(quiet=values["quiet"])
+    measured = Measurements(values["profile_json"], progress, table=values["profile"])
     outputs: list[Output] = []
 
     def written(changes: Changes) -> None:
         for output in outputs:
             output.write(changes)
 
-    session, statements = open_session(
-        source, values["dialect"], engine_of(values), Results(values["style"], written, progress)
-    )
-    with session.pipeline:
+    results = Results(values["style"], written, measured)
+    session, statements = open_session(source, values["dialect"], engine_of(values), results, profile=measured.wanted)
+    with session.pipeline, measured.shown_of(session.pipeline):
         views = chosen_views(session.pipeline.catalog, values["views"])
         if values["output"] is None:
             refuse_several(views, values["style"])

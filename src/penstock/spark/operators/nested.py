@@ -106,6 +106,8 @@ class Nested:
         runner = self.runners[operator.number]
         found = runner.step(changed, first=first)
         runner.commit()  # the next run builds on it; `discard` has what was before
+        if self.workspace.scans is not None:
+            self.workspace.scans.add_up()  # the next run reads its state again
         if any(len(trace.layers) > _MAX_LAYERS for trace in runner.traces):
             runner.merge()
         return found

@@ -74,6 +74,7 @@ class RankedRunner(Runner):
         names = columns_text(tuple(name for name in self.schema.names if name != WEIGHT))
         parts = [f"SELECT {names}, {WEIGHT}, 0 AS {_BORDER} FROM {change.view}"]
         if self.candidates is not None:
+            self.workspace.reads(self.candidates)
             parts.append(f"SELECT {names}, {WEIGHT}, 0 AS {_BORDER} FROM {self.candidates.view}")
         if self.border is not None:
             parts.append(f"SELECT {names}, 0L AS {WEIGHT}, 1 AS {_BORDER} FROM {self.border.view}")

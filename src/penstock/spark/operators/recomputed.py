@@ -67,6 +67,7 @@ class RecomputedRunner(Runner):
         now = self.next_answer.frame()  # type: ignore[union-attr]
         if self.answer is None:
             return Delta.of_frame(self.workspace, consolidated(now), estimate=estimate)
+        self.workspace.reads(self.answer)
         before = self.answer.frame()
         taken = before.withColumn(WEIGHT, -before[WEIGHT])
         return Delta.of_frame(self.workspace, consolidated(now.union(taken)), estimate=estimate)
