@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_function, unsupported, wrong
 from penstock.bind.level import Level
-from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, grouped, replace_nodes
+from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, grouped, replace_nodes
 from penstock.catalog.functions import built_in, built_in_functions, is_aggregate, words
 from penstock.catalog.model import Function
 
@@ -27,6 +27,7 @@ GROUP_FUNCTIONS = frozenset(
         "session session_start session_end session_rowtime session_proctime window session_window window_time"
     )
 )
+_NAME_IT = "give the value a name in a query in FROM: SELECT x.* FROM (SELECT … AS x FROM t)"
 _INTERNAL = (OUTER, SUBQUERY)
 _OWN_SYNTAX = frozenset(words("timestampadd timestampdiff trim position overlay date_add dateadd"))
 
@@ -57,6 +58,10 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _subquery(node, level)
         case exp.Anonymous() | exp.Window() | exp.Filter():
             return _average(node, level) or _calling(node, level)
+        case exp.Dot() if isinstance(node.expression, exp.Star):
+            raise wrong(code="STAR_HERE", message="`.*` stands behind a name", place=node, hint=_NAME_IT)
+        case exp.Tuple() if not isinstance(node.parent, exp.Predicate):
+            return _struct(node, level)
         case exp.AtTimeZone():
             hint = "from_utc_timestamp(t, zone) and to_utc_timestamp(t, zone) say which way the clock is turned"
             raise unsupported(
@@ -170,14 +175,13 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Express
     return result
 
 
-def _struct(node: exp.Anonymous, level: Level) -> exp.Expression:
-    """STRUCT takes the names of its fields from its arguments, which have other names when they are bound."""
-    from penstock.bind.stars import expand, name_of
+def _struct(node: exp.Anonymous | exp.Tuple, level: Level) -> exp.Expression:
+    """STRUCT and `(a, b)` name their fields after their arguments, which have other names when they are bound."""
+    from penstock.bind.stars import expand
 
     parts: list[exp.Expression] = []
     for index, item in enumerate(node.expressions):
-        named = isinstance(item, exp.Alias | exp.Column | exp.Dot)
-        name = name_of(item) if named else f"col{index + 1}"
+        name = _own_name(item) or _key(item) or f"col{index + 1}"
         found = list(expand(item, level)) if _starred(item) else [(name, bind(item.unalias(), level))]
         parts += [part for key, tree in found for part in (exp.Literal.string(key), tree)]
     made = call("named_struct", *parts)
@@ -185,18 +189,38 @@ def _struct(node: exp.Anonymous, level: Level) -> exp.Expression:
     return made
 
 
+def _own_name(item: exp.Expression) -> str | None:
+    """The name that an argument has: its alias, or the last one of a column, a field or a lambda's parameter."""
+    item = bare(item)
+    match item:
+        case exp.Alias():
+            return str(item.alias)
+        case exp.Column() | exp.Identifier():
+            return str(item.name)
+        case exp.Dot():
+            return str(item.expression.name)
+    return None
+
+
+def _key(item: exp.Expression) -> str | None:
+    """What STRUCT calls `x['key']`."""
+    item = bare(item)
+    place = item.expressions[0] if isinstance(item, exp.Bracket) else None
+    return str(place.name) if isinstance(place, exp.Literal) and place.is_string else None
+
+
 def _zipped(node: exp.Anonymous, bound: exp.Anonymous) -> exp.Anonymous:
     """ARRAYS_ZIP names its fields after its arguments, which have other names when they are bound."""
-    names = [item.name if isinstance(item, exp.Column) else None for item in node.expressions]
-    if not any(names):
-        return bound
+    names = [_own_name(item) for item in node.expressions]
     parts: list[exp.Expression] = []
     for place, name in enumerate(names):
         field = exp.Identifier(this=str(place), quoted=True)
         element = exp.Dot(this=exp.Identifier(this="e", quoted=False), expression=field)
         parts += [exp.Literal.string(name or str(place)), element]
-    # What is no column has its place as its name.
-    unnamed = call("arrays_zip", *(call("coalesce", item) for item in bound.expressions))
+    # What is no column has its place as its name, also where a plan computes it into one.
+    unnamed = call("arrays_zip", *(call("coalesce", item.unalias()) for item in bound.expressions))
+    if not any(names):
+        return unnamed
     named = exp.Lambda(this=call("named_struct", *parts), expressions=[exp.Identifier(this="e", quoted=False)])
     return call("transform", unnamed, named)
 

@@ -125,6 +125,4 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
         return kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
-    if name == "array" and kinds and len(set(kinds)) == 1 and kinds[0] is not None:
-        return f"array<{kinds[0]}>"
     return _SCALARS.get(name)

@@ -7,11 +7,11 @@ from sqlglot import exp
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.nestedtypes import certain, columns_of, element_of
 from penstock.bind.scope import Scope, Source, source_of
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
-from penstock.bind.types import element_of, split_types
 from penstock.catalog.functions import GENERATOR, TABLE, built_in
-from penstock.catalog.types import Type
+from penstock.catalog.types import Type, split_types
 from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project, Recompute
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.text import span_of, spark_sql
@@ -87,7 +87,7 @@ def _lateral_function(left: Plan, tree: exp.Expression, level: Level, *, outer: 
     position = None if offset is None else (offset.name if isinstance(offset, exp.Identifier) else "ordinality")
     if offset is not None and len(names) > len(tree.expressions):
         position = names[-1]
-    if not value_names and name:
+    if not value_names and name and len(tree.expressions) == 1:
         value_names = [name]
     return _unnested(left, tree, (name or "__unnest", value_names, position), level, outer=outer)
 
@@ -172,7 +172,7 @@ def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> l
 def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]:
     name = call_name(tree) or ""
     first = tree.expressions[0] if tree.expressions else None
-    kind = None if first is None else level.scalar(first).type
+    kind = None if first is None else level.shape(first)
     if name in _ONE_BY_ONE or name in _NUMBERED:
         position: list[Column] = [("pos", "int")] if name in _NUMBERED else []
         return position + _elements(kind, named - len(position))
@@ -194,16 +194,16 @@ def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]
 def _elements(kind: Type | None, named: int) -> list[Column]:
     if kind is not None and kind.startswith("map<"):
         key, value = split_types(kind[4:-1])
-        return [("key", key), ("value", value)]
+        return [("key", certain(key)), ("value", certain(value))]
     if kind is None and named == 2:  # noqa: PLR2004 - a map's key and value
         return [("key", None), ("value", None)]
-    return [("col", element_of(kind))]
+    return [("col", certain(element_of(kind)))]
 
 
 def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list[Column]:
-    if kind is not None and kind.startswith("struct<"):
-        parts = [part.partition(":") for part in split_types(kind[7:-1])]
-        return [(name.strip("`"), of) for name, _, of in parts]
+    found = columns_of(kind)
+    if found is not None:
+        return found
     if named > 0:
         return [(f"col{index}", None) for index in range(named)]
     raise wrong(

@@ -6,11 +6,11 @@ from collections.abc import Iterable
 
 from sqlglot import exp
 
+from penstock.bind.commontypes import common_type
 from penstock.bind.diagnose import NotIncremental, unknown_column, unsupported, wrong
 from penstock.bind.level import Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.scope import Scope, Visible
 from penstock.bind.trees import OUTER, SUBQUERY, call, conjunction, conjuncts, has_mark
-from penstock.bind.types import common_type
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
 from penstock.plan.nodes import ANTI, FULL, INNER, LEFT, RIGHT, SEMI, Filter, Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar

@@ -15,10 +15,12 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column
+from penstock.bind.nestedtypes import certain
 from penstock.bind.scope import Scope, with_fields
 from penstock.bind.trees import OUTER, grouped, marked
 from penstock.bind.types import infer
 from penstock.catalog.model import Catalog
+from penstock.catalog.types import Type
 from penstock.errors import Span
 from penstock.plan.nodes import Field, Plan, Scan
 from penstock.plan.scalar import Scalar, column_tree
@@ -165,11 +167,15 @@ class Level:
         """A bound tree as a scalar over this level's fields."""
         return scalar_of(tree, self.fields, span)
 
+    def shape(self, tree: exp.Expression) -> Type | None:
+        """The type of a bound tree, which may have UNCERTAIN parts: for the names of its fields."""
+        return infer(tree, self.fields)[0]
+
 
 def scalar_of(tree: exp.Expression, fields: Mapping[str, Field], span: Span | None = None) -> Scalar:
     """A bound tree as a scalar over fields."""
     kind, nullable = infer(tree, fields)
-    return Scalar(spark_sql(tree), tree, kind, nullable, span or span_of(tree))
+    return Scalar(spark_sql(tree), tree, certain(kind), nullable, span or span_of(tree))
 
 
 def fields_of(plan: Plan) -> dict[str, Field]:

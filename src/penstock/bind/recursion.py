@@ -9,9 +9,9 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.bind.commontypes import common_type
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Bound, Context
-from penstock.bind.types import common_type
 from penstock.bind.views import reached
 from penstock.catalog.model import Catalog, View
 from penstock.errors import Diagnostic, SqlError

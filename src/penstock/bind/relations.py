@@ -6,11 +6,11 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.bind.commontypes import common_type
 from penstock.bind.diagnose import NotIncremental, unknown_relation, unsupported, wrong
 from penstock.bind.joins import joined
 from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope, source_of
-from penstock.bind.types import common_type
 from penstock.catalog.model import Table, View
 from penstock.plan.nodes import INNER, Field, Join, Plan, Project, Scan, Values
 from penstock.plan.scalar import Scalar, column

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from penstock.bind.commontypes import common_type
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Bound, Context, NeedDomain
-from penstock.bind.types import common_type
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column, quoted
 

@@ -8,9 +8,9 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
 from penstock.bind.level import Level
+from penstock.bind.nestedtypes import columns_of
 from penstock.bind.scope import Visible, with_fields
 from penstock.bind.trees import call_name, core_of
-from penstock.catalog.types import Type
 from penstock.sql.text import spark_sql, type_of
 
 Item = tuple[str, exp.Expression]
@@ -57,15 +57,12 @@ def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
 
 
 def _struct(tree: exp.Expression, level: Level, place: exp.Expression) -> tuple[Visible, ...]:
-    from penstock.bind.types import split_types
-
-    kind: Type | None = level.scalar(tree).type
-    if kind is None or not kind.startswith("struct<"):
+    found = columns_of(level.shape(tree))
+    if found is None:
         raise wrong(
             code="NOT_A_STRUCT", message="`.*` needs a relation or a STRUCT whose fields are known", place=place
         )
-    names = [part.partition(":")[0].strip("`") for part in split_types(kind[7:-1])]
-    return tuple(Visible(name, with_fields(tree.copy(), [name])) for name in names)
+    return tuple(Visible(name, with_fields(tree.copy(), [name])) for name, _ in found)
 
 
 def name_of(tree: exp.Expression) -> str:

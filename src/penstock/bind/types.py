@@ -5,11 +5,13 @@ The trees are bound: every column is a field of the input. ANSI mode as in Spark
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from sqlglot import exp
 
+from penstock.bind.commontypes import MOST_DIGITS, as_decimal, common_type
 from penstock.bind.functiontypes import aggregate_type, scalar_type, windowed_type
+from penstock.bind.nestedtypes import element_of, field_of, nested_type
 from penstock.bind.trees import call_name, core_of, is_aggregate_call
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_interval, is_numeric
 from penstock.plan.nodes import Field
@@ -20,8 +22,8 @@ UNKNOWN: Known = (None, True)
 _BOOLEAN = (exp.Predicate, exp.And, exp.Or, exp.Not)
 _NEVER_NULL = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Exists)
 _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
-_MOST_DIGITS = 38
-_INT_DIGITS = {"tinyint": 3, "smallint": 5, "int": 10, "bigint": 20}
+# Before the name of a lambda's parameter among the fields; no field's name begins like that.
+_PARAMETER = "\0"
 
 
 def infer(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
@@ -30,6 +32,9 @@ def infer(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
         case exp.Column():
             item = fields.get(tree.name)
             return UNKNOWN if item is None else (item.type, item.nullable)
+        case exp.Identifier():
+            item = fields.get(_PARAMETER + tree.name)
+            return UNKNOWN if item is None else (item.type, True)
         case exp.Paren() | exp.Alias():
             return infer(tree.this, fields)
         case exp.Literal() | exp.Null() | exp.Boolean() | exp.Interval():
@@ -55,9 +60,9 @@ def infer(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
         case exp.Trim():
             return "string", True
         case exp.Dot():
-            return _field_of(infer(tree.this, fields)[0], tree.expression.name), True
+            return field_of(infer(tree.this, fields)[0], tree.expression.name), True
         case exp.Bracket():
-            return element_of(infer(tree.this, fields)[0]), True
+            return _element(tree, infer(tree.this, fields)[0]), True
         case exp.Window():
             return _window(tree, fields)
         case _:
@@ -118,53 +123,6 @@ def _concatenation(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
     return ("string" if left[0] == right[0] == "string" else None), left[1] or right[1]
 
 
-def common_type(kinds: list[Type | None]) -> Type | None:
-    """The type that Spark gives values of several types (CASE, COALESCE, UNION), where certain."""
-    real = [kind for kind in kinds if kind != "void"]
-    if not real or any(kind is None for kind in real):
-        return None
-    first = real[0]
-    for kind in real[1:]:
-        found = _wider(first, kind)
-        if found is None:
-            return None
-        first = found
-    return first
-
-
-def _wider(left: Type | None, right: Type | None) -> Type | None:
-    if left is None or right is None or left == right:
-        return left if left == right else None
-    if left in INTEGRAL and right in INTEGRAL:
-        return max(left, right, key=INTEGRAL.index)
-    if {left, right} <= {"int", "smallint", "tinyint", "double"} or {left, right} in (
-        {"bigint", "double"},
-        {"float", "double"},
-    ):
-        return "double"
-    if {left, right} == {"date", "timestamp"}:
-        return "timestamp"
-    if _as_decimal(left) and _as_decimal(right):
-        return _wider_decimal(left, right)
-    return None
-
-
-def _as_decimal(kind: Type) -> tuple[int, int] | None:
-    if is_decimal(kind):
-        if "(" not in kind:
-            return 10, 0
-        digits, scale = kind[kind.index("(") + 1 : -1].split(",")
-        return int(digits), int(scale)
-    return (_INT_DIGITS[kind], 0) if kind in INTEGRAL else None
-
-
-def _wider_decimal(left: Type, right: Type) -> Type | None:
-    (p1, s1), (p2, s2) = _as_decimal(left) or (0, 0), _as_decimal(right) or (0, 0)
-    scale = max(s1, s2)
-    digits = max(p1 - s1, p2 - s2) + scale
-    return f"decimal({digits},{scale})" if digits <= _MOST_DIGITS else None
-
-
 def _arithmetic(tree: exp.Expression, left: Known, right: Known) -> Known:
     (one, one_null), (two, two_null) = left, right
     nullable = one_null or two_null
@@ -190,7 +148,7 @@ def _arithmetic(tree: exp.Expression, left: Known, right: Known) -> Known:
 def _decimal_arithmetic(tree: exp.Expression, one: Type, two: Type) -> Type | None:
     if not (is_decimal(one) and is_decimal(two)):
         return None  # a literal beside a DECIMAL has the digits that it needs; Spark knows
-    (p1, s1), (p2, s2) = _as_decimal(one) or (0, 0), _as_decimal(two) or (0, 0)
+    (p1, s1), (p2, s2) = as_decimal(one) or (0, 0), as_decimal(two) or (0, 0)
     if isinstance(tree, exp.Add | exp.Sub):
         scale = max(s1, s2)
         digits = max(p1 - s1, p2 - s2) + scale + 1
@@ -198,7 +156,7 @@ def _decimal_arithmetic(tree: exp.Expression, one: Type, two: Type) -> Type | No
         digits, scale = p1 + p2 + 1, s1 + s2
     else:
         return None
-    return f"decimal({digits},{scale})" if digits <= _MOST_DIGITS else None
+    return f"decimal({digits},{scale})" if digits <= MOST_DIGITS else None
 
 
 def _time_arithmetic(tree: exp.Expression, one: Type, two: Type) -> Type | None:
@@ -213,39 +171,6 @@ def _time_arithmetic(tree: exp.Expression, one: Type, two: Type) -> Type | None:
     return "interval day" if isinstance(tree, exp.Sub) and one == two == "date" else None
 
 
-def element_of(kind: Type | None) -> Type | None:
-    """The type of `x[i]`."""
-    if kind is None:
-        return None
-    if kind.startswith("array<"):
-        return kind[6:-1]
-    if kind.startswith("map<"):
-        parts = split_types(kind[4:-1])
-        return parts[1] if len(parts) == 2 else None  # noqa: PLR2004 - key and value
-    return None
-
-
-def _field_of(kind: Type | None, name: str) -> Type | None:
-    if kind is None or not kind.startswith("struct<"):
-        return None
-    for part in split_types(kind[7:-1]):
-        field, _, of = part.partition(":")
-        if field.strip("`").lower() == name.lower():
-            return of
-    return None
-
-
-def split_types(text: str) -> list[str]:
-    """`a:int,b:array<int>` at its outer commas."""
-    parts, depth, start = [], 0, 0
-    for index, letter in enumerate(text):
-        depth += (letter in "<(") - (letter in ">)")
-        if letter == "," and depth == 0:
-            parts.append(text[start:index])
-            start = index + 1
-    return [*parts, text[start:]] if text else []
-
-
 def _window(tree: exp.Window, fields: Mapping[str, Field]) -> Known:
     core = core_of(tree.this)
     name = call_name(core) or ""
@@ -257,6 +182,21 @@ def _window(tree: exp.Window, fields: Mapping[str, Field]) -> Known:
         "ntile",
         "count",
     )
+
+
+def _element(tree: exp.Bracket, kind: Type | None) -> Type | None:
+    place = tree.expressions[0]
+    if kind is not None and kind.startswith("struct<"):
+        return field_of(kind, place.name) if isinstance(place, exp.Literal) else None
+    return element_of(kind)
+
+
+def _of_lambda(body: exp.Expression, types: Sequence[Type | None], fields: Mapping[str, Field]) -> Type | None:
+    """What a lambda gives where its parameters have these types."""
+    if not isinstance(body, exp.Lambda):
+        return None
+    own = zip((item.name for item in body.expressions), types, strict=False)
+    return infer(body.this, {**fields, **{_PARAMETER + name: Field(_PARAMETER + name, kind) for name, kind in own}})[0]
 
 
 def _call(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
@@ -277,17 +217,11 @@ def _call(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
             "collect_list",
             "regr_count",
         )
-    if name == "named_struct":
-        return _struct_type(arguments, kinds), False
+    nested = nested_type(name, arguments, kinds, lambda body, types: _of_lambda(body, types, fields))
+    if nested is not None:
+        return nested, name != "named_struct"
     if name in ("coalesce", "nvl", "ifnull"):
         return common_type(kinds), all(nullable for _, nullable in known)
     if name in ("if", "nvl2"):
         return common_type(kinds[1:]), any(nullable for _, nullable in known[1:])
     return scalar_type(name, kinds), name not in ("isnull", "isnotnull", "now", "current_timestamp", "current_date")
-
-
-def _struct_type(arguments: list[exp.Expression], kinds: list[Type | None]) -> Type | None:
-    names = [item.name if isinstance(item, exp.Literal) else "" for item in arguments[::2]]
-    if any(kind is None for kind in kinds[1::2]) or not all(name.isidentifier() for name in names):
-        return None
-    return f"struct<{','.join(f'{name}:{kind}' for name, kind in zip(names, kinds[1::2], strict=True))}>"

@@ -6,11 +6,15 @@ A type is the text that Spark's `simpleString` gives: `int`, `decimal(10,2)`, `a
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 Type = str
 
 INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FRACTIONAL = ("float", "double")
 TEMPORAL = ("date", "timestamp", "timestamp_ntz")
+_NOT_NULL = re.compile(r"(?i)\s+not null$")
 
 
 def is_decimal(kind: Type) -> bool:
@@ -31,3 +35,52 @@ def is_temporal(kind: Type) -> bool:
 def is_interval(kind: Type) -> bool:
     """Whether the type is a span of time."""
     return kind.startswith("interval")
+
+
+def plain_name(name: str) -> bool:
+    """Whether a name needs no back quotes."""
+    return name.isascii() and name.isidentifier()
+
+
+def struct_type(fields: Iterable[tuple[str, Type]]) -> Type:
+    """The type of a STRUCT with these fields."""
+    shown = ((name if plain_name(name) else "`" + name.replace("`", "``") + "`", kind) for name, kind in fields)
+    return f"struct<{','.join(f'{name}:{kind}' for name, kind in shown)}>"
+
+
+def struct_fields(kind: Type) -> list[tuple[str, Type]]:
+    """Names and types of a STRUCT's fields; a NOT NULL behind a field's type is left out."""
+    found = []
+    for item in type_arguments(kind)[1]:
+        name, _, of = _parted(item)
+        found.append((name, _NOT_NULL.sub("", of.strip())))
+    return found
+
+
+def type_arguments(kind: Type) -> tuple[str, list[str]]:
+    """`map<int,array<string>>` as ('map', ['int', 'array<string>'])."""
+    head, bracket, rest = kind.partition("<")
+    return (head.strip().lower(), split_types(rest.rstrip()[:-1])) if bracket else (kind.lower(), [])
+
+
+def split_types(text: str) -> list[str]:
+    """`a:int,b:array<int>` at its outer commas; what stands in back quotes is a name."""
+    parts, depth, start, quoted = [], 0, 0, False
+    for index, letter in enumerate(text):
+        quoted ^= letter == "`"
+        depth += 0 if quoted else (letter in "<(") - (letter in ">)")
+        if letter == "," and depth == 0 and not quoted:
+            parts.append(text[start:index].strip())
+            start = index + 1
+    return [*parts, text[start:].strip()] if text else []
+
+
+def _parted(item: str) -> tuple[str, str, str]:
+    """A field at its colon; a quoted name without its quotes."""
+    if not item.startswith("`"):
+        name, colon, kind = item.partition(":")
+        return name.strip(), colon, kind
+    end = item.index("`", 1)
+    while item[end + 1 : end + 2] == "`":
+        end = item.index("`", end + 2)
+    return item[1:end].replace("``", "`"), ":", item[end + 1 :].lstrip(" :")

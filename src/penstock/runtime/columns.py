@@ -13,7 +13,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Column
-from penstock.catalog.types import Type
+from penstock.catalog.types import Type, struct_fields, type_arguments
 from penstock.errors import Diagnostic, UnsupportedError
 
 WEIGHT = "__weight"
@@ -68,34 +68,6 @@ def _nested(kind: Type) -> pa.DataType:
     if head == "struct":
         return pa.struct([pa.field(name, arrow_type(item)) for name, item in struct_fields(kind)])
     raise UnsupportedError(Diagnostic("UNSUPPORTED_TYPE", f"values of type {kind.upper()} cannot be read from outside"))
-
-
-def type_arguments(kind: Type) -> tuple[str, list[str]]:
-    """`map<int,array<string>>` as ('map', ['int', 'array<string>'])."""
-    head, bracket, rest = kind.partition("<")
-    return (head.strip().lower(), _split(rest.rstrip()[:-1])) if bracket else (kind.lower(), [])
-
-
-def struct_fields(kind: Type) -> list[tuple[str, Type]]:
-    """The fields of a struct type; a NOT NULL behind a field's type is left out."""
-    found = []
-    for item in type_arguments(kind)[1]:
-        name, _, field_type = item.partition(":")
-        found.append((name.strip().strip("`"), re.sub(r"(?i)\s+not null$", "", field_type.strip())))
-    return found
-
-
-def _split(text: str) -> list[str]:
-    depth, start, parts = 0, 0, []
-    for at, character in enumerate(text):
-        if character in "<(":
-            depth += 1
-        elif character in ">)":
-            depth -= 1
-        elif character == "," and depth == 0:
-            parts.append(text[start:at].strip())
-            start = at + 1
-    return [*parts, text[start:].strip()]
 
 
 def arrow_schema(columns: Sequence[Column]) -> pa.Schema:

@@ -15,8 +15,7 @@ from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
 
-from penstock.catalog.types import Type
-from penstock.runtime.columns import struct_fields, type_arguments
+from penstock.catalog.types import Type, struct_fields, type_arguments
 
 Convert = Callable[[Any], Any]
 

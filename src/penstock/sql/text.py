@@ -94,8 +94,9 @@ class SparkText(DatabricksGenerator):
             item = self._unnest_with_position(expression, columns or [name or "col"], position)
             text = f"{item} AS {name}" if name else item
         else:
-            columns = columns or ([name] if name else [])
-            text = self._generator(expression) + (f" AS {name or 'u'}({', '.join(columns)})" if columns else "")
+            columns = columns or ([name] if name and len(expression.expressions) == 1 else [])
+            listed = f"({', '.join(columns)})" if columns else ""
+            text = self._generator(expression) + (f" AS {name or 'u'}{listed}" if name or columns else "")
         return f"LATERAL {text}" if isinstance(expression.parent, exp.Join) else text
 
     def _generator(self, expression: exp.Unnest) -> str:

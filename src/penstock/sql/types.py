@@ -6,6 +6,7 @@ from typing import Any
 
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.catalog.types import struct_type
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rules
@@ -141,23 +142,18 @@ def _container(parser: Any, name: str, rules: Rules) -> str:
 
 def _struct(parser: Any, rules: Rules) -> str:
     closing = _opening(parser)
-    fields: list[str] = []
+    fields: list[tuple[str, str]] = []
     while True:
         name = parser._parse_id_var(any_token=True)  # noqa: SLF001
         if name is None:
             raise ParseFailure(parser._curr or None)  # noqa: SLF001
         parser._match(TokenType.COLON)  # noqa: SLF001
-        shown = name.name if _plain(name.name) else "`" + name.name.replace("`", "``") + "`"
-        fields.append(f"{shown}:{read_type(parser, rules)}")
+        fields.append((name.name, read_type(parser, rules)))
         _not_null(parser)
         if not parser._match(TokenType.COMMA):  # noqa: SLF001
             break
     _close(parser, closing)
-    return f"struct<{','.join(fields)}>"
-
-
-def _plain(name: str) -> bool:
-    return name.isascii() and name.isidentifier()
+    return struct_type(fields)
 
 
 def _interval(parser: Any) -> str:
