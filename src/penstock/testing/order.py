@@ -40,7 +40,7 @@ def whole_row() -> exp.Expression:
 def order_rows(tree: exp.Expression) -> exp.Expression:
     """The query with every order-sensitive call made deterministic; inner calls first."""
     for select in tree.find_all(exp.Select):
-        _inline_windows(select)
+        inline_windows(select)
     for node in reversed(list(tree.find_all(exp.Anonymous, exp.Window))):
         if isinstance(node, exp.Window):
             settled = settle_frame(node)
@@ -55,8 +55,8 @@ def order_rows(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
-def _inline_windows(select: exp.Select) -> None:
-    """`OVER w` and `OVER (w …)` with the definition of w written out, so that each function has its own order."""
+def inline_windows(select: exp.Select) -> None:
+    """Write `OVER w` and `OVER (w …)` with the definition of w written out, so that each function has its own order."""
     named = {window.name.lower(): window for window in select.args.get("windows") or []}
     for window in list(select.find_all(exp.Window)):
         definition = named.get(window.args["alias"].name.lower()) if window.args.get("alias") else None

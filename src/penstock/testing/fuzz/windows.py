@@ -1,4 +1,4 @@
-"""Random OVER clauses: ranking, offsets, aggregates; ROWS and RANGE frames."""
+"""Random OVER clauses: ranking, offsets, aggregates; frames in ROWS, RANGE and GROUPS."""
 
 from __future__ import annotations
 
@@ -80,7 +80,7 @@ def _spec(dice: Dice, scope: Scope, partition: list[str], *, ordered: bool, fram
     keys = [column for column in scope if column.type in SCALARS]
     chosen = dice.some(keys, 1, 2) if keys else [Column("1", "1", INT)]
     parts.append("ORDER BY " + ", ".join(sort_key(dice, column.text) for column in chosen))
-    if framed and dice.often(0.6) and not dice.shared:
+    if framed and dice.often(0.6):
         parts.append(_frame(dice, chosen))
     return " ".join(parts)
 
@@ -89,14 +89,19 @@ def _frame(dice: Dice, keys: list[Column]) -> str:
     low = dice.number(0, 4)
     high = dice.number(max(low, 1), 5)
     start, end = _EDGES[low], _EDGES[high]
-    by_range = len(keys) == 1 and keys[0].type in (INT, BIGINT, DATE, TIMESTAMP) and dice.often(0.5)
-    dice.use("RANGE frame" if by_range else "ROWS frame")
-    if by_range and keys[0].type in (DATE, TIMESTAMP):
-        unit = "DAY" if keys[0].type == DATE else "HOUR"
+    unit = "GROUPS" if dice.shared else dice.pick(_units(keys))
+    dice.use(f"{unit} frame")
+    if unit == "RANGE" and keys[0].type in (DATE, TIMESTAMP):
+        length = "DAY" if keys[0].type == DATE else "HOUR"
         start, end = (
-            edge.replace("2 ", f"INTERVAL 2 {unit} ").replace("1 ", f"INTERVAL 1 {unit} ") for edge in (start, end)
+            edge.replace("2 ", f"INTERVAL 2 {length} ").replace("1 ", f"INTERVAL 1 {length} ") for edge in (start, end)
         )
-    return f"{'RANGE' if by_range else 'ROWS'} BETWEEN {start} AND {end}"
+    return f"{unit} BETWEEN {start} AND {end}"
+
+
+def _units(keys: list[Column]) -> tuple[str, ...]:
+    by_range = len(keys) == 1 and keys[0].type in (INT, BIGINT, DATE, TIMESTAMP)
+    return ("ROWS", "GROUPS", "RANGE") if by_range else ("ROWS", "GROUPS")
 
 
 def sort_key(dice: Dice, text: str) -> str:
