@@ -76,8 +76,9 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     if found.sets is None:
         _refuse_grouping(trees)
     rewritten = [_over(tree, keys, columns) for tree in trees]
+    readable = {*node.names, *(item.name for _, fields in level.selected for item in fields)}
     for tree in rewritten:
-        _refuse_ungrouped(tree, node)
+        _refuse_ungrouped(tree, readable)
     functions = {name: item.function for name, item in aggregates}
     return Aggregation(node, rewritten, single_row, functions)
 
@@ -186,8 +187,7 @@ def _wrapped(tree: exp.Expression) -> Iterator[exp.Expression]:
         yield tree
 
 
-def _refuse_ungrouped(tree: exp.Expression, node: Plan) -> None:
-    names = set(node.names)
+def _refuse_ungrouped(tree: exp.Expression, names: set[str]) -> None:
     for found in tree.find_all(exp.Column):
         if found.name not in names:
             shown = found.name.rpartition(".")[2]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
@@ -245,22 +247,25 @@ def _constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
 
 
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
-    """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node."""
-    if level.generators:
+    """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node.
+
+    It stands above GROUP BY, as its call may have aggregates; but below where GROUP BY names one of its columns.
+    """
+    if level.selected:
         raise unsupported(
             code="SEVERAL_GENERATORS", message="two generators in one SELECT list", place=tree, hint="use LATERAL VIEW"
         )
     tree = _placed(tree)
     columns = generated_columns(tree, names, level)
     fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
-    level.generators.append((tree, fields))
+    level.selected.append((tree, fields))
     level.fields.update({item.name: item for item in fields})
     return [(name, column_tree(item.name)) for (name, _), item in zip(columns, fields, strict=True)]
 
 
-def with_generators(plan: Plan, level: Level) -> Plan:
-    """The plan with the generators of the SELECT list beside its rows."""
-    for tree, fields in level.generators:
+def with_generators(plan: Plan, generators: Sequence[tuple[exp.Expression, tuple[Field, ...]]], level: Level) -> Plan:
+    """The plan with the rows of generators beside its own."""
+    for tree, fields in generators:
         plan = Generate(plan, scalar_of(tree, fields_of(plan)), fields)
         level.see(plan)
     return plan

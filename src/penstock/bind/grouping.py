@@ -83,7 +83,7 @@ class _Builder:
             return tree
         self.level.in_group = True
         try:
-            return bind(item, self.level)
+            return bare(bind(item, self.level))  # an alias stands for its expression in parentheses
         finally:
             self.level.in_group = False
 

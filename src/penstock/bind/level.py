@@ -105,7 +105,10 @@ class Context:
 
 @dataclass
 class Level:
-    """What one SELECT collects while it is bound."""
+    """What one SELECT collects while it is bound.
+
+    `generators` give rows before they are grouped, `selected` are those of the SELECT list.
+    """
 
     context: Context
     scope: Scope = field(default_factory=Scope)
@@ -116,6 +119,7 @@ class Level:
     carried: list[tuple[str, exp.Expression]] = field(default_factory=list)
     fields: dict[str, Field] = field(default_factory=dict)
     generators: list[tuple[exp.Expression, tuple[Field, ...]]] = field(default_factory=list)
+    selected: list[tuple[exp.Expression, tuple[Field, ...]]] = field(default_factory=list)
     group_windows: list[GroupWindow] = field(default_factory=list)
     in_group: bool = False
     output_first: bool = False

@@ -14,7 +14,7 @@ from penstock.bind.deterministic import Row, whole_row
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.expressions import bind, bind_output
 from penstock.bind.generators import is_generator, select_generator, with_generators
-from penstock.bind.grouping import grouping_of
+from penstock.bind.grouping import Grouping, grouping_of
 from penstock.bind.groupwindows import with_group_windows
 from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, scalar_of, unique_names
 from penstock.bind.ordering import Limit, Ordering, limit_of, ordered, ordering_of
@@ -62,14 +62,20 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan = with_group_windows(select, plan, level)
     _name_windows(select, level)
     pieces = _pieces(select, level)
-    plan = with_generators(plan, level)
+    plan = with_generators(plan, level.generators, level)
     grouping = grouping_of(select, pieces.names, pieces.items, level)
+    if grouping is not None and _read_generated(grouping, level):
+        plan, level.selected = with_generators(plan, level.selected, level), []
     made = None
-    if grouping is not None or select.args.get("having") or _has_aggregates(pieces):
-        made = aggregated(plan, grouping, pieces.trees(), level)
-        plan, pieces = made.plan, pieces.with_trees(made.trees)
+    if grouping is not None or select.args.get("having") or _has_aggregates(pieces, level):
+        trees = [*pieces.trees(), *(tree for tree, _ in level.selected)]
+        made = aggregated(plan, grouping, trees, level)
+        plan, pieces = made.plan, pieces.with_trees(made.trees[: len(pieces.trees())])
         if made.single_row and level.keys and pieces.having:
             raise NeedDomain
+        level.selected = [(tree, fields) for tree, (_, fields) in zip(made.trees[-1:], level.selected, strict=False)]
+        made = replace(made, single_row=made.single_row and not level.selected)
+    plan = with_generators(plan, level.selected, level)
     _refuse_outer(pieces)
     plan, pieces = _computed(plan, pieces, level, whole_row(plan, level.scope if made is None else None))
     plan, single = _output(select, plan, pieces, level, keep_order=keep_order), made is not None and made.single_row
@@ -160,8 +166,14 @@ def _aliases(item: exp.Expression) -> list[str]:
     return [item.alias] if isinstance(item, exp.Alias) else []
 
 
-def _has_aggregates(pieces: Pieces) -> bool:
-    return any(next(aggregate_calls(tree), None) is not None for tree in pieces.trees())
+def _has_aggregates(pieces: Pieces, level: Level) -> bool:
+    trees = [*pieces.trees(), *(tree for tree, _ in level.selected)]
+    return any(next(aggregate_calls(tree), None) is not None for tree in trees)
+
+
+def _read_generated(grouping: Grouping, level: Level) -> bool:
+    generated = {item.name for _, fields in level.selected for item in fields}
+    return any(node.name in generated for tree in grouping.trees for node in tree.find_all(exp.Column))
 
 
 def _refuse_outer(pieces: Pieces) -> None:

@@ -26,8 +26,9 @@ def rewrite_group_frames(select: exp.Select) -> None:
     calls = [node for node in _windows(select) if _in_groups(node)]
     numbers = [f"{_number(node)} AS __group{index}" for index, node in enumerate(calls)]
     columns: dict[str, str] = {}
+    aliases = {item.alias.lower(): item for item in select.expressions if isinstance(item, exp.Alias)}
     for part in _SHOWN:
-        _rename(select, part, columns)
+        _rename(select, part, aliases, columns)
     for index, node in enumerate(calls):
         by_number = exp.Ordered(this=exp.column(f"__group{index}"), nulls_first=True)
         node.set("order", exp.Order(expressions=[by_number]))
@@ -71,12 +72,14 @@ def _parts(select: exp.Select, part: str) -> list[exp.Expression]:
     return list(found) if isinstance(found, list) else [] if found is None else [found]
 
 
-def _rename(select: exp.Select, part: str, columns: dict[str, str]) -> None:
+def _rename(select: exp.Select, part: str, aliases: dict[str, exp.Alias], columns: dict[str, str]) -> None:
     """Every column in a part of the query under its name in the inner one; QUALIFY and ORDER BY read aliases first."""
-    aliases = {item.alias.lower() for item in select.expressions if isinstance(item, exp.Alias)}
     for item in _parts(select, part):
         for node in list(item.find_all(exp.Column)):
-            if part != "expressions" and not node.table and node.name.lower() in aliases:
+            meant = None if part == "expressions" or node.table else aliases.get(node.name.lower())
+            if meant is not None:
+                if part == "qualify" and meant.this.find(exp.Window) is None:
+                    node.replace(exp.Paren(this=meant.this.copy()))
                 continue
             new = exp.column(columns.setdefault(spark_sql(node), f"__c{len(columns)}"))
             node.replace(exp.alias_(new, node.name, quoted=True) if node in select.expressions else new)
