@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import re
+from functools import partial
 
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.level import Bound, Context, Level, unique_names
 from penstock.bind.relations import bind_from, scan
+from penstock.bind.settling import settle
 from penstock.bind.stars import expand, is_star, name_of
 from penstock.bind.trees import call_name, grouped, nodes, replace_nodes
+from penstock.bind.windows import in_groups
 from penstock.plan.nodes import Field, Plan, Project, Recompute
+from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
@@ -21,6 +25,7 @@ _FOREIGN: dict[type, str] = {
     exp.Qualify: "QUALIFY",
     exp.Any: "ANY of a query",
     exp.All: "ALL of a query",
+    exp.Window: "a frame in GROUPS",
 }
 _MARK = re.compile(r"`?__relation_(\d+)`?")
 
@@ -32,7 +37,8 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
     relations: dict[str, Plan] = {}
     copy = tree.copy()
     copy.set("with_", None)
-    text = spark_sql(_placed(_inlined(copy, context), context, relations))
+    settled = settle(_inlined(copy, context), partial(_columns, context, _own_names(copy)))
+    text = escaped(spark_sql(_placed(settled, context, relations)))
     text = _MARK.sub(r"{\1}", text)
     outputs = tuple(Field(name) for name in names)
     node = Recompute(tuple(relations.values()), text, outputs, reason.reason, reason.span, reason.rewriting)
@@ -43,14 +49,8 @@ def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
     for node in nodes(tree):
         asof = isinstance(node, exp.Join) and node.args.get("method") == "ASOF"
         quantified = isinstance(node, exp.Any | exp.All) and node.find(exp.Query) is not None
-        if asof or quantified or isinstance(node, exp.Qualify | TableFunction):
-            words = {
-                exp.Join: "ASOF JOIN",
-                exp.Qualify: "QUALIFY",
-                exp.Any: "ANY of a query",
-                exp.All: "ALL of a query",
-            }
-            name = words.get(type(node)) or node.name
+        if asof or quantified or in_groups(node) or isinstance(node, exp.Qualify | TableFunction):
+            name = _FOREIGN.get(type(node)) or node.name
             message = f"{name} together with {reason.reason}"
             raise unsupported(
                 code="NOT_TOGETHER", message=message, place=node, hint="put one of them into a view of its own"
@@ -75,7 +75,7 @@ def _inlined(tree: exp.Expression, context: Context) -> exp.Expression:
 
 def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) -> exp.Expression:
     """The tree with a numbered mark where a relation is named."""
-    own = {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+    own = _own_names(tree)
     for node in list(tree.find_all(exp.Table)):
         name = str(node.name).lower()
         if isinstance(node.this, exp.Anonymous) or name in own:
@@ -88,6 +88,16 @@ def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) 
             node.set("alias", exp.TableAlias(this=exp.Identifier(this=node.name, quoted=True)))
         node.set("this", exp.Identifier(this=f"__relation_{list(relations).index(name)}", quoted=False))
     return tree
+
+
+def _own_names(tree: exp.Expression) -> set[str]:
+    return {cte.alias.lower() for cte in tree.find_all(exp.CTE)}
+
+
+def _columns(context: Context, own: set[str], name: str) -> tuple[Field, ...] | None:
+    """The columns of a relation, None for a name of the query's own."""
+    found = None if name.lower() in own else _relation(name.lower(), context)
+    return None if found is None else found.fields
 
 
 def _relation(name: str, context: Context) -> Plan | None:

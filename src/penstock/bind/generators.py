@@ -15,6 +15,7 @@ from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
 from penstock.catalog.functions import GENERATOR, TABLE, built_in
 from penstock.catalog.types import Type, split_types
 from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project, Recompute
+from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.text import span_of, spark_sql
 
@@ -241,7 +242,7 @@ def _constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
         reason = f"the table function {name}"
         raise NotIncremental(reason, tree)
     fields = tuple(Field(column, kind, nullable=name != "range") for column, kind in columns)
-    text = f"SELECT * FROM {spark_sql(tree.this)}"
+    text = escaped(f"SELECT * FROM {spark_sql(tree.this)}")
     node = Recompute((), text, fields, f"the table function {name}", span_of(tree))
     return aliased(Bound(node, tuple(column for column, _ in columns)), tree, level, name)
 

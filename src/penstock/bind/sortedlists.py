@@ -48,9 +48,9 @@ def _variable(node: exp.Expression) -> exp.Expression:
     return exp.Dot(this=exp.Identifier(this=node.table), expression=exp.Identifier(this=node.name))
 
 
-def first_value(rows: exp.Expression) -> exp.Expression:
-    """The value of the first of the rows, NULL if there are none."""
-    return exp.Dot(this=call("get", rows, exp.Literal.number(0)), expression=exp.Identifier(this="v"))
+def first_value(rows: exp.Expression, place: exp.Expression | None = None) -> exp.Expression:
+    """The value of the first of the rows, or of the one at a place from 0; NULL if there is none."""
+    return exp.Dot(this=call("get", rows, place or exp.Literal.number(0)), expression=exp.Identifier(this="v"))
 
 
 def values(rows: exp.Expression) -> exp.Expression:

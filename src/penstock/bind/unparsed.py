@@ -8,6 +8,7 @@ from sqlglot.tokenizer_core import Token
 from penstock.bind.relations import scan
 from penstock.catalog.model import Catalog, Table, View
 from penstock.plan.nodes import Recompute
+from penstock.plan.opaque import escaped
 from penstock.sql.dialects import rules_of
 from penstock.sql.lexer import tokenize
 from penstock.sql.statements import Unparsed
@@ -54,9 +55,9 @@ def _with_places(text: str, catalog: Catalog) -> tuple[str, list[Table | View]]:
         after = str(tokens[index + 1].text).upper() if index + 1 < len(tokens) else ")"
         aliased = after == "AS" or (after.isidentifier() and after not in _NO_ALIAS)
         alias = "" if aliased else f" AS `{found.name}`"
-        pieces.append(text[done : token.start] + f"{{{relations.index(found)}}}" + alias)
+        pieces.append(escaped(text[done : token.start]) + f"{{{relations.index(found)}}}" + alias)
         done = token.end + 1
-    return "".join(pieces) + text[done:], relations
+    return "".join(pieces) + escaped(text[done:]), relations
 
 
 def _starts_item(tokens: list[Token], index: int) -> bool:

@@ -11,14 +11,24 @@ group of equal rows to the next.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
 from penstock.bind.deterministic import Row, nth_of, settled
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level, fields_of, scalar_of
-from penstock.bind.trees import call, call_name, core_of, replace_nodes, window_calls
+from penstock.bind.sortedlists import Key, entry, first_value, in_order, values
+from penstock.bind.trees import (
+    call,
+    call_name,
+    conjunction,
+    core_of,
+    filter_of,
+    ignores_nulls,
+    replace_nodes,
+    window_calls,
+)
 from penstock.catalog.functions import words
 from penstock.errors import did_you_mean
 from penstock.plan.nodes import Field, Plan, Window
@@ -28,6 +38,8 @@ from penstock.sql.text import spark_sql
 _PEERS = words("rank dense_rank percent_rank cume_dist")
 _NUMBERED = words("row_number ntile lag lead")
 _RANKED = words("first first_value any_value last last_value nth_value collect_list array_agg")
+_LISTED = words("collect_list array_agg")
+_ONE = exp.Literal.number(1)
 _TIED = words("collect_set listagg string_agg max_by min_by mode")
 
 
@@ -129,6 +141,11 @@ def _frame_of(node: exp.Window) -> str:
     return "" if spec is None else str(spec.args.get("kind") or "").upper()
 
 
+def in_groups(node: exp.Expression) -> bool:
+    """Whether a node is a window call, or a window's definition, with a frame in GROUPS."""
+    return isinstance(node, exp.Window) and _frame_of(node) == "GROUPS"
+
+
 def _by_rows(node: exp.Window) -> bool:
     return _frame_of(node) == "ROWS"
 
@@ -164,6 +181,35 @@ def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: e
     if name in _RANKED or name in _TIED:
         return _over(settled(node.this, row, fields, leading), node)
     return node
+
+
+def settled_window(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
+    """The same where no plan can have the rank beside the rows, by a list that is sorted by the keys of ORDER BY."""
+    name = call_name(core_of(node.this)) or ""
+    if name in _NUMBERED or (_by_rows(node) and name not in _TIED):
+        if not keys:
+            node.set("order", exp.Order(expressions=[]))
+        _complete(node.args["order"], row)
+        return node
+    if name in _TIED:
+        return _over(settled(node.this, row, {}), node)
+    return sorted_in_frame(node, row, keys) if name in _RANKED else node
+
+
+def sorted_in_frame(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
+    """`first_value` and its kin from the frame's rows as a list, sorted by the keys and then by the whole row."""
+    core, name = core_of(node.this), call_name(core_of(node.this)) or ""
+    listed = call("collect_list", entry(keys, row, core.expressions[0]))
+    present = name in _LISTED or ignores_nulls(node.this)
+    conditions = [filter_of(node.this), call("isnotnull", core.expressions[0].copy()) if present else None]
+    condition = conjunction(item.copy() for item in conditions if item is not None)
+    whole = listed if condition is None else exp.Filter(this=listed, expression=exp.Where(this=condition))
+    rows = in_order(_over(whole, node), keys)
+    if name in _LISTED:
+        return values(rows)
+    if name == "nth_value":
+        return first_value(rows, exp.Sub(this=exp.Paren(this=core.expressions[1].copy()), expression=_ONE.copy()))
+    return first_value(call("reverse", rows) if name in ("last", "last_value") else rows)
 
 
 def _over(made: exp.Expression, node: exp.Window) -> exp.Expression:

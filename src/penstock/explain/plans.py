@@ -32,6 +32,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
+from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar
 
 _PLAIN = re.compile(r"`([A-Za-z_][A-Za-z0-9_.]*)`")
@@ -88,7 +89,7 @@ def node_text(plan: Plan) -> str:
             keys = f" of each {', '.join(map(_shown, node.keys))}" if node.keys else ""
             return f"Session {_shown(node.time)}, gap {_shown(node.gap)}{keys}: {node.start}, {node.end}"
         case Recompute():
-            return f"Recompute {_one_line(node.text)}"
+            return f"Recompute {_one_line(filled(node.text, [f'{{{place}}}' for place in range(len(node.relations))]))}"
         case Fixpoint():
             return f"Fixpoint {', '.join(node.views)} gives {node.views[node.output]}"
         case _:

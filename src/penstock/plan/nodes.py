@@ -342,7 +342,7 @@ class Session(Plan):
 class Recompute(Plan):
     """A query that is recomputed in batch and compared (A5).
 
-    `text` is Spark SQL in which each input relation is named `{0}`, `{1}` …, by its place in `relations`.
+    `text` is Spark SQL in which each input relation is named `{0}`, `{1}` …, by its place in `relations` (`opaque`).
     `reason` says which construct cannot be maintained by change, `span` where it stands in the SQL, and
     `rewriting` what would be incremental, if anything.
     """

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.catalog.model import Catalog, View
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
 from penstock.plan.nodes import Plan, Recompute
+from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar
 from penstock.runtime.interrupts import interrupt_behind
 
@@ -118,7 +119,7 @@ def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]
     fragment = _bare(fragment)
     for view in catalog.views.values():
         for node in view.plan.walk() if view.plan is not None else ():
-            if isinstance(node, Recompute) and fragment in _bare(node.text):
+            if isinstance(node, Recompute) and fragment in _bare(filled(node.text, [""] * len(node.relations))):
                 return view, None
             for scalar in scalars(node):
                 if fragment in _bare(scalar.text):

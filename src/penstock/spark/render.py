@@ -10,7 +10,6 @@ One renderer serves three readings of a plan by what each row carries beside the
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
@@ -41,6 +40,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
+from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar, quoted
 
 VERSION = "__version"
@@ -271,7 +271,7 @@ class Renderer:
         if self.carry:
             raise InternalError(Diagnostic("RECOMPUTE_INSIDE", "a recomputed query has no rows to carry"))
         inner = [f"({self.sql(relation)})" for relation in plan.relations]
-        text = re.sub(r"\{(\d+)\}", lambda match: inner[int(match[1])], self.text(plan.text))
+        text = filled(self.text(plan.text), inner)
         names = ", ".join(quoted(field.name) for field in plan.outputs)
         return f"SELECT * FROM ({text}) AS __recomputed({names})"
 

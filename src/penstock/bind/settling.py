@@ -1,0 +1,127 @@
+"""A recomputed query in words whose answer no order of rows changes (SEMANTICS 0): as `deterministic`, before binding.
+
+The whole row is named column by column where FROM has named relations alone; beside anything else it is `struct(*)`.
+Left as they are: windows over groups, and LIMIT behind a star, whose rows have no names here.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.bind.deterministic import Row, comparable, is_distinct, settled
+from penstock.bind.generators import is_generator
+from penstock.bind.level import scalar_of
+from penstock.bind.ordering import directions
+from penstock.bind.sortedlists import Key
+from penstock.bind.stars import is_star, name_of
+from penstock.bind.trees import aggregate_calls, call, nodes, window_calls
+from penstock.bind.windows import named_windows, settled_window, with_definition
+from penstock.plan.nodes import Field
+
+# The columns of a relation, None for a name that is not known.
+Columns = Callable[[str], tuple[Field, ...] | None]
+_CLAUSES = ("expressions", "having", "order")
+
+
+@dataclass(frozen=True)
+class _From:
+    """What stands in FROM: the whole row, and the columns whose types are known by their names alone."""
+
+    row: Row
+    fields: Mapping[str, Field]
+
+
+def settle(tree: exp.Expression, columns: Columns) -> exp.Expression:
+    """The query with every call and every LIMIT that depends on the order of rows settled, in place."""
+    for query in reversed([node for node in nodes(tree) if isinstance(node, exp.Select | exp.SetOperation)]):
+        first = next(node for node in nodes(query) if isinstance(node, exp.Select))
+        _settle_limit(query, first, _from_of(first, columns))
+        if isinstance(query, exp.Select):
+            read = _from_of(query, columns)
+            _settle_windows(query, read.row)
+            _settle_aggregates(query, read)
+    return tree
+
+
+def _settle_limit(query: exp.Expression, first: exp.Select, read: _From) -> None:
+    """Rows that ORDER BY leaves tied go by the whole output row, its columns named by position."""
+    limited = query.args.get("limit") is not None or query.args.get("offset") is not None
+    if not limited or any(is_star(item) or is_generator(item.unalias()) for item in first.expressions):
+        return
+    order = query.args.get("order") or exp.Order(expressions=[])
+    for position, item in enumerate(first.expressions, 1):
+        if comparable(scalar_of(item, read.fields).type):
+            order.append("expressions", exp.Ordered(this=exp.Literal.number(position), nulls_first=True))
+    query.set("order", order)
+
+
+def _settle_aggregates(select: exp.Select, read: _From) -> None:
+    calls = _calls(select)
+    distinct = any(is_distinct(found) for found in calls)
+    for found in calls:
+        _replace(found, settled(found.copy(), read.row, read.fields, beside_distinct=distinct), select)
+
+
+def _calls(select: exp.Select) -> list[exp.Expression]:
+    return [found for item in _items(select) for found in aggregate_calls(item)]
+
+
+def _settle_windows(select: exp.Select, row: Row) -> None:
+    windows = named_windows(select)
+    if select.args.get("group") or select.args.get("having") or _calls(select):
+        return
+    for item in _items(select):
+        for found in list(window_calls(item)):
+            assert isinstance(found, exp.Window)  # noqa: S101 - what window_calls gives
+            complete = with_definition(found, windows).copy()
+            _replace(found, settled_window(complete, row, _keys(complete)), select)
+    select.set("windows", None)
+
+
+def _keys(window: exp.Window) -> list[Key]:
+    order = window.args.get("order")
+    return [] if order is None else [(item.this, *directions(item)) for item in order.expressions]
+
+
+def _items(select: exp.Select) -> Iterator[exp.Expression]:
+    for clause in _CLAUSES:
+        found = select.args.get(clause)
+        yield from list(found) if isinstance(found, list) else [] if found is None else [found]
+
+
+def _replace(old: exp.Expression, new: exp.Expression, select: exp.Select) -> None:
+    """Put the new call into the place of the old one; an item of the SELECT list keeps its name."""
+    item = old.parent is select and old.arg_key == "expressions"
+    name = exp.Identifier(this=name_of(old), quoted=True) if item else None
+    old.replace(new if name is None else exp.Alias(this=new, alias=name))
+
+
+def _from_of(select: exp.Select, columns: Columns) -> _From:
+    """All columns of FROM that can be compared, and the types of those with a name that no other has."""
+    found: list[tuple[str, Field]] = []
+    for item in _relations(select):
+        fields = columns(item.name) if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) else None
+        if fields is None or item.args.get("pivots"):
+            return _From((call("struct", exp.Star()),), {})
+        found += [(item.alias_or_name, field) for field in fields]
+    times = Counter(field.name.lower() for _, field in found)
+    row = tuple(exp.column(field.name, table=alias, quoted=True) for alias, field in found if comparable(field.type))
+    types = {field.name: field for _, field in found if times[field.name.lower()] == 1}
+    return _From(row or (exp.Literal.number(0),), types)
+
+
+def _relations(select: exp.Select) -> Iterator[exp.Expression]:
+    """The relations that a row is made of, None of them where USING or a lateral view makes other rows."""
+    clause = select.args.get("from_")
+    if clause is None:
+        return
+    joins = [*(clause.this.args.get("joins") or []), *(select.args.get("joins") or [])]
+    if select.args.get("laterals") or any(join.args.get("using") or join.args.get("method") for join in joins):
+        yield exp.Null()
+        return
+    yield clause.this
+    yield from (join.this for join in joins if str(join.args.get("kind") or "").upper() not in ("SEMI", "ANTI"))
