@@ -17,6 +17,7 @@ SELECT inline(arrays_zip(t.A, b AS q, transform(b, x -> upper(x)))) FROM t
 SELECT inline(arrays_zip(o.Aa, s['x'].z, o[0])) FROM t
 SELECT inline(arrays_zip(o[0].aA, a)) FROM t
 SELECT inline(arrays_zip(ma.k, a)) FROM t
+SELECT inline(arrays_zip(r.*, r.b AS again)) FROM (SELECT a, b FROM t) AS r
 SELECT inline(arrays_zip(a, array(1, id), split(j, ','), array())) FROM t
 SELECT inline(arrays_zip(collect_list(id), collect_set(j))) FROM t
 SELECT arrays_zip(a, b).a, arrays_zip(a, b)[0].b, arrays_zip(a, b) z FROM t

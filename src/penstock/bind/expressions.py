@@ -141,7 +141,7 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     level.output_first = output_first and not is_aggregate(name)
     copy = call(name, *_arguments(name, node, level))
     if name == "arrays_zip":
-        copy = _zipped(node, copy)
+        copy = _zipped(node, copy, level)
     level.output_first = output_first
     copy.meta.update(node.meta)
     return copy
@@ -209,9 +209,13 @@ def _key(item: exp.Expression) -> str | None:
     return str(place.name) if isinstance(place, exp.Literal) and place.is_string else None
 
 
-def _zipped(node: exp.Anonymous, bound: exp.Anonymous) -> exp.Anonymous:
+def _zipped(node: exp.Anonymous, bound: exp.Anonymous, level: Level) -> exp.Anonymous:
     """ARRAYS_ZIP names its fields after its arguments, which have other names when they are bound."""
-    names = [_own_name(item) for item in node.expressions]
+    from penstock.bind.stars import expand
+
+    names: list[str | None] = []
+    for item in node.expressions:
+        names += [name for name, _ in expand(item, level)] if _starred(item) else [_own_name(item)]
     parts: list[exp.Expression] = []
     for place, name in enumerate(names):
         field = exp.Identifier(this=str(place), quoted=True)

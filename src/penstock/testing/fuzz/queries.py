@@ -92,12 +92,20 @@ class Queries:
         found, rest = self._from(depth)
         keys = [group_key(self.dice, found.scope) for _ in range(self.dice.weighted(((2, 0), (6, 1), (3, 2))))]
         values = [derived(self.dice, found.scope) for _ in range(self.dice.number(1, 4))]
-        form = ", ".join(str(number) for number in range(1, len(keys) + 1)) if self.dice.often(0.2) else ""
-        tail = f" GROUP BY {form or ', '.join(text for text, _ in keys)}" if keys else ""
+        tail = f" GROUP BY {self._named_keys(keys, found.scope)}" if keys else ""
         if self.dice.often(0.2):
             tail += f" HAVING {self._having(found.scope)}"
             self.dice.use("HAVING")
         return self._select("SELECT", [*keys, *values], rest, tail)
+
+    def _named_keys(self, keys: Items, scope: Scope) -> str:
+        """The keys of GROUP BY: as they are, by their places, or by their names if no column of FROM has those."""
+        places = [str(number) for number in range(1, len(keys) + 1)]
+        names = [f"c{place}" for place in places]
+        forms = [(7, [text for text, _ in keys]), (2, places)]
+        if not {column.name for column in scope} & set(names):
+            forms.append((2, names))
+        return ", ".join(self.dice.weighted(forms))
 
     def _having(self, scope: Scope) -> str:
         text, kind = aggregate(self.dice, scope, plain=True)
