@@ -13,14 +13,14 @@ TABLE = """id INT, a ARRAY<INT>, b ARRAY<STRING>, o ARRAY<STRUCT<Aa: INT, `b c`:
 
 QUERIES = """
 SELECT inline(arrays_zip(a, b)) FROM t
-SELECT inline(arrays_zip(t.A, b AS q, transform(b, x -> upper(x)))) FROM t
-SELECT inline(arrays_zip(o.Aa, s['x'].z, o[0])) FROM t
-SELECT inline(arrays_zip(o[0].aA, a)) FROM t
+SELECT inline(arrays_zip(t.A, b, transform(b, x -> upper(x)))) FROM t
+SELECT inline(arrays_zip(o.Aa, s['x'].z, l[0])) FROM t
+SELECT inline(arrays_zip(s.x.Z, l[0], get(l, 1))) FROM t
 SELECT inline(arrays_zip(ma.k, a)) FROM t
-SELECT inline(arrays_zip(r.*, r.b AS again)) FROM (SELECT a, b FROM t) AS r
+SELECT inline(arrays_zip(r.*, array(1))) FROM (SELECT a, b FROM t) AS r
 SELECT inline(arrays_zip(a, array(1, id), split(j, ','), array())) FROM t
 SELECT inline(arrays_zip(collect_list(id), collect_set(j))) FROM t
-SELECT arrays_zip(a, b).a, arrays_zip(a, b)[0].b, arrays_zip(a, b) z FROM t
+SELECT arrays_zip(a, b).a AS x, arrays_zip(a, b)[0].b AS y, arrays_zip(a, b) z FROM t
 SELECT id, x.* FROM t LATERAL VIEW inline(arrays_zip(a, o)) x
 SELECT id, x.* FROM t LATERAL VIEW OUTER inline(arrays_zip(a, o)) x AS `1`, two
 SELECT id, z.*, z.a + 1 n FROM t LATERAL VIEW explode(arrays_zip(a, o)) x AS z
