@@ -151,6 +151,7 @@ def test_units_are_no_columns():
         ("m, UNNEST(a) AS u(x)", "m CROSS JOIN LATERAL explode(a) AS u(x)"),
         ("UNNEST(a) AS u(x)", "explode(a) AS u(x)"),
         ("m, UNNEST(a, b) AS u(x, y)", "m CROSS JOIN LATERAL inline(arrays_zip(a, b)) AS u(x, y)"),
+        ("m, UNNEST(a, b) AS u", "m CROSS JOIN LATERAL inline(arrays_zip(a, b)) AS u"),
         (
             "m, UNNEST(a) WITH ORDINALITY AS u(x, i)",
             "m CROSS JOIN LATERAL (SELECT col AS x, pos + 1 AS i FROM posexplode(a) AS p(pos, col)) AS u",
