@@ -33,6 +33,7 @@ if TYPE_CHECKING:
 _COUNTER = itertools.count()
 _MAX_LAYERS = 4
 _PIECES = 2
+_RELIEF = 2  # of what the driver may hold, adding up must leave no more than this part
 _NEWEST_ROWS, _NEWEST_SHARE = 512, 8  # what is given to Spark anew at each step is at most so much, or such a share
 
 
@@ -171,15 +172,18 @@ class Trace:
         """Whether everything is on the driver, so that a query over it needs no exchange."""
         return not self.layers
 
-    def appended(self, delta: Delta) -> Trace:
-        """The trace with a settled change, whose columns are the trace's."""
+    def appended(self, delta: Delta, *, room: int = 1) -> Trace:
+        """The trace with a settled change, whose columns are the trace's.
+
+        The driver may hold `room` times as much as usual: for an operator that does not hand it to Spark.
+        """
         if delta.is_empty():
             return self
         if delta.on_driver:
-            return self._remembered(delta.arrow())
+            return self._remembered(delta.arrow(), room * self.workspace.memory_rows)
         return replace(self, layers=(*self.layers, self._partitioned(delta.frame())))
 
-    def _remembered(self, table: pa.Table) -> Trace:
+    def _remembered(self, table: pa.Table, most: int) -> Trace:
         table = may_be_null(table)
         pieces = list(self.here)
         if len(pieces) < _PIECES:
@@ -189,7 +193,18 @@ class Trace:
         if len(pieces) > 1 and pieces[-1].rows > max(_NEWEST_ROWS, pieces[0].rows // _NEWEST_SHARE):
             pieces = [pieces[0].with_rows(pieces[1].table)]
         grown = replace(self, here=tuple(pieces))
-        return grown if sum(piece.rows for piece in pieces) <= self.workspace.memory_rows else grown.flushed()
+        return grown if sum(piece.rows for piece in pieces) <= most else grown.relieved(most)
+
+    def relieved(self, most: int) -> Trace:
+        """The same with fewer rows on the driver: what cancels or adds up leaves them, or else all move away.
+
+        A state of few groups that change again and again stays on the driver for ever, where a step needs no job.
+        """
+        if self.is_local and (self.combine is not None or not self.append_only):
+            fewer = self.condensed()
+            if fewer.rows * _RELIEF <= most:
+                return fewer
+        return self.flushed()
 
     def flushed(self) -> Trace:
         """The same with the newest rows moved to the executors."""

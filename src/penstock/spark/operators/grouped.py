@@ -32,6 +32,7 @@ if TYPE_CHECKING:
 _SIDE = "__side"
 _REWRITE_SHARE = 4  # a change above a quarter of the state rewrites it in one pass
 _FEW_GROUPS = 4  # rows of a change for each group of the state from which on adding up first saves exchange
+_ROOM = 3  # what Arrow adds up is not handed to Spark, so more of it may stay on the driver
 
 
 class GroupedRunner(Runner):
@@ -103,7 +104,7 @@ class GroupedRunner(Runner):
             state = None if self.trace is None else self.trace.memory
             touched = self._adder.touched(entries, estimate, state, self._outcome())
             if touched is not None:
-                return self._done(touched)
+                return self._done(touched, room=_ROOM)
         change = entries if self.groups else self.compacted(entries)
         old, local = None, True
         if self.trace is not None and self.trace.view is not None:
@@ -116,10 +117,10 @@ class GroupedRunner(Runner):
         frame = self.workspace.sql(self._outcomes(self._three_states(old, change, local=local)))
         return self._done(Delta.of_frame(self.workspace, frame, estimate=estimate).settled())
 
-    def _done(self, touched: Delta) -> Delta | None:
+    def _done(self, touched: Delta, room: int = 1) -> Delta | None:
         if touched.is_empty():
             return None
-        self._propose(touched)
+        self._propose(touched, room)
         return self._emitted(touched)
 
     def _met(self, change: str, estimate: int) -> tuple[str, str] | None:
@@ -160,7 +161,7 @@ class GroupedRunner(Runner):
         query = f"SELECT inline(__out) FROM {touched.view}"
         return Delta.of_query(self.workspace, query, schema, estimate=2 * touched.estimate)
 
-    def _propose(self, touched: Delta) -> None:
+    def _propose(self, touched: Delta, room: int) -> None:
         """Append the change's partials to the trace; on the driver where the touched groups are there."""
         columns = [KEY, *self.groups]
         if touched.on_driver:
@@ -171,7 +172,7 @@ class GroupedRunner(Runner):
             renamed = ", ".join(f"{quoted('__n_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
             frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
             delta = Delta.of_frame(self.workspace, frame, rows=touched.rows)
-        self.proposed = [self._trace(delta.schema).appended(delta)]
+        self.proposed = [self._trace(delta.schema).appended(delta, room=room)]
 
     def _rewrite(self, entries: str, estimate: int) -> Delta | None:
         """One pass over state and change that is the new state as well."""
