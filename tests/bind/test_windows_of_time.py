@@ -54,6 +54,20 @@ def test_refused(query, code):
     assert error.value.diagnostics[0].span is not None
 
 
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT session_window.start, count(*) AS n FROM ev GROUP BY session_window(at, '5 minutes')",
+        "SELECT k, session_window.end AS e, count(*) AS n FROM ev GROUP BY k, session_window(k, INTERVAL 5 MINUTES)",
+        "SELECT session_window(at, '5 minutes') AS w, count(*) AS n FROM ev GROUP BY session_window(at, '5 minutes')",
+        "SELECT window.start, count(*) AS n FROM ev GROUP BY window(k, '10 minutes', '5 minutes')",
+    ],
+)
+def test_what_spark_says_of_windows_is_maintained_by_change(query):
+    plan = compile_program(TABLE + query).catalog.views["v"].plan
+    assert not [node for node in plan.walk() if type(node).__name__ == "Recompute"]
+
+
 def test_a_session_with_a_gap_of_each_row_is_recomputed():
     gap = "CASE WHEN x > 1 THEN '5 minutes' ELSE '1 minute' END"
     catalog = compile_program(f"{TABLE} SELECT COUNT(*) AS n FROM ev GROUP BY session_window(at, {gap})").catalog

@@ -99,7 +99,8 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> tuple[exp.Expres
         raise NotIncremental(reason, node)
     lengths = [duration_of_text(item) if isinstance(item, exp.Literal) else duration_of(item) for item in given]
     offset = node.expressions[count + 1] if len(node.expressions) > count + 1 else None
-    return window_time(node.expressions[0], level), lengths, grid_of(offset, None, level)
+    time = window_time(node.expressions[0], level, from_text=name == "session_window")
+    return time, lengths, grid_of(offset, None, level)
 
 
 def _texts(name: str, node: exp.Anonymous, level: Level) -> tuple[str, ...]:
@@ -174,6 +175,8 @@ def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:
     base, _, part = name.partition("_") if name != "session_window" else (name, "", "")
     found = _known(base, node, level) if base in _FORMS else None
     if not part:
+        if found is not None and name == "session_window" and not level.in_group:
+            return _struct(found.start, found.end)
         if found is None or not level.in_group:
             message = f"Group function '{name.upper()}' can only appear in GROUP BY clause"
             hint = f"{name.upper()}_START and {name.upper()}_END give the ends of its windows"

@@ -11,7 +11,7 @@ from penstock.bind.aggregates import Aggregation, aggregated
 from penstock.bind.attach import attached, filtered
 from penstock.bind.correlation import split_correlated
 from penstock.bind.deterministic import Row, whole_row
-from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind, bind_output
 from penstock.bind.generators import is_generator, select_generator, with_generators
 from penstock.bind.grouping import Grouping, grouping_of
@@ -137,9 +137,6 @@ def _name_windows(select: exp.Select, level: Level) -> None:
     """`GROUP BY window(…)` gives the SELECT list a struct named `window`."""
     group = select.args.get("group")
     for item in [] if group is None else group.expressions:
-        if call_name(item) == "session_window":
-            reason = "session_window, whose windows follow from all rows of a group"
-            raise NotIncremental(reason, item, "SESSION(t, gap) as a group function")
         if call_name(item) == "window":
             level.aliases.setdefault("window", bind(item, level))
 

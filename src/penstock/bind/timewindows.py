@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.durations import Duration, duration_of, micros_of
-from penstock.bind.expressions import bind
+from penstock.bind.expressions import bind, data_type
 from penstock.bind.grids import Ends, Exploded, Grid
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
@@ -88,10 +88,15 @@ def with_time(plan: Plan, time: exp.Expression) -> Plan:
     return Filter(plan, scalar_of(there, fields))
 
 
-def window_time(tree: exp.Expression, level: Level) -> exp.Expression:
-    """The bound time of a window; SqlError where it is known to be no time."""
+def window_time(tree: exp.Expression, level: Level, *, from_text: bool = False) -> exp.Expression:
+    """The bound time of a window; SqlError where it is known to be no time.
+
+    `from_text` reads a STRING as a TIMESTAMP, as Spark's own functions do.
+    """
     time = bind(tree, level)
     kind = level.scalar(time).type
+    if kind == "string" and from_text:
+        return exp.Cast(this=time, to=data_type("timestamp"))
     if kind is not None and kind not in _TIMES:
         message = f"a window needs a TIMESTAMP or a DATE, and {spark_sql(tree)} is {kind.upper()}"
         hint = "timestamp_seconds, timestamp_millis and to_timestamp make one"

@@ -16,6 +16,7 @@ from penstock.runtime.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _CLIPPED = 500
+_STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
 
 
 class EvaluationError(DataError):
@@ -44,7 +45,7 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     if isinstance(error, PySparkException):
         return _evaluation(error, catalog)
     if isinstance(error, Py4JJavaError):
-        return InternalError(Diagnostic("SPARK_FAILED", _clipped(str(error.java_exception))))
+        return InternalError(Diagnostic("SPARK_FAILED", _innermost(error.java_exception)))
     return error
 
 
@@ -95,6 +96,15 @@ def _message(error: Any) -> str:
     text = str(error).split("\n")[0]
     text = text.partition("] ")[2] if text.startswith("[") and "] " in text else text
     return _clipped(text.partition(" If necessary set ")[0].partition(" SQLSTATE:")[0].strip())
+
+
+def _innermost(error: Any) -> str:
+    """What the JVM's first cause says; without the parts of its message that only tell where it ran."""
+    cause = error
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    said = re.sub(_STAGE, "", f"{cause.getClass().getName()}: {cause.getMessage()}")
+    return _clipped(said.split("\n")[0])
 
 
 def _clipped(text: str) -> str:
