@@ -54,7 +54,8 @@ class Adder:
 
     def _entries(self, query: str, estimate: int) -> Delta | None:
         if self._kinds is None:
-            self._kinds = self.workspace.sql(query).schema
+            # What holds no NULL in one change may hold some in the next.
+            self._kinds = self.workspace.sql(query).schema.toNullable()
             self._addable = addable(self._kinds, self.groups, self.partials)
         if not self._addable:
             return None
@@ -70,7 +71,7 @@ class Adder:
         name = self.workspace.name(self.workspace.local(states, StructType(fields)))
         answer = self.workspace.sql(f"SELECT {output} AS __out FROM {name}")
         if self._answer is None:
-            self._answer = answer.schema["__out"]
+            self._answer = answer.schema.toNullable()["__out"]
         rows = self.workspace.shortcuts.collected(answer)
         table = states.append_column("__out", rows["__out"])
         return Delta.of_arrow(self.workspace, table, StructType([*fields, self._answer]))
