@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdefg] [--page FILE]: measure, print, write docs/performance.md."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefg] [--page FILE]: measure, print, renew docs/performance.md."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from pathlib import Path
 
 from bench import compiling, floor, largestate, manysteps, manyviews, throughput, time_bounds
 from bench.measure import Effort
-from bench.report import PAGE, Figure, machine
+from bench.report import PAGE, Figure, machine, renewed
 
 _SPARK_FIGURES = {
     "a": floor.figure,
@@ -22,11 +22,11 @@ _SPARK_FIGURES = {
 _ALL = "abcdefg"
 _INTRODUCTION = """# Performance
 
-Written by `make bench`. What is compared was run in turn in one process; only the ratios mean something on another
-machine. *Bare* is the smallest useful query of Spark: `createDataFrame` of 10 rows of Arrow, `groupBy(k).agg(sum,
-count).toArrow()`, in the same session with the same settings. A step's time includes checking the rows, the log,
-and the view's change in hand. *CPU* is the same ratio in CPU time of driver and JVM, which other programs on
-the machine disturb less.
+Written by `make bench`; `make bench ARGS='--figures ae'` renews some and leaves the others. What is compared was
+run in turn in one process; only the ratios mean something on another machine. *Bare* is the smallest useful query of
+Spark: `createDataFrame` of 10 rows of Arrow, `groupBy(k).agg(sum, count).toArrow()`, in the same session with the same
+settings. A step's time includes checking the rows, the log, and the view's change in hand. *CPU* is the same ratio in
+CPU time of driver and JVM, which other programs on the machine disturb less.
 """
 
 
@@ -36,18 +36,16 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
     parser.add_argument("--figures", default=_ALL, help="which of a to g (all)")
-    parser.add_argument("--page", type=Path, help="write the result here (docs/performance.md when all is measured)")
+    parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()
     where = machine()
     print(where, flush=True)
-    found = []
+    page = given.page or (None if given.quick else PAGE)
     for figure in _figures(given.figures, effort=Effort(given.quick, given.runs)):
         print("\n" + figure.text(), flush=True)
-        found.append(figure)
-    page = given.page or (PAGE if given.figures == _ALL and not given.quick else None)
-    if page is not None:
-        page.write_text("\n".join([_INTRODUCTION, where, "", *(figure.text() for figure in found)]))
-        print(f"written: {page}", file=sys.stderr)
+        if page is not None:
+            page.write_text(renewed(page.read_text() if page.exists() else "", _INTRODUCTION, figure, where))
+            print(f"written: {page}", file=sys.stderr)
 
 
 def _figures(letters: str, *, effort: Effort) -> Iterator[Figure]:

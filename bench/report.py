@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import re
 import subprocess
 from collections.abc import Sequence
 from dataclasses import dataclass, field
@@ -50,8 +51,19 @@ class Figure:
         ]
         rows.insert(1, "| " + " | ".join("-" * width for width in widths) + " |")
         return (
-            "\n".join([f"## {self.letter}. {self.title}", "", said.strip(), "", *rows, "", *self.notes]).rstrip() + "\n"
+            "\n".join(
+                [f"## {self.letter}. {self.title}", "", said.strip(), "", *rows, "", "\n\n".join(self.notes)]
+            ).rstrip()
+            + "\n"
         )
+
+
+def renewed(page: str, introduction: str, figure: Figure, where: str) -> str:
+    """The page with one figure put in or renewed; the others stay as they are, each with where it was measured."""
+    sections = {text[:1]: text for text in re.split(r"^## ", page, flags=re.MULTILINE)[1:]}
+    heading, _, rest = figure.text().removeprefix("## ").partition("\n")
+    sections[figure.letter] = f"{heading}\n\n{where}\n{rest}"
+    return "\n".join([introduction, *(f"## {sections[letter].rstrip()}\n" for letter in sorted(sections))])
 
 
 def shown(cost: Cost, base: Cost | None = None, unit: str = "bare") -> str:
