@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.spark.change import consolidated
+from penstock.spark.trace import may_be_null
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -29,7 +30,7 @@ class Retained:
 
     def add(self, delta: Delta) -> None:
         """Add the settled change of a step."""
-        self._schema = self._schema or delta.schema
+        self._schema = self._schema or delta.schema.toNullable()
         if not delta.on_driver:
             self._layers.append((delta.frame(), delta.count()))
         elif delta.count():
@@ -57,9 +58,10 @@ class Retained:
         self._layers.append(checkpointed(consolidated(frame)))
 
     def _together(self) -> pa.Table:
-        schema = self._recent[0].schema
+        # What holds no NULL in one change may hold some in the next.
+        pieces = [may_be_null(piece) for piece in self._recent]
         # In one piece: Spark stops reading at an empty batch.
-        return pa.concat_tables([piece.cast(schema) for piece in self._recent]).combine_chunks()
+        return pa.concat_tables([piece.cast(pieces[0].schema) for piece in pieces]).combine_chunks()
 
     def weighted(self) -> DataFrame | None:
         """The rows with their weights, not consolidated; None if there never were any."""

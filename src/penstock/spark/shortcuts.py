@@ -112,11 +112,12 @@ class Shortcuts:
         if self._converters is None or plan.nodeName() != "LocalTableScan":
             return frame.toArrow()
         zone = self.spark.conf.get("spark.sql.session.timeZone")
-        # No name twice in a struct, as for toArrow(); texts of at most 2 GiB.
-        settings = (plan.schema(), _ALL_ROWS, _ALL_BYTES, zone, True, False)
+        # The plan knows of NULLs what holds for these rows alone. No name twice in a struct, as for toArrow(); texts of
+        # at most 2 GiB.
+        settings = (plan.schema().asNullable(), _ALL_ROWS, _ALL_BYTES, zone, True, False)
         batches = self._converters.toBatchWithSchemaIterator(plan.rows().iterator(), *settings)
         if not batches.hasNext():
-            return arrow_schema(frame.schema).empty_table()
+            return arrow_schema(frame.schema.toNullable()).empty_table()
         found = pa.ipc.open_stream(batches.next()).read_all()
         batches.hasNext()  # at the end, it gives its memory back
         return found

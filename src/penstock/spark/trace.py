@@ -273,10 +273,29 @@ def _own_name() -> str:
 
 
 def may_be_null(table: pa.Table) -> pa.Table:
-    """The table without a word on which columns hold no NULL: Spark finds that anew for each change."""
+    """The table without a word on what holds no NULL, at any depth: Spark finds that anew for each change."""
     import pyarrow as pa
 
-    return table.cast(pa.schema([item.with_nullable(True) for item in table.schema]))  # noqa: FBT003
+    return table.cast(pa.schema([_nullable(item) for item in table.schema]))
+
+
+def _nullable(found: pa.Field) -> pa.Field:
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    kind = found.type
+    if kinds.is_struct(kind):
+        kind = pa.struct([_nullable(item) for item in kind])
+    elif kinds.is_list(kind):
+        kind = pa.list_(_nullable(kind.value_field))
+    elif kinds.is_map(kind):
+        kind = pa.map_(_of_kind(kind.key_field), _nullable(kind.item_field))
+    return found.with_type(kind).with_nullable(True)  # noqa: FBT003
+
+
+def _of_kind(key: pa.Field) -> pa.Field:
+    """A key of a map, which is never NULL, its parts as they may be."""
+    return _nullable(key).with_nullable(False)  # noqa: FBT003
 
 
 def with_key(schema: StructType) -> StructType:

@@ -214,7 +214,7 @@ class GroupedRunner(Runner):
     def _trace(self, schema: StructType) -> Trace:
         if self.trace is not None:
             return self.trace
-        return Trace(self.workspace, schema, combine=self.combined)
+        return Trace(self.workspace, schema.toNullable(), combine=self.combined)
 
     def _schema(self, schema: StructType) -> StructType:
         from pyspark.sql.types import StructField, StructType

@@ -146,7 +146,7 @@ class ClockedRunner(LinearRunner):
         for trace, delta in zip(traces, settled, strict=True):
             keyed = None if delta is None else self.keyed(delta, column_terms(delta.schema, delta.names))
             if keyed is not None:
-                known = trace if trace.schema.fields else Trace(self.workspace, keyed.schema)
+                known = trace if trace.schema.fields else Trace(self.workspace, keyed.schema.toNullable())
                 trace = known.appended(keyed)  # noqa: PLW2901
             grown.append(trace)
         self.proposed = grown
