@@ -62,6 +62,12 @@ def test_without_a_key_all_rows_are_one_sequence(spark):
         ("TABLE(SESSION(TABLE ev, DESCRIPTOR(at)))", "WINDOW_ARGUMENTS"),
         ("TABLE(SESSION(TABLE ev, DESCRIPTOR(at), INTERVAL 0 MINUTES))", "NOT_AN_INTERVAL"),
         ("TABLE(SESSION(TABLE ev, DESCRIPTOR(at, k), INTERVAL 1 MINUTES))", "WINDOW_ARGUMENTS"),
+        ("session(ev, at, 1m, 0m)", "NOT_AN_INTERVAL"),
+        ("session(ev, at, 1m, INTERVAL 1 MONTH)", "NOT_AN_INTERVAL"),
+        ("session(ev, at, INTERVAL 1 MONTH, 1m)", "NOT_AN_INTERVAL"),
+        ("session(ev, at, 1m, 5m, 6m)", "WINDOW_ARGUMENTS"),
+        ("session(ev, at, 1m, [x > 1, x < 1], 5m)", "WINDOW_ARGUMENTS"),
+        ("session(ev, at, 1m, [x > 1, nope < 1])", "UNKNOWN_COLUMN"),
     ],
 )
 def test_what_is_no_session_is_refused(source, code):
@@ -88,9 +94,24 @@ def test_random_changes_equal_batch_after_every_step(spark, seed):
         "CREATE VIEW h AS SELECT session_window.start, session_window.end, SUM(x) AS s FROM ev "
         "GROUP BY session_window(at, '5 minutes');"
     )
+    keep_verified(spark, dice, program, "fgh", steps=8)
+
+
+def test_random_changes_of_limited_sessions_equal_a_walk_over_all_rows(spark):
+    program = TABLE + (
+        "CREATE VIEW l AS SELECT k, x, window_start, window_end "
+        "FROM SESSION(TABLE ev PARTITION BY k, DESCRIPTOR(at), 10m, 25m);"
+        "CREATE VIEW b AS SELECT window_start, window_end, count(*) AS n FROM session(ev, at, 9m, 30m, [x > 1, x < 1)) "
+        "GROUP BY ALL;"
+        "CREATE VIEW o AS SELECT k, at, window_start, window_end FROM session(ev PARTITION BY k, at, 9m, (x < 2, x = 2]);"
+    )
+    keep_verified(spark, random.Random(4), program, "lbo", steps=6)
+
+
+def keep_verified(spark, dice, program, views, *, steps):
     present = []
     with penstock.Pipeline(program, spark=spark) as pipeline:
-        for step in range(8):
+        for step in range(steps):
             dice.shuffle(present)
             gone = [present.pop() for _ in range(min(len(present), dice.randrange(6)))]
             come = [(moment(dice.randrange(120)), dice.choice(["a", "b", None]), dice.randrange(3)) for _ in range(8)]
@@ -98,7 +119,7 @@ def test_random_changes_equal_batch_after_every_step(spark, seed):
             pipeline.step({"ev": [("-", row) for row in gone] + [("+", row) for row in come]})
             if step == 4:
                 pipeline.compact()
-            for view in ("f", "g", "h"):
+            for view in views:
                 assert pipeline.verify(view), (view, step)
 
 

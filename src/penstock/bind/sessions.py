@@ -9,10 +9,12 @@ A row without a time is in no window.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported, wrong
+from penstock.bind.boundedsessions import Bounds, Limits, with_limits
+from penstock.bind.diagnose import wrong
 from penstock.bind.durations import Duration, duration_of, timestamp
 from penstock.bind.expressions import bind
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
@@ -23,7 +25,8 @@ from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.nodes import TableFunction
 
 START, END = "window_start", "window_end"
-_FORM = "SESSION(TABLE t [PARTITION BY key], DESCRIPTOR(ts), [DESCRIPTOR(key, …),] gap)"
+_FORM = "SESSION(TABLE t [PARTITION BY key], DESCRIPTOR(ts), [DESCRIPTOR(key, …),] gap[, longest][, [begin, end]])"
+_LONGEST = 5  # times the idle time
 
 
 def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
@@ -31,17 +34,20 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     from penstock.bind.relations import aliased, bind_relation
     from penstock.bind.timewindows import event_time, window_time
 
-    relation, time_tree, key_trees, gap = _arguments(tree)
+    given = _arguments(tree, level)
     inner = Level(level.context)
-    plan, inner.scope = bind_relation(relation, inner)
+    plan, inner.scope = bind_relation(given.relation, inner)
     inner.see(plan)
-    time = window_time(time_tree, inner) if time_tree is not None else event_time(relation, tree, inner)
-    keys = [bind(item, inner) for item in key_trees]
-    plan, start, end = with_sessions(plan, time, keys, gap)
+    time = event_time(given.relation, tree, inner) if given.time is None else window_time(given.time, inner)
+    keys = [bind(item, inner) for item in given.keys]
+    plan, start, end = with_sessions(plan, time, keys, given.limits.idle)
+    limits = _bound(given.limits, inner)
+    if limits.longest is not None or limits.bounds is not None:
+        plan, start, end = with_limits(plan, limits)
     fields = fields_of(plan)
     items: list[tuple[str, Scalar]] = [(item.name, scalar_of(item.tree, fields)) for item in inner.scope.star() or ()]
     items += [(START, scalar_of(start, fields)), (END, scalar_of(end, fields))]
-    default = str(relation.alias_or_name) or "session"
+    default = str(given.relation.alias_or_name) or "session"
     return aliased(Bound(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
 
 
@@ -65,10 +71,16 @@ def with_sessions(
     return node, column_tree(start), column_tree(end)
 
 
-def _arguments(
-    tree: TableFunction,
-) -> tuple[exp.Expression, exp.Expression | None, list[exp.Expression], Duration]:
-    """Relation, time column (None: the relation's own), keys and gap, by place or by name."""
+@dataclass(frozen=True)
+class _Arguments:
+    relation: exp.Expression
+    time: exp.Expression | None  # None: the relation's own
+    keys: list[exp.Expression]
+    limits: Limits
+
+
+def _arguments(tree: TableFunction, level: Level) -> _Arguments:
+    """The arguments, by place or by name."""
     named = {item.this.name.upper(): item.expression for item in tree.expressions if isinstance(item, exp.Kwarg)}
     placed = [item for item in tree.expressions if not isinstance(item, exp.Kwarg)]
     relation = named.pop("DATA", None) or (placed.pop(0) if placed else None)
@@ -79,16 +91,45 @@ def _arguments(
     if placed and call_name(placed[0]) == "descriptor":
         keys += _columns(placed.pop(0))
     gap = named.pop("GAP", None) or named.pop("SIZE", None) or (placed.pop(0) if placed else None)
-    if placed and not named:
-        raise unsupported(
-            code="SESSION_BOUNDS", message="a SESSION with a longest length or bounds", place=placed[0], hint=_FORM
-        )
-    if relation is None or gap is None or named:
+    longest = placed.pop(0) if placed and not _is_range(placed[0]) else None
+    between = placed.pop(0) if placed and _is_range(placed[0]) else None
+    if relation is None or gap is None or named or placed:
         raise wrong(code="WINDOW_ARGUMENTS", message=f"SESSION is written {_FORM}", place=tree)
     times = _columns(time) if time is not None and call_name(time) == "descriptor" else [time]
     if len(times) != 1:
         raise wrong(code="WINDOW_ARGUMENTS", message="SESSION needs one time column", place=tree, hint=_FORM)
-    return relation, times[0], keys, duration_of(gap)
+    return _Arguments(relation, times[0], keys, _limits(gap, longest, between, level))
+
+
+def _limits(
+    gap: exp.Expression, longest: exp.Expression | None, between: exp.Expression | None, level: Level
+) -> Limits:
+    """What ends a session; in the dialect of Timeplus it is no longer than five times its idle time, if not said."""
+    idle = duration_of(gap)
+    most = None if longest is None else duration_of(longest)
+    if most is None and level.context.catalog.settings.get("dialect") == "timeplus":
+        most = Duration(micros=_LONGEST * idle.micros)
+    if idle.months and (most is not None or between is not None):
+        message = "a SESSION with a longest length or bounds needs a gap of fixed length, without months"
+        raise wrong(code="NOT_AN_INTERVAL", message=message, place=gap)
+    if most is not None and most.months:
+        raise wrong(code="NOT_AN_INTERVAL", message="the longest length of a SESSION has no months", place=longest)
+    if between is None:
+        return Limits(idle, most, None)
+    begin, end, *included = between.expressions
+    return Limits(idle, most, Bounds(begin, end, *(item.this for item in included)))
+
+
+def _bound(limits: Limits, level: Level) -> Limits:
+    """The limits with their conditions over the columns of the relation."""
+    if limits.bounds is None:
+        return limits
+    begin, end = (bind(item, level) for item in (limits.bounds.begin, limits.bounds.end))
+    return replace(limits, bounds=replace(limits.bounds, begin=begin, end=end))
+
+
+def _is_range(tree: exp.Expression) -> bool:
+    return call_name(tree) == "session_range"
 
 
 def _columns(descriptor: exp.Expression | None) -> list[exp.Expression]:

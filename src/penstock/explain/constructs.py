@@ -223,6 +223,10 @@ SECTIONS = (
                 "SELECT customer, window_start, window_end"
                 " FROM TABLE(SESSION(TABLE clicks PARTITION BY customer, DESCRIPTOR(at), INTERVAL 5 MINUTES))",
             ),
+            Construct(
+                "`SESSION` with a longest length, or rows that begin and end it",
+                "SELECT customer, window_start, window_end FROM session(clicks PARTITION BY customer, at, 5m, 1h)",
+            ),
         ),
     ),
     Section(

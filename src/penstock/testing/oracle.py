@@ -20,6 +20,7 @@ from penstock.errors import Diagnostic, UnsupportedError
 from penstock.runtime.change import fetched_rows
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
+from penstock.testing import limitedsessions
 from penstock.testing.clock import fix_clock
 from penstock.testing.lacking import rewrite_lacking
 from penstock.testing.multisets import Weighted, consolidate, difference
@@ -74,6 +75,7 @@ class Oracle:
             catalog.settings.get("time zone", "UTC"),
             {name: column for name, column in times.items() if column},
             with_time=self._dialect == "flink",
+            limited=self._dialect == "timeplus",
         )
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
@@ -151,6 +153,8 @@ class Oracle:
         if clock is not None:
             tree = fix_clock(tree, clock)
         after = spark_sql(tree)
+        if limitedsessions.FUNCTION in after:
+            limitedsessions.register(self._session)
         return view.text if after == before and self._dialect == "penstock" else after
 
     def _in_order(self, catalog: Catalog) -> tuple[list[View], list[View]]:

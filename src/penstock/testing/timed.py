@@ -22,6 +22,7 @@ from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
+from penstock.testing.limitedsessions import limited_sessions
 from penstock.testing.order import call, name_of
 
 _MICROS = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 1_000_000, "MINUTE": 60_000_000}
@@ -75,6 +76,7 @@ class Reading:
     zone: str = "UTC"
     times: Mapping[str, str] = field(default_factory=dict)
     with_time: bool = False  # Flink's third column, window_time
+    limited: bool = False  # Timeplus: a session is no longer than five times its idle time
 
 
 def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
@@ -89,7 +91,7 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
     if rest and not isinstance(rest[0], exp.Interval):
         rest = rest[1:]
     if kind == "session":
-        text = _session(relation, time, function, rest)
+        text = _session(relation, time, function, rest, reading)
     else:
         zone = reading.zone
         if rest and isinstance(rest[-1], exp.Literal) and rest[-1].is_string:
@@ -159,13 +161,19 @@ def _fixed(relation: str, time: str, kind: str, lengths: list[int], zone: str) -
     return f"SELECT * EXCEPT (__m, __o, __w), {ends[0]} AS window_start, {ends[1]} AS window_end FROM ({exploded})"
 
 
-def _session(relation: str, time: str, function: TableFunction, arguments: list[exp.Expression]) -> str:
+def _session(
+    relation: str, time: str, function: TableFunction, arguments: list[exp.Expression], reading: Reading
+) -> str:
     keys = list(function.args.get("partition_by") or [])
     if name_of(arguments[0]) == "descriptor":
-        keys += arguments[0].expressions
-    gap = micros(arguments[-1])
+        keys += arguments.pop(0).expressions
+    bounds = arguments.pop() if name_of(arguments[-1]) == "session_range" else None
+    gap, *further = [micros(item) for item in arguments]
     listed = ", ".join(spark_sql(key) for key in keys) or "1"
     timed = f"SELECT *, unix_micros(CAST({time} AS TIMESTAMP)) AS __m FROM {relation}"
+    longest = further[0] if further else 5 * gap if reading.limited else None
+    if longest is not None or bounds is not None:
+        return limited_sessions(timed, listed, gap, longest, bounds)
     over = f"OVER (PARTITION BY {listed} ORDER BY __m"
     begins = f"SELECT *, IF(__m - lag(__m) {over}) < {gap}, 0, 1) AS __new FROM ({timed}) WHERE __m IS NOT NULL"
     numbered = f"SELECT *, SUM(__new) {over} RANGE UNBOUNDED PRECEDING) AS __s FROM ({begins})"
