@@ -21,7 +21,7 @@ from penstock.testing.fuzz.tables import (
     Relation,
     literal,
 )
-from penstock.testing.fuzz.windows import numbering, sort_key, window_call
+from penstock.testing.fuzz.windows import numbering, sort_key, tells_rows_apart, window_calls
 
 Query = tuple[str, Columns]
 Items = list[tuple[str, str]]
@@ -132,13 +132,14 @@ class Queries:
         """OVER, perhaps QUALIFY."""
         found, rest = self._from(depth - 1)
         items = [(column.text, column.type) for column in self.dice.some(found.scope, 1, 2)]
-        items += [window_call(self.dice, found.scope) for _ in range(self.dice.number(1, 2))]
+        items += window_calls(self.dice, found.scope)
+        by_rank = tells_rows_apart(items)
         tail = ""
         if self.dice.often(0.3):
             items, tail = self._named_windows(items)
         if self.dice.often(0.3) and comparable(found.scope):
             self.dice.use("QUALIFY")
-            tail += f" QUALIFY {numbering(self.dice, found.scope)} <= {self.dice.number(1, 2)}"
+            tail += f" QUALIFY {numbering(self.dice, found.scope, by_rank=by_rank)} <= {self.dice.number(1, 2)}"
         return self._select("SELECT", items, rest, tail)
 
     def _named_windows(self, items: Items) -> tuple[Items, str]:

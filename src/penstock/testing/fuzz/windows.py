@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterable
+
 from penstock.testing.fuzz.aggregates import KEYED, LINEAR, SHARED
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import Scope, expression, filled
@@ -40,11 +43,28 @@ _NOT_IN_WINDOWS = (
     "max({struct",
     "hll_",
 )
+_BY_ROWS = re.compile(r"^(row_number|ntile|lag|lead)\(| ROWS BETWEEN ")
 _EDGES = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING")
 
 
-def window_call(dice: Dice, scope: Scope) -> tuple[str, str]:
-    """A window function with its OVER clause, and the type of its answer."""
+def window_calls(dice: Dice, scope: Scope) -> list[tuple[str, str]]:
+    """One or two window functions with their OVER clauses, and the types of their answers.
+
+    Only one of them tells equal rows apart: how two of them pair up among equal rows, nothing decides.
+    """
+    calls = [_window_call(dice, scope)]
+    if dice.often(0.5):
+        other = _window_call(dice, scope)
+        calls += [] if tells_rows_apart(calls) and tells_rows_apart([other]) else [other]
+    return calls
+
+
+def tells_rows_apart(items: Iterable[tuple[str, str]]) -> bool:
+    """Whether the answers of equal rows may differ."""
+    return any(_BY_ROWS.search(text) is not None for text, _ in items)
+
+
+def _window_call(dice: Dice, scope: Scope) -> tuple[str, str]:
     family = dice.pick(("aggregate", "ranking") if dice.shared else ("aggregate", "ranking", "offset", "value"))
     dice.use(f"OVER {family}")
     partition = dice.some([column.text for column in scope if column.type in SCALARS], 0 if dice.often(0.15) else 1, 2)
@@ -111,11 +131,13 @@ def sort_key(dice: Dice, text: str) -> str:
     return text + direction + (dice.pick((" NULLS FIRST", " NULLS LAST")) if explicit else "")
 
 
-def numbering(dice: Dice, scope: Scope) -> str:
-    """A ranking call, for Top-K by QUALIFY."""
+def numbering(dice: Dice, scope: Scope, *, by_rank: bool = False) -> str:
+    """A ranking call, for Top-K by QUALIFY; `by_rank` if it must not tell equal rows apart."""
     columns = [column.text for column in scope if column.type in SCALARS]
     partition = dice.some(columns, 1, 1)
-    call = dice.pick(("rank()", "dense_rank()") if dice.shared else ("row_number()", "rank()", "dense_rank()"))
+    call = dice.pick(
+        ("rank()", "dense_rank()") if dice.shared or by_rank else ("row_number()", "rank()", "dense_rank()")
+    )
     key = sort_key(dice, expression(dice, dice.pick((INT, STRING)), scope, 1))
     prefix = f"PARTITION BY {partition[0]} " if partition else ""
     return f"{call} OVER ({prefix}ORDER BY {key})"
