@@ -36,7 +36,7 @@ class Finding:
     @property
     def signature(self) -> tuple[str, str]:
         """What findings of one cause mostly share."""
-        return self.kind, self.detail.partition(":")[0][:60] if self.kind == "crash" else ""
+        return self.kind, ":".join(self.detail.split(":")[:2])[:60] if self.kind == "crash" else ""
 
 
 @dataclass
