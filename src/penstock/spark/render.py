@@ -218,7 +218,7 @@ class Renderer:
         order = [self._sort(key) for key in plan.order]
         function = "row_number"
         if plan.ties is None:
-            order += [f"{quoted(field.name)} ASC NULLS FIRST" for field in plan.input.fields if _has_order(field.type)]
+            order += [f"{quoted(field.name)} ASC NULLS FIRST" for field in plan.input.fields if has_order(field.type)]
         else:
             function = plan.ties
         partition = [self.scalar(item) for item in plan.partition] + [quoted(name) for name in self.carry]
@@ -276,6 +276,6 @@ class Renderer:
         return f"SELECT * FROM ({text}) AS __recomputed({names})"
 
 
-def _has_order(kind: str | None) -> bool:
+def has_order(kind: str | None) -> bool:
     """Whether Spark sorts values of the type; one that is not known is taken to be sorted."""
-    return kind is None or not ("map<" in kind or "variant" in kind)
+    return kind is None or not ("map<" in kind or "variant" in kind or kind == "interval")

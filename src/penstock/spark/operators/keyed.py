@@ -7,15 +7,16 @@ The old and the new rows of the touched keys go through the operator in one pass
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Keyed
-from penstock.plan.nodes import Join
+from penstock.plan.nodes import Aggregate, Join
 from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type, join_terms
 from penstock.spark.operators.runner import Runner, Terms
-from penstock.spark.render import KEY, VERSION, WEIGHT
+from penstock.spark.render import KEY, VERSION, WEIGHT, has_order
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -81,8 +82,6 @@ class KeyedRunner(Runner):
 
     def _answers_nothing(self) -> bool:
         """Whether the operator has an answer over no rows at all: an aggregate without groups."""
-        from penstock.plan.nodes import Aggregate
-
         return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
 
     def _output(self, query: str, changes: Sequence[Delta | None]) -> Delta:
@@ -108,9 +107,35 @@ class KeyedRunner(Runner):
         listed = columns_text((*fields, VERSION))
         if self.operator.single[position]:
             # A row that was forgotten and then, before all layers were merged, is taken back has a weight below zero.
-            return f"SELECT {listed} FROM {tagged} WHERE {WEIGHT} > 0"
+            rows = f"SELECT {listed} FROM {tagged} WHERE {WEIGHT} > 0"
+            return self._in_order(position, rows, local=local is not None)
         spelled = f"LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __copies AS __copy"
-        return f"SELECT {listed} FROM {tagged} {spelled}"
+        rows = f"SELECT {listed} FROM {tagged} {spelled}"
+        return self._in_order(position, rows, local=local is not None)
+
+    def _in_order(self, position: int, versions: str, *, local: bool) -> str:
+        """The same rows, those of a key in one partition and sorted, where an answer depends on the order of adding.
+
+        A row that is taken back must be the row that was given, to the last bit.
+        """
+        if not self._adds_fractions:
+            return versions
+        fields = [item.name for item in self.schemas[position].fields if has_order(item.dataType.simpleString())]
+        order = columns_text((VERSION, *(name for name in fields if name != WEIGHT)))
+        if self.terms[position] and not local:
+            keys = ", ".join([*(text for text, _ in self.terms[position]), VERSION])
+            return f"SELECT * FROM ({versions}) DISTRIBUTE BY {keys} SORT BY {order}"
+        hint = "COALESCE(1)" if local else "REPARTITION(1)"
+        return f"SELECT /*+ {hint} */ * FROM ({versions}) SORT BY {order}"
+
+    @cached_property
+    def _adds_fractions(self) -> bool:
+        """Whether an aggregate gives DOUBLE or FLOAT."""
+        node = self.operator.node
+        if not isinstance(node, Aggregate):
+            return False
+        kinds = [self.output()[name].dataType.simpleString() for name, _ in node.aggregates]
+        return any("double" in kind or "float" in kind for kind in kinds)
 
     def _tagged_schema(self, position: int) -> StructType:
         from pyspark.sql.types import IntegerType, StructField, StructType
