@@ -41,10 +41,6 @@ class GroupedRunner(Runner):
     groups: tuple[str, ...]
     partials: tuple[Partial, ...]
 
-    def contributions(self, inputs: Sequence[Delta | None]) -> str | None:
-        """A query for the entries (`__key`, groups, partials) that single rows of the change contribute."""
-        raise NotImplementedError
-
     def output(self) -> str:
         """Spark SQL for the output rows of one touched group, from its partials before and after.
 
