@@ -131,11 +131,11 @@ def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, ex
 def _needs_rank(node: exp.Window) -> bool:
     """Whether the answer depends on the order of rows within a frame that takes equal rows together."""
     name = call_name(core_of(node.this)) or ""
-    frame = _frame_of(node)
+    frame = frame_of(node)
     return frame == "GROUPS" or (node.args.get("order") is not None and name in _RANKED and frame != "ROWS")
 
 
-def _frame_of(node: exp.Window) -> str:
+def frame_of(node: exp.Window) -> str:
     """ROWS, RANGE, GROUPS, or nothing."""
     spec = node.args.get("spec")
     return "" if spec is None else str(spec.args.get("kind") or "").upper()
@@ -143,16 +143,16 @@ def _frame_of(node: exp.Window) -> str:
 
 def in_groups(node: exp.Expression) -> bool:
     """Whether a node is a window call, or a window's definition, with a frame in GROUPS."""
-    return isinstance(node, exp.Window) and _frame_of(node) == "GROUPS"
+    return isinstance(node, exp.Window) and frame_of(node) == "GROUPS"
 
 
 def _by_rows(node: exp.Window) -> bool:
-    return _frame_of(node) == "ROWS"
+    return frame_of(node) == "ROWS"
 
 
 def _by_rank(node: exp.Window, rank: exp.Expression | None) -> exp.Window:
     """A frame in GROUPS as one in RANGE over the rank; every other call as it is."""
-    if _frame_of(node) != "GROUPS":
+    if frame_of(node) != "GROUPS":
         return node
     if rank is None or node.args.get("order") is None:
         hint = "say by what the rows of a group are equal"
@@ -172,9 +172,10 @@ def _node(plan: Plan, group: list[tuple[str, exp.Window, exp.Expression]]) -> Wi
 def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: exp.Expression | None) -> exp.Expression:
     """The call with an answer that no order of equal rows changes."""
     name, order = call_name(core_of(node.this)) or "", node.args.get("order")
-    if order is not None and (name in _NUMBERED or (_by_rows(node) and name not in _TIED)):
-        _complete(order, row)
-        return node
+    if _by_rows(node) or (order is not None and name in _NUMBERED):
+        _complete(node, row)
+        if name not in _TIED:
+            return node
     leading = () if rank is None or not _needs_rank(node) else (rank.copy(),)
     if name == "nth_value":
         return _over(nth_of(node.this, row, leading), node)
@@ -186,11 +187,10 @@ def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: e
 def settled_window(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
     """The same where no plan can have the rank beside the rows, by a list that is sorted by the keys of ORDER BY."""
     name = call_name(core_of(node.this)) or ""
-    if name in _NUMBERED or (_by_rows(node) and name not in _TIED):
-        if not keys:
-            node.set("order", exp.Order(expressions=[]))
-        _complete(node.args["order"], row)
-        return node
+    if name in _NUMBERED or _by_rows(node):
+        _complete(node, row)
+        if name not in _TIED:
+            return node
     if name in _TIED:
         return _over(settled(node.this, row, {}), node)
     return sorted_in_frame(node, row, keys) if name in _RANKED else node
@@ -242,8 +242,12 @@ def _replaced(tree: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
     return replace_nodes(tree, replacement)
 
 
-def _complete(order: exp.Expression, row: Iterable[exp.Expression]) -> None:
+def _complete(node: exp.Window, row: Iterable[exp.Expression]) -> None:
+    """Let the ORDER BY, which may be missing, go on with the whole row."""
+    order = node.args.get("order") or exp.Order(expressions=[])
     present = {spark_sql(item.this) for item in order.expressions}
     for item in row:
         if spark_sql(item) not in present:
             order.append("expressions", exp.Ordered(this=item.copy(), desc=False, nulls_first=True))
+    if order.expressions:
+        node.set("order", order)

@@ -4,14 +4,15 @@
 its changes contributed; an aggregate with this property needs no row of its input. A partial is a value for each row
 of a change, over the input's columns and `__weight`, and the function that merges such values: `sum`, or `min`,
 `max`, … where nothing is ever retracted. An answer is computed from the merged partials. Sums of BIGINT are kept in
-two halves, so that only an answer can overflow, never a sum on the way to one. DOUBLE sums are partial sums only
-while nothing is retracted (SEMANTICS A6).
+two halves, so that only an answer can overflow, never a sum on the way to one. DOUBLE sums are partials only while
+nothing is retracted (SEMANTICS A6), and their state is the last total: the order of adding decides the last bit, so
+what earlier changes contributed is not added up a second time.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.catalog.types import FRACTIONAL, Type, is_decimal
 from penstock.plan.nodes import Aggregate, AggregateCall
@@ -38,11 +39,15 @@ _RUNNING = {
 
 @dataclass(frozen=True)
 class Partial:
-    """One partial result: its column, its value for a row of a change, and the aggregate that merges values."""
+    """One partial result: its column, its value for a row of a change, and the aggregate that merges values.
+
+    Of a `total` the state holds the value after each change, in place of what the change contributed.
+    """
 
     name: str
     value: str
     merge: str = "sum"
+    total: bool = False
 
 
 @dataclass(frozen=True)
@@ -79,7 +84,7 @@ def partials_of(node: Aggregate, type_of: TypeOf, *, append_only: bool) -> Parti
 def _filtered(partial: Partial, call: AggregateCall) -> Partial:
     if call.filter is None:
         return partial
-    return Partial(partial.name, f"CASE WHEN {call.filter.text} THEN {partial.value} END", partial.merge)
+    return replace(partial, value=f"CASE WHEN {call.filter.text} THEN {partial.value} END")
 
 
 def _partial(call: AggregateCall, name: str, type_of: TypeOf, *, append_only: bool) -> Decomposed | None:
@@ -123,7 +128,8 @@ def _sum(value: str, kind: Type | None, name: str, *, append_only: bool) -> Deco
     if kind is not None and is_decimal(kind):
         return _decimal_sum(value, kind, seen, name)
     if kind in FRACTIONAL and append_only:
-        return (seen, Partial(name, f"cast({value} as double) * {WEIGHT}")), f"if({some}, {quoted(name)}, NULL)"
+        weighted = f"cast({value} as double) * {WEIGHT}"
+        return (seen, Partial(name, weighted, total=True)), f"if({some}, {quoted(name)}, NULL)"
     return None
 
 

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 # While it plans, Spark interprets expressions; for more rows than this, compiling them and running a job is faster.
 MOST_ROWS = 2_000
 STATES = ("__o_", "__n_", "__t_")
+AT = "__at"  # of an entry with totals: how many rows its group has after its change
 _MERGES = {"sum": "sum", "min": "min", "max": "max", "bool_and": "all", "bool_or": "any"}
 _BIGINT = 1 << 63
 _DIGITS = 38
@@ -114,8 +115,9 @@ def three_states(
     sides = [change]
     if state is not None:
         columns = [*keys, *(item.name for item in partials)]
-        touched = state.filter(pc.is_in(state[KEY], value_set=change[KEY].combine_chunks())).select(columns)
-        sides.insert(0, touched.cast(change.schema))
+        touched = state.filter(pc.is_in(state[KEY], value_set=change[KEY].combine_chunks()))
+        in_order = touched.sort_by(AT) if AT in touched.column_names else touched
+        sides.insert(0, in_order.select(columns).cast(change.schema))
     together = pa.concat_tables(sides)
     if not all(_fits(together[item.name]) for item in partials if item.merge == "sum"):
         return None
@@ -129,17 +131,23 @@ def _grouped(together: pa.Table, new: pa.Array, keys: list[str], partials: Seque
     import pyarrow as pa
     import pyarrow.compute as pc
 
-    among = {STATES[0]: pc.invert(new), STATES[1]: new, STATES[2]: None}
+    before, of_change, after = STATES
+    among = {before: pc.invert(new), of_change: new, after: None}
     options = pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)
     columns, wanted, fields = {name: together[name] for name in keys}, [], []
     for state, rows in among.items():
         for item in partials:
             values, name = together[item.name], state + item.name
-            columns[name] = values if rows is None else pc.if_else(rows, values, pa.scalar(None, values.type))
-            wanted.append((name, _MERGES[item.merge], options))
             fields.append(pa.field(name, values.type))
+            if item.total and rows is None:
+                continue  # below, from the other two
+            columns[name] = values if rows is None else pc.if_else(rows, values, pa.scalar(None, values.type))
+            wanted.append((name, "last" if item.total and state == before else _MERGES[item.merge], options))
     found = pa.table({**columns, "new": new}).group_by(keys, use_threads=False).aggregate([*wanted, ("new", "max")])
     named = found.rename_columns({f"{name}_{merge}": name for name, merge, _ in wanted})
+    for name in (item.name for item in partials if item.total):
+        was, change = named[before + name], named[of_change + name]
+        named = named.append_column(after + name, pc.coalesce(pc.add(was, change), was, change))
     schema = pa.schema([*(together.schema.field(name) for name in keys), *fields, pa.field("new_max", pa.bool_())])
     return named.select(schema.names).cast(schema)
 

@@ -3,6 +3,9 @@
 The trace has one entry for each group and change, with the partials that the change contributed. A step joins the
 touched groups' entries with the change's own in one GROUP BY; its result holds, for each touched group, the partials
 before (`__o_…`), of the change (`__n_…`) and after (`__t_…`).
+
+Of a partial that is a total, an entry has the value after its change, and `__at`, which goes up from each entry of a
+group to its next: how many rows the group then has.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ from penstock.spark.grouping import hash_text, holds_variant
 from penstock.spark.operators.join import expression_type
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, WEIGHT
-from penstock.spark.sums import MOST_ROWS, Adder
+from penstock.spark.sums import AT, MOST_ROWS, STATES, Adder
 from penstock.spark.trace import Trace, by_key
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -61,11 +64,24 @@ class GroupedRunner(Runner):
     def _adder(self) -> Adder:
         return Adder(self.workspace, self.groups, self.partials)
 
-    def _merges(self, prefix: str = "", condition: str = "") -> str:
-        merged = (
-            f"{item.merge}({quoted(item.name)}){condition} AS {quoted(prefix + item.name)}" for item in self.partials
-        )
-        return ", ".join(merged)
+    @cached_property
+    def _totals(self) -> bool:
+        return any(item.total for item in self.partials)
+
+    @cached_property
+    def _appended(self) -> dict[str, str]:
+        """The columns of an entry after its groups, and where they are among the three states."""
+        columns = {item.name: ("__t_" if item.total else "__n_") + item.name for item in self.partials}
+        return {**columns, AT: "__t_" + PRESENT} if self._totals else columns
+
+    def _added(self) -> str:
+        """The partials of a change, from those of its rows."""
+        return ", ".join(f"{item.merge}({quoted(item.name)}) AS {quoted(item.name)}" for item in self.partials)
+
+    def _kept(self) -> str:
+        """The columns of one entry, from those of several."""
+        merged = [f"{_kept(item)} AS {quoted(item.name)}" for item in self.partials]
+        return ", ".join([*merged, f"max({AT}) AS {AT}"] if self._totals else merged)
 
     def combined(self, frame: DataFrame) -> DataFrame:
         """Entries of a trace with those of one group added up, and groups without rows gone."""
@@ -73,7 +89,7 @@ class GroupedRunner(Runner):
         gone = self._vanished()
         having = f" HAVING NOT ({gone})" if gone else ""
         return self.workspace.sql(
-            f"SELECT {self._group_list}, {self._merges()} FROM {name} GROUP BY {self._group_list}{having}"
+            f"SELECT {self._group_list}, {self._kept()} FROM {name} GROUP BY {self._group_list}{having}"
         )
 
     def _vanished(self, prefix: str | None = None) -> str:
@@ -93,7 +109,7 @@ class GroupedRunner(Runner):
 
     def compacted(self, entries: str) -> str:
         """Entries with those of one group added up."""
-        return f"SELECT {self._group_list}, {self._merges()} FROM ({entries}) GROUP BY {self._group_list}"
+        return f"SELECT {self._group_list}, {self._added()} FROM ({entries}) GROUP BY {self._group_list}"
 
     def _touch(self, entries: str, estimate: int) -> Delta | None:
         if estimate <= MOST_ROWS and (self.trace is None or self.trace.is_local):
@@ -132,18 +148,28 @@ class GroupedRunner(Runner):
         return touched, f"SELECT * FROM {settled.view}"
 
     def _three_states(self, old: str | None, change: str, *, local: bool) -> str:
-        states = ", ".join([
-            self._merges("__o_", f" FILTER (WHERE {_SIDE} = 0)"),
-            self._merges("__n_", f" FILTER (WHERE {_SIDE} = 1)"),
-            self._merges("__t_"),
-        ])  # fmt: skip
+        states = self._states(*STATES)
         # In one partition nothing has to be exchanged to be grouped.
         hint = "/*+ COALESCE(1) */ " if local and old is not None else ""
-        both = f"SELECT {hint}* FROM ({_sides(old, change)})"
+        both = f"SELECT {hint}* FROM ({self._sides(old, change)})"
         return f"SELECT {self._group_list}, {states} FROM ({both}) GROUP BY {self._group_list} HAVING max({_SIDE}) = 1"
 
+    def _states(self, *wanted: str) -> str:
+        """The partials in the wanted ones of the three states, from the entries of `_sides`."""
+        return ", ".join(
+            f"{_in_state(item, at)} AS {quoted(at + item.name)}" for at in wanted for item in self.partials
+        )
+
+    def _sides(self, old: str | None, change: str) -> str:
+        """State and change in one relation, told apart by `__side`."""
+        at = f"CAST(NULL AS BIGINT) AS {AT}, " if self._totals else ""
+        sides = [f"SELECT *, {at}1 AS {_SIDE} FROM ({change})"]
+        if old is not None:
+            sides.insert(0, f"SELECT *, 0 AS {_SIDE} FROM {old}")
+        return " UNION ALL ".join(sides)
+
     def _outcomes(self, states: str) -> str:
-        kept = ", ".join(quoted("__n_" + item.name) for item in self.partials)
+        kept = ", ".join(quoted(name) for name in dict.fromkeys(self._appended.values()))
         return f"SELECT {self._group_list}, {kept}, {self._outcome()} AS __out FROM ({states})"
 
     def _outcome(self) -> str:
@@ -161,11 +187,11 @@ class GroupedRunner(Runner):
         """Append the change's partials to the trace; on the driver where the touched groups are there."""
         columns = [KEY, *self.groups]
         if touched.on_driver:
-            table = touched.arrow().select([*columns, *("__n_" + item.name for item in self.partials)])
-            entries = table.rename_columns([*columns, *(item.name for item in self.partials)])
+            table = touched.arrow().select([*columns, *self._appended.values()])
+            entries = table.rename_columns([*columns, *self._appended])
             delta = Delta.of_arrow(self.workspace, entries, self._schema(touched.schema))
         else:
-            renamed = ", ".join(f"{quoted('__n_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
+            renamed = ", ".join(f"{quoted(found)} AS {quoted(name)}" for name, found in self._appended.items())
             frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
             delta = Delta.of_frame(self.workspace, frame, rows=touched.rows)
         self.proposed = [self._trace(delta.schema).appended(delta, room=room)]
@@ -180,7 +206,8 @@ class GroupedRunner(Runner):
             self.workspace.sql(self._two_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}"))
         )
         view = self.workspace.name(everything)
-        renamed = ", ".join(f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials)
+        columns = {name: "__t_" + (PRESENT if name == AT else name) for name in self._appended}
+        renamed = ", ".join(f"{quoted(found)} AS {quoted(name)}" for name, found in columns.items())
         gone = self._vanished("__t_")
         state = self.workspace.sql(
             f"SELECT {self._group_list}, {renamed} FROM {view}{f' WHERE NOT ({gone})' if gone else ''}"
@@ -190,9 +217,8 @@ class GroupedRunner(Runner):
 
     def _two_states(self, old: str | None, change: str) -> str:
         """All groups with their partials before and after; `__touched` says whether the change has rows of one."""
-        before = self._merges("__o_", f" FILTER (WHERE {_SIDE} = 0)")
-        columns = f"{self._group_list}, {before}, {self._merges('__t_')}, max({_SIDE}) = 1 AS __touched"
-        return f"SELECT {columns} FROM ({_sides(self._live(old), change)}) GROUP BY {self._group_list}"
+        columns = f"{self._group_list}, {self._states('__o_', '__t_')}, max({_SIDE}) = 1 AS __touched"
+        return f"SELECT {columns} FROM ({self._sides(self._live(old), change)}) GROUP BY {self._group_list}"
 
     def _live(self, old: str | None) -> str | None:
         """The state without groups that no accepted row can touch any more: a rewriting is a merge as well."""
@@ -216,7 +242,7 @@ class GroupedRunner(Runner):
         from pyspark.sql.types import StructField, StructType
 
         groups = [schema[name] for name in (KEY, *self.groups)]
-        columns = [StructField(item.name, schema["__n_" + item.name].dataType) for item in self.partials]
+        columns = [StructField(name, schema[found].dataType) for name, found in self._appended.items()]
         return StructType([*groups, *columns])
 
 
@@ -254,7 +280,7 @@ class AdditiveRunner(GroupedRunner):
     def compacted(self, entries: str) -> str:
         if self.groups:
             return super().compacted(entries)
-        return f"SELECT 0L AS {KEY}, {self._merges()} FROM ({entries})"
+        return f"SELECT 0L AS {KEY}, {self._added()} FROM ({entries})"
 
     def _rewrite(self, entries: str, estimate: int) -> Delta | None:
         return super()._rewrite(entries, estimate) if self.groups else self._touch(entries, 1)
@@ -294,12 +320,18 @@ class AdditiveRunner(GroupedRunner):
         return f"struct({', '.join([*named, f'{weight}L AS {WEIGHT}'])})"
 
 
-def _sides(old: str | None, change: str) -> str:
-    """State and change in one relation, told apart by `__side`."""
-    sides = [f"SELECT *, 1 AS {_SIDE} FROM ({change})"]
-    if old is not None:
-        sides.insert(0, f"SELECT *, 0 AS {_SIDE} FROM {old}")
-    return " UNION ALL ".join(sides)
+def _kept(item: Partial) -> str:
+    """A partial of one entry, from those of several."""
+    return f"max_by({quoted(item.name)}, {AT})" if item.total else f"{item.merge}({quoted(item.name)})"
+
+
+def _in_state(item: Partial, state: str) -> str:
+    """A partial in one of the three states, from entries of state and change told apart by `__side`."""
+    added = f"{item.merge}({quoted(item.name)})"
+    before, of_change = f"{_kept(item)} FILTER (WHERE {_SIDE} = 0)", f"{added} FILTER (WHERE {_SIDE} = 1)"
+    if state == "__t_":
+        return f"coalesce({before} + {of_change}, {before}, {of_change})" if item.total else added
+    return before if state == "__o_" else of_change
 
 
 def _rows_of(column: pa.ChunkedArray) -> pa.Table:

@@ -11,13 +11,14 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Keyed
-from penstock.plan.nodes import Aggregate, Join
+from penstock.plan.nodes import Aggregate, Join, Window
 from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type, join_terms
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, VERSION, WEIGHT, has_order
 from penstock.spark.trace import Trace, with_key
+from penstock.spark.windows import adds_up
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
@@ -130,12 +131,16 @@ class KeyedRunner(Runner):
 
     @cached_property
     def _adds_fractions(self) -> bool:
-        """Whether an aggregate gives DOUBLE or FLOAT."""
-        node = self.operator.node
-        if not isinstance(node, Aggregate):
-            return False
-        kinds = [self.output()[name].dataType.simpleString() for name, _ in node.aggregates]
-        return any("double" in kind or "float" in kind for kind in kinds)
+        """Whether an aggregate, or a window over rows that its order may leave tied, gives DOUBLE or FLOAT."""
+        found: list[str] = []
+        for node in self.operator.node.walk():
+            if isinstance(node, Aggregate):
+                found += [name for name, _ in node.aggregates]
+            if isinstance(node, Window):
+                found += [name for name, call in node.calls if adds_up(call)]
+        known = {item.name: item.dataType.simpleString() for item in self.output().fields}
+        # What is not among the output's columns may be of any type.
+        return any("double" in known.get(name, "double") or "float" in known.get(name, "") for name in found)
 
     def _tagged_schema(self, position: int) -> StructType:
         from pyspark.sql.types import IntegerType, StructField, StructType
