@@ -16,11 +16,12 @@ from penstock.catalog.model import Column, Table
 from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
-from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT
+from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT, python_rows
 from penstock.runtime.exchange import carried, in_arrow, plain_type
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
 from penstock.runtime.lateness import LateColumn, TableLateness
-from penstock.runtime.rejected import FUTURE, INFINITE, LATE
+from penstock.runtime.memory import TableMemory
+from penstock.runtime.rejected import FUTURE, INFINITE, LATE, row_json
 from penstock.runtime.rows import Batch, RowReader, concatenated, unknown_column
 from penstock.runtime.store import KeyStore, RowCounts
 from penstock.spark.change import Delta, checkpointed, consolidated
@@ -120,18 +121,21 @@ def fold_frame(
     workspace: Workspace,
     batches: Sequence[Batch | FrameBatch],
     judge: Judge,
-    store: KeyStore | None,
-    *,
+    memory: TableMemory,
     counts: Callable[[], RowCounts],
-    live: RowCounts | None,
+    *,
+    read: frozenset[str] | None,
 ) -> Intake:
-    """The change of a table for which a DataFrame came in, alone or with other rows."""
-    first = batches[0]
+    """The change of a table for which a DataFrame came in, alone or with other rows.
+
+    `read` names the columns that views read, in lower case; None where all are wanted.
+    """
+    first, store, live = batches[0], memory.store, memory.counts
     if len(batches) > 1 or not isinstance(first, FrameBatch):
         fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
         batch = concatenated(fetched)
     else:
-        bulk = _Bulk.of(workspace, first, judge)
+        bulk = _Bulk.of(workspace, first, judge, read if _only_views_read(first.table, judge) else None)
         if bulk.stays(store):
             return bulk.folded(store, live, counts)
         batch = first.fetched_from(bulk.given, judge)
@@ -142,7 +146,14 @@ class _Bulk:
     """A large DataFrame on its way into a table, evaluated once; the same pass tells the facts about its rows."""
 
     def __init__(
-        self, workspace: Workspace, table: Table, given: DataFrame, facts: dict[str, Any], judge: Judge
+        self,
+        workspace: Workspace,
+        table: Table,
+        given: DataFrame,
+        facts: dict[str, Any],
+        judge: Judge,
+        *,
+        read: frozenset[str] | None,
     ) -> None:
         self._workspace = workspace
         self._table = table
@@ -151,22 +162,28 @@ class _Bulk:
         self.given = given
         self._rows = int(facts["rows"])
         self._frame = given if OPERATION in given.columns else given.selectExpr("*", f"'+' AS {OPERATION}")
-        self._names = [quoted(column.name) for column in table.columns]
+        self._narrow = read is not None
+        self._names = [quoted(column.name) for column in table.columns if read is None or column.name.lower() in read]
 
     @classmethod
-    def of(cls, workspace: Workspace, batch: FrameBatch, judge: Judge) -> _Bulk:
-        """The DataFrame, evaluated."""
+    def of(cls, workspace: Workspace, batch: FrameBatch, judge: Judge, read: frozenset[str] | None = None) -> _Bulk:
+        """The DataFrame, evaluated: all of it, or the columns that are read and the rows that are set aside."""
         from pyspark.sql import Observation
         from pyspark.sql import functions as F  # noqa: N812
 
         checked, observation = batch.checked, Observation()
         terms = _facts_asked(batch.table, judge, operations=OPERATION in checked.columns)
         asked = [F.expr(text).alias(name) for name, text in terms.items()]
-        given = checked.observe(observation, *asked).localCheckpoint(eager=True)
-        return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge)
+        observed = checked.observe(observation, *asked)
+        if read is not None:
+            observed = observed.selectExpr(*_narrowed(batch.table, judge, checked.columns, read))
+        given = observed.localCheckpoint(eager=True)
+        return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge, read=read)
 
     def stays(self, store: KeyStore | None) -> bool:
         """Whether the rows are better left on the executors: many, and no fold that goes row by row."""
+        if self._narrow:
+            return True
         if self._rows <= DRIVER_ROWS or self._judge.holding.columns:
             return False
         if store is None:
@@ -200,12 +217,15 @@ class _Bulk:
     def _plain(self, live: RowCounts | None, counts: Callable[[], RowCounts]) -> Intake:
         kept = self._frame
         if self._facts["aside"]:
-            judged = kept.selectExpr("*", f"{verdict(self._judge.lateness, self._judge.clock)} AS __why")
+            judged = kept if self._narrow else kept.selectExpr("*", *_judged(self._table, self._judge))
             kept = judged.where("__why IS NULL")
             self._set_aside(judged)
         weight = f"CASE WHEN {OPERATION} = '-' THEN -1L ELSE 1L END AS {WEIGHT}"
         change = kept.selectExpr(*self._names, weight)
-        delta = Delta.of_frame(self._workspace, change, rows=self._rows - self._facts["aside"])
+        rows = self._rows - self._facts["aside"]
+        delta = Delta.of_frame(self._workspace, change, rows=rows)
+        if self._narrow and rows <= DRIVER_ROWS:
+            delta = Delta.of_frame(self._workspace, change, estimate=rows).settled()
         if self._facts["-"]:
             live = counts()
             live.check_frame(delta)
@@ -219,9 +239,12 @@ class _Bulk:
         return Intake(self._table, delta, self._judge.lateness.moved(values), self._rows, apply)
 
     def _set_aside(self, judged: DataFrame) -> None:
-        row = f"to_json(struct({', '.join(self._names)}), map('ignoreNullFields', 'false')) AS row"
-        for line in judged.where("__why IS NOT NULL").selectExpr("__why", row).toArrow().to_pylist():
-            self._judge.rejections.add(self._table.name, line["__why"], line["row"])
+        aside = judged.where("__why IS NOT NULL").selectExpr("__row.*", "__why")
+        found = in_arrow(self._table, carried(aside, self._table).toArrow())
+        for *row, why in python_rows(found):
+            self._judge.rejections.add(
+                self._table.name, why, row_json(dict(zip(found.column_names, row, strict=False)))
+            )
 
     def _keyed(self, store: KeyStore) -> Intake:
         _check_keys(self._table, self._frame)
@@ -250,6 +273,24 @@ class _Bulk:
     def _delta(self, frame: DataFrame) -> Delta:
         kept, rows = checkpointed(frame)
         return Delta.of_frame(self._workspace, kept, rows=rows)
+
+
+def _only_views_read(table: Table, judge: Judge) -> bool:
+    """Whether the rows of a table are wanted by views alone, and no fold of them goes row by row."""
+    kept = bool(table.key) or table.history.lower() != "none" or not table.append_only
+    return not kept and not judge.holding.columns and all(item.rows is None for item in judge.lateness.columns)
+
+
+def _narrowed(table: Table, judge: Judge, columns: Sequence[str], read: frozenset[str]) -> list[str]:
+    """The columns that are read, what the DataFrame says of its rows, and whole rows where they are set aside."""
+    names = [quoted(name) for name in columns if name.lower() in read or name in (OPERATION, SEQUENCE)]
+    return [*names, *(_judged(table, judge) if judge.lateness.columns else ())]
+
+
+def _judged(table: Table, judge: Judge) -> list[str]:
+    """Why a row is set aside, as `__why`, and then the row as `__row`; both NULL for one that is accepted."""
+    why, names = verdict(judge.lateness, judge.clock), ", ".join(quoted(column.name) for column in table.columns)
+    return [f"{why} AS __why", f"CASE WHEN ({why}) IS NOT NULL THEN struct({names}) END AS __row"]
 
 
 def _facts_asked(table: Table, judge: Judge, *, operations: bool) -> dict[str, str]:

@@ -128,7 +128,7 @@ class Stepper:
         staged: Staged | None = None
         result: StepResult | None = None
         try:
-            intakes = self.fold(batches, clock, rejections)
+            intakes = self.fold(batches, clock, rejections, step=True)
             if ended:
                 intakes += self._released(intakes)
             inputs = self._inputs(intakes, rejections)
@@ -237,12 +237,14 @@ class Stepper:
         clock = self._stepping or self.clock
         return now() if clock is None else clock
 
-    def fold(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections) -> list[Intake]:
-        """What the batches do to their tables; nothing changes yet."""
+    def fold(
+        self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, *, step: bool = False
+    ) -> list[Intake]:
+        """What the batches do to their tables; nothing changes yet. In a `step` only views read the changes."""
         by_table: dict[str, list[Incoming]] = {}
         for batch in batches:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)
-        return [self._fold_table(found, clock, rejections) for found in by_table.values()]
+        return [self._fold_table(found, clock, rejections, step=step) for found in by_table.values()]
 
     @property
     def holds_rows(self) -> bool:
@@ -261,19 +263,15 @@ class Stepper:
                 found.append(Intake(memory.table, holding.waiting, lateness, 0, holding=holding.emptied()))
         return found
 
-    def _fold_table(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections) -> Intake:
+    def _fold_table(
+        self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, *, step: bool
+    ) -> Intake:
         memory = self.memory(batches[0].table)
         judge = Judge(memory.lateness, clock, rejections, memory.holding)
         frames = [batch for batch in batches if isinstance(batch, FrameBatch)]
         if frames:
-            return fold_frame(
-                self.engine.workspace,
-                batches,
-                judge,
-                memory.store,
-                counts=lambda: self._counts(memory),
-                live=memory.counts,
-            )
+            read = self.engine.columns_read(memory.table.name.lower()) if step else None
+            return fold_frame(self.engine.workspace, batches, judge, memory, lambda: self._counts(memory), read=read)
         batch = concatenated([batch for batch in batches if isinstance(batch, Batch)])
         if memory.store is not None:
             return fold_keyed(batch, judge, memory.store)

@@ -299,10 +299,24 @@ class Engine:
 
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
-        for runner in self._grown:
-            with self.profiler.merging(runner, self.installed):
-                runner.merge(self.lines)
-        self._grown = []
+        grown, self._grown = self._grown, []
+        if self.profiler.on:
+            for runner in grown:
+                with self.profiler.merging(runner, self.installed):
+                    runner.merge(self.lines)
+            return
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(lambda runner: runner.merge(self.lines), grown))
+
+    def columns_read(self, relation: str) -> frozenset[str]:
+        """The columns of a table, in lower case, that some operator reads."""
+        return frozenset(
+            name.lower()
+            for installed in self.installed
+            for operator in installed.circuit.operators
+            if isinstance(operator, Source) and operator.relation == relation
+            for name in operator.node.names
+        )
 
     def profile(self) -> Profile:
         """What has been measured so far."""

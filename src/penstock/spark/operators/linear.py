@@ -58,7 +58,7 @@ class LinearRunner(Runner):
         changed = [delta for delta in inputs if delta is not None and not delta.is_empty()]
         if not changed:
             return None
-        if self.picked is not None and changed[0].on_driver:
+        if self.picked is not None and changed[0].rows is not None:
             return self._picked(changed[0])
         return self.applied(inputs)
 
@@ -76,8 +76,16 @@ class LinearRunner(Runner):
         return names if isinstance(found, Scan) and set(names) <= set(found.names) else None
 
     def _picked(self, delta: Delta) -> Delta:
-        columns = delta.arrow().select([*(self.picked or ()), WEIGHT])
-        return Delta.of_arrow(self.workspace, columns.rename_columns(self.schema.names), self.schema)
+        """The same rows, evaluated already, under other names."""
+        picked = [*(self.picked or ()), WEIGHT]
+        if delta.on_driver:
+            columns = delta.arrow().select(picked)
+            return Delta.of_arrow(self.workspace, columns.rename_columns(self.schema.names), self.schema)
+        items = ", ".join(
+            f"{quoted(found)} AS {quoted(name)}" for found, name in zip(picked, self.schema.names, strict=True)
+        )
+        frame = self.workspace.sql(f"SELECT {items} FROM {delta.view}")
+        return Delta.of_frame(self.workspace, frame, rows=delta.rows)
 
     def applied(self, inputs: Sequence[Delta | None]) -> Delta:
         """The chain over changes; an input without a change takes no part in the plan."""
