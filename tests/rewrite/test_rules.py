@@ -320,16 +320,44 @@ def test_split_distinct_aggregates_keeps_other_calls_beside():
     plan = aggregate(T, "b", c="count(1)")
     plan = replace(plan, aggregates=(("n", distinct("count", "a")), *plan.aggregates))
     assert shown(split_distinct_aggregates(plan)) == (
-        "Aggregate by b = __k0: n = count(__v0_0) FILTER(WHERE __part = 0), c = count(1) FILTER(WHERE __part = 1)\n"
-        "  UnionAll __k0, __v0_0, __part\n"
-        "    Project __k0, __v0_0, __part = 0\n"
-        "      Distinct\n"
-        "        Project __k0 = b, __v0_0 = a\n"
-        "          Scan t\n"
-        "    Project __k0, __v0_0 = CAST(NULL AS int), __part = 1\n"
+        "Aggregate by b = __k0: n = count(__d0_0) FILTER(WHERE __part = 1), c = count(1) FILTER(WHERE __part = 0)\n"
+        "  UnionAll __k0, __d0_0, __part\n"
+        "    Project __k0, __d0_0 = CAST(NULL AS int), __part = 0\n"
         "      Project __k0 = b\n"
-        "        Scan t"
+        "        Scan t\n"
+        "    Project __k0, __d0_0, __part\n"
+        "      Distinct\n"
+        "        Project __k0 = b, __d0_0 = a, __part = 1\n"
+        "          Scan t"
     )
+
+
+def test_split_distinct_aggregates_has_one_distinct_for_values_of_one_type():
+    plan = aggregate(T, "b", c="count(1)")
+    filtered = replace(distinct("count", "a"), filter=scalar("f > 1", "boolean"))
+    calls = (("n", distinct("count", "a")), ("m", filtered), ("o", distinct("sum", "b")))
+    assert shown(split_distinct_aggregates(replace(plan, aggregates=(*plan.aggregates, *calls)))) == (
+        "Aggregate by b = __k0: c = count(1) FILTER(WHERE __part = 0), n = count(__d0_0) FILTER(WHERE __part = 1), "
+        "m = count(__d0_0) FILTER(WHERE __part = 2), o = sum(__d0_0) FILTER(WHERE __part = 3)\n"
+        "  UnionAll __k0, __d0_0, __part\n"
+        "    Project __k0, __d0_0 = CAST(NULL AS int), __part = 0\n"
+        "      Project __k0 = b\n"
+        "        Scan t\n"
+        "    Project __k0, __d0_0, __part\n"
+        "      Distinct\n"
+        "        UnionAll __k0, __d0_0, __part\n"
+        "          Project __k0 = b, __d0_0 = a, __part = 1\n"
+        "            Scan t\n"
+        "          Project __k0 = b, __d0_0 = a, __part = 2\n"
+        "            Filter f > 1\n"
+        "              Scan t\n"
+        "          Project __k0 = b, __d0_0 = b, __part = 3\n"
+        "            Scan t"
+    )
+    # Without a part that has all rows, a group whose rows all fail the filter is there by its NULL.
+    alone = shown(split_distinct_aggregates(replace(plan, aggregates=calls)))
+    assert "__d0_0 = CASE WHEN f > 1 THEN a END, __part = 2" in alone
+    assert "Filter" not in alone
 
 
 def test_split_distinct_aggregates_leaves_what_cannot_be_added_up():

@@ -4,14 +4,15 @@ Aggregate by g: count(distinct x), sum(y)      Aggregate by g: count(x) where __
   a                                              UnionAll
                                           →        Project g, y, NULL, 0
                                                      a
-                                                   Project g, NULL, x, 1
+                                                   Project g, NULL, x, __part
                                                      Distinct
-                                                       Project g, x
+                                                       Project g, x, 1
                                                          a
 
 So a step costs what has changed; with the values in the aggregate itself it would cost all rows of the groups. With
-one DISTINCT and nothing beside it there is no union. Types that only Spark knows cannot be padded with NULL; then the
-aggregate stays as it is.
+one DISTINCT and nothing beside it there is no union. Values of the same types go through one DISTINCT, below which a
+UnionAll brings them together: eight counts of two columns, each under four filters, are one operator and not eight.
+Types that only Spark knows cannot be padded with NULL; then the aggregate stays as it is.
 """
 
 from __future__ import annotations
@@ -20,7 +21,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.plan.nodes import Aggregate, AggregateCall, Distinct, Field, Plan, Project, UnionAll
+from penstock.plan.nodes import Aggregate, AggregateCall, Distinct, Field, Filter, Plan, Project, UnionAll
 from penstock.plan.scalar import Scalar, column, column_tree, render_scalar
 
 _SETS = frozenset(["count", "sum", "avg", "mean"])
@@ -30,11 +31,11 @@ _PART = "__part"
 
 @dataclass(frozen=True)
 class _Part:
-    """Rows for some of the calls: distinct ones of `items`, or all rows of the input."""
+    """The rows for calls over the same values; `number` tells them from those of other parts."""
 
-    input: Plan
-    items: tuple[tuple[str, Scalar], ...]
-    distinct: bool
+    number: int
+    values: tuple[Scalar, ...]
+    filter: Scalar | None = None
 
 
 def split_distinct_aggregates(plan: Plan) -> Plan | None:
@@ -54,12 +55,9 @@ def _split(plan: Aggregate) -> Plan | None:
     plain = [item for item in plan.aggregates if not _is_set(item[1])]
     if any(call.function not in _BESIDE or not call.arguments for _, call in plain):
         return None
-    parts: dict[tuple[str, ...], list[tuple[str, AggregateCall]]] = {}
-    for item in plan.aggregates:
-        parts.setdefault(_values(item[1]) if _is_set(item[1]) else (), []).append(item)
-    if len(parts) == 1:
+    if not plain and len({_values(call) for _, call in plan.aggregates}) == 1:
         return _over_one(plan, plan.aggregates)
-    return _over_all(plan, list(parts.values()))
+    return _over_all(plan)
 
 
 def _values(call: AggregateCall) -> tuple[str, ...]:
@@ -82,26 +80,54 @@ def _over_one(plan: Aggregate, calls: tuple[tuple[str, AggregateCall], ...]) -> 
     return Aggregate(rows, _group_columns(plan), aggregates)
 
 
-def _over_all(plan: Aggregate, parts: list[list[tuple[str, AggregateCall]]]) -> Plan | None:
-    groups = _groups(plan)
-    rows: list[_Part] = []
-    made: dict[str, AggregateCall] = {}
-    for number, calls in enumerate(parts):
-        values: dict[str, tuple[str, Scalar]] = {}
-        for name, call in calls:
-            names = []
-            for item in _arguments(call) if call.distinct else _read(call):
-                have = values.setdefault(item.text, (f"__v{number}_{len(values)}", item))
-                names.append(have[0])
-            made[name] = _plain(call, names, number)
-        rows.append(_Part(plan.input, tuple(values.values()), calls[0][1].distinct and _is_set(calls[0][1])))
-    padded = [(name, item) for part in rows for name, item in part.items]
-    if any(item.type is None for _, item in padded):
+def _over_all(plan: Aggregate) -> Plan | None:
+    beside: dict[str, Scalar] = {}
+    parts: dict[tuple[str, ...], _Part] = {}
+    columns: dict[tuple[str | None, ...], tuple[str, ...]] = {}
+    made: list[tuple[str, AggregateCall]] = []
+    rest = any(not _is_set(call) for _, call in plan.aggregates)
+    for name, call in plan.aggregates:
+        if not _is_set(call):
+            texts = [item.text for item in _read(call)]
+            beside |= {item.text: item for item in _read(call) if item.text not in beside}
+            made.append((name, _plain(call, [f"__v{list(beside).index(text)}" for text in texts], 0)))
+            continue
+        part = parts.setdefault(_values(call), _part(call, len(parts) + 1, all_rows=rest))
+        kinds = tuple(item.type for item in part.values)
+        names = columns.setdefault(kinds, tuple(f"__d{len(columns)}_{place}" for place in range(len(kinds))))
+        made.append((name, _plain(call, list(names), part.number)))
+    named = {f"__v{place}": item for place, item in enumerate(beside.values())}
+    padded = {name: item.type for name, item in named.items()}
+    padded |= {name: kind for kinds, names in columns.items() for name, kind in zip(names, kinds, strict=True)}
+    if any(kind is None for kind in padded.values()):
         return None
-    branches = tuple(_branch(part, groups, padded, number) for number, part in enumerate(rows))
-    outputs = tuple(Field(item.name, item.type) for item in branches[0].fields)
-    aggregates = tuple((name, made[name]) for name, _ in plan.aggregates)
-    return Aggregate(UnionAll(branches, outputs), _group_columns(plan), aggregates)
+    groups = _groups(plan)
+    branches = [_branch(Project(plan.input, (*groups, *named.items())), groups, padded, _number(0))] if rest else []
+    for kinds, names in columns.items():
+        alike = [part for part in parts.values() if tuple(item.type for item in part.values) == kinds]
+        rows = Distinct(_together([_tagged(plan.input, part, groups, names) for part in alike]))
+        branches.append(_branch(rows, groups, padded, column(_PART, "int", nullable=False)))
+    return Aggregate(_together(branches), _group_columns(plan), tuple(made))
+
+
+def _part(call: AggregateCall, number: int, *, all_rows: bool) -> _Part:
+    """The rows of a call over DISTINCT values; without `all_rows` of another part, a group needs one of its own."""
+    return _Part(number, call.arguments, call.filter) if all_rows else _Part(number, _arguments(call))
+
+
+def _tagged(rows: Plan, part: _Part, groups: tuple[tuple[str, Scalar], ...], names: tuple[str, ...]) -> Plan:
+    chosen = rows if part.filter is None else Filter(rows, part.filter)
+    return Project(chosen, (*groups, *zip(names, part.values, strict=True), (_PART, _number(part.number))))
+
+
+def _together(branches: list[Plan]) -> Plan:
+    if len(branches) == 1:
+        return branches[0]
+    return UnionAll(tuple(branches), tuple(Field(item.name, item.type) for item in branches[0].fields))
+
+
+def _number(part: int) -> Scalar:
+    return Scalar(str(part), exp.Literal.number(part), "int", nullable=False)
 
 
 def _read(call: AggregateCall) -> tuple[Scalar, ...]:
@@ -153,17 +179,12 @@ def _group_columns(plan: Aggregate) -> tuple[tuple[str, Scalar], ...]:
     )
 
 
-def _branch(part: _Part, groups: tuple[tuple[str, Scalar], ...], padded: list[tuple[str, Scalar]], number: int) -> Plan:
-    rows: Plan = Project(part.input, (*groups, *part.items))
-    if part.distinct:
-        rows = Distinct(rows)
-    own = {name for name, _ in part.items}
+def _branch(rows: Plan, groups: tuple[tuple[str, Scalar], ...], padded: dict[str, str | None], part: Scalar) -> Plan:
     items = [(name, column(name, item.type, item.nullable)) for name, item in groups]
-    items += [(name, column(name, item.type) if name in own else _null(item)) for name, item in padded]
-    tag = exp.Literal.number(number)
-    return Project(rows, (*items, (_PART, Scalar(str(number), tag, "int", nullable=False))))
+    items += [(name, column(name, kind) if name in rows.names else _null(kind)) for name, kind in padded.items()]
+    return Project(rows, (*items, (_PART, part)))
 
 
-def _null(item: Scalar) -> Scalar:
-    tree = exp.Cast(this=exp.Null(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=item.type))
-    return Scalar(render_scalar(tree), tree, item.type)
+def _null(kind: str | None) -> Scalar:
+    tree = exp.Cast(this=exp.Null(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind))
+    return Scalar(render_scalar(tree), tree, kind)

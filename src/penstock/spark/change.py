@@ -32,6 +32,7 @@ class Delta:
         query: str | None = None,
         rows: int | None = None,
         estimate: int = 0,
+        partitioned: bool = False,
     ) -> None:
         self.workspace = workspace
         self.schema = schema
@@ -41,6 +42,7 @@ class Delta:
         self._named: tuple[int, str] | None = None
         self.rows = arrow.num_rows if arrow is not None else rows
         self.estimate = self.rows if self.rows is not None else estimate
+        self.partitioned = partitioned
         self._lock = threading.Lock()
 
     @classmethod
@@ -53,9 +55,20 @@ class Delta:
         return cls(workspace, schema, arrow=table)
 
     @classmethod
-    def of_frame(cls, workspace: Workspace, frame: DataFrame, *, rows: int | None = None, estimate: int = 0) -> Delta:
-        """A change that is a DataFrame, lazy unless the caller has checkpointed it (then `rows` is known)."""
-        return cls(workspace, frame.schema, frame=frame, rows=rows, estimate=estimate)
+    def of_frame(
+        cls,
+        workspace: Workspace,
+        frame: DataFrame,
+        *,
+        rows: int | None = None,
+        estimate: int = 0,
+        partitioned: bool = False,
+    ) -> Delta:
+        """A change that is a DataFrame, lazy unless the caller has checkpointed it (then `rows` is known).
+
+        It is `partitioned` if the checkpoint is one of `trace.by_key`.
+        """
+        return cls(workspace, frame.schema, frame=frame, rows=rows, estimate=estimate, partitioned=partitioned)
 
     @classmethod
     def of_query(cls, workspace: Workspace, query: str, schema: StructType, *, estimate: int) -> Delta:

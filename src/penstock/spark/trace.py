@@ -181,6 +181,8 @@ class Trace:
             return self
         if delta.on_driver:
             return self._remembered(delta.arrow(), room * self.workspace.memory_rows)
+        if delta.partitioned:
+            return replace(self, layers=(*self.layers, Layer(self.workspace, delta.frame(), delta.count())))
         return replace(self, layers=(*self.layers, self._partitioned(delta.frame())))
 
     def _remembered(self, table: pa.Table, most: int) -> Trace:

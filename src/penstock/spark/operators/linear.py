@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -52,6 +53,7 @@ class LinearRunner(Runner):
         self.operator = operator
         self.schema = schema
         self.fanout = GENERATED ** sum(isinstance(node, Generate) for node in operator.node.walk())
+        self.read = Counter(node.relation for node in operator.node.walk() if isinstance(node, Scan))
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
@@ -97,7 +99,9 @@ class LinearRunner(Runner):
             if delta is not None and not delta.is_empty()
         }
         node = without(self.operator.node, frozenset(names))
-        estimate = sum(delta.estimate for delta in inputs if delta is not None) * self.fanout
+        sizes = zip(self.operator.inputs, inputs, strict=True)
+        rows = sum(self.read[f"#{number}"] * delta.estimate for number, delta in sizes if delta is not None)
+        estimate = rows * self.fanout
         query = self.workspace.renderer(names, (WEIGHT,)).sql(node)
         return Delta.of_query(self.workspace, query, self.schema, estimate=estimate)
 

@@ -16,7 +16,7 @@ from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText, collected, unexpired
 from penstock.spark.grouping import hash_text
 from penstock.spark.render import KEY, WEIGHT
-from penstock.spark.trace import Trace
+from penstock.spark.trace import Trace, by_key
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
@@ -99,12 +99,20 @@ class Runner(ABC):
             yield trace.rows, trace.bytes
 
     def keyed(self, delta: Delta | None, terms: Terms) -> Delta | None:
-        """The change with the hash of its key as the last column, settled; None if it has no rows."""
+        """The change with the hash of its key as the last column, settled; None if it has no rows.
+
+        What is large is exchanged while it is evaluated; a trace takes it as it is, and a join finds it in its place.
+        """
         if delta is None or delta.is_empty():
             return None
         names = columns_text((*delta.names, WEIGHT))
         query = f"SELECT {names}, {hash_text(terms)} AS {KEY} FROM {delta.view}"
-        found = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=delta.estimate).settled()
+        frame = self.workspace.sql(query)
+        if delta.estimate > self.workspace.driver_rows:
+            kept, rows = by_key(frame, self.workspace.partitions)
+            found = Delta.of_frame(self.workspace, kept, rows=rows, partitioned=True)
+        else:
+            found = Delta.of_frame(self.workspace, frame, estimate=delta.estimate).settled()
         return None if found.is_empty() else found
 
     def hint(self, relation: str, rows: int, *traces: Trace) -> str:
