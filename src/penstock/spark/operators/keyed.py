@@ -158,10 +158,10 @@ class KeyedRunner(Runner):
         parts = []
         columns = [*fields, WEIGHT]
         if trace.memory is not None:
-            old = trace.memory.filter(_among(trace.memory[KEY], changes)).select(columns)
-            parts += [_tagged(old, 0), _tagged(old, 1)]
+            old = trace.memory.filter(among(trace.memory[KEY], changes)).select(columns)
+            parts += [tagged(old, 0), tagged(old, 1)]
         if change is not None:
-            parts.append(_tagged(change.arrow().select(columns), 1))
+            parts.append(tagged(change.arrow().select(columns), 1))
         if not parts:
             return None
         unified = parts[0].schema
@@ -195,7 +195,8 @@ class KeyedRunner(Runner):
         return f"(SELECT {hint} __s.* FROM {kept} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
 
 
-def _among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.ChunkedArray:
+def among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.ChunkedArray:
+    """Which keys are among those of the changes."""
     import pyarrow as pa
     import pyarrow.compute as pc
 
@@ -204,7 +205,8 @@ def _among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.Chunk
     return pc.is_in(column, value_set=keys.combine_chunks() if keys.num_chunks else pa.array([], pa.int64()))
 
 
-def _tagged(table: pa.Table, version: int) -> pa.Table:
+def tagged(table: pa.Table, version: int) -> pa.Table:
+    """Rows with their version, before the weight."""
     import pyarrow as pa
 
     column = pa.array([version] * table.num_rows, pa.int32())

@@ -20,6 +20,7 @@ from penstock.circuit.operators import (
     Sessions,
 )
 from penstock.errors import Diagnostic, InternalError
+from penstock.spark.operators.best import BestRunner, only_pushed_back
 from penstock.spark.operators.counted import CountedRunner
 from penstock.spark.operators.grouped import AdditiveRunner
 from penstock.spark.operators.iterated import IteratedRunner
@@ -53,6 +54,8 @@ def make_runner(
             return AdditiveRunner(workspace, operator, schemas[0])
         case Counted():
             return CountedRunner(workspace, operator, schemas)
+        case Keyed() if only_pushed_back(operator):
+            return BestRunner(workspace, operator, schemas, output)
         case Keyed():
             return KeyedRunner(workspace, operator, schemas, output)
         case Sessions():

@@ -41,7 +41,7 @@ class Duck:
         return self.answer(f"CREATE OR REPLACE VIEW {name} AS {text}") is not None
 
     def answer(self, query: str) -> list[Weighted] | None:
-        """The query's rows; None if DuckDB cannot read it."""
+        """The query's rows; None if DuckDB cannot read it, or casts what Spark, which is lazier, does not look at."""
         import duckdb
 
         try:
@@ -51,6 +51,7 @@ class Duck:
             duckdb.BinderException,
             duckdb.NotImplementedException,
             duckdb.CatalogException,
+            duckdb.ConversionException,
         ):
             return None
         return consolidate((1, row) for row in rows)
