@@ -293,6 +293,18 @@ def test_the_log_has_a_manifest_for_each_step(spark, tmp_path):
         penstock.Pipeline(PROGRAM, spark=spark, directory=tmp_path).step()
 
 
+def test_state_of_a_dropped_view_is_not_merged(spark):
+    program = """CREATE TABLE t (at TIMESTAMP LATENESS INTERVAL 1 SECOND, x INT); CREATE TABLE u (x INT);
+        CREATE VIEW v AS SELECT at, max(x) AS m FROM t GROUP BY at; CREATE VIEW w AS SELECT x FROM u;"""
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        workspace = pipeline._opened().stepper.engine.workspace
+        workspace.driver_rows = workspace.memory_rows = 0
+        for second in range(3):
+            pipeline.step({"t": [(f"2024-01-01 00:00:0{second}", second)]})
+        pipeline.execute("DROP VIEW v; DROP TABLE t;")
+        assert pipeline.step({"u": [(1,)]})["w"].rows == [(1, (1,))]
+
+
 @pytest.mark.parametrize("place", ["stage", "weighted"])
 def test_ctrl_c_in_the_middle_of_a_step_leaves_no_trace(pipeline, monkeypatch, place):
     pipeline.step({"orders": [(1, "ann", 10)], "clicks": [("a", None)]})

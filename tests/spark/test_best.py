@@ -75,3 +75,14 @@ def test_best_rows(spark, place):
                 assert {row: count for row, count in content.items() if count} == EXPECTED[name](rows), (step, name)
             if step == 4:
                 pipeline.compact()
+
+
+def test_a_map_that_comes_again_changes_nothing(spark):
+    program = """CREATE TABLE t (g INT, m MAP<STRING, INT>) WITH ('append_only' = 'true');
+        CREATE VIEW kinds AS SELECT g, m FROM t GROUP BY g, m;
+        CREATE VIEW v AS SELECT g, m, row_number() OVER (PARTITION BY g ORDER BY g) AS n FROM kinds QUALIFY n <= 3;"""
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        assert pipeline.step({"t": [(1, {"a": 1})]})["v"].rows == [(1, (1, {"a": 1}, 1))]
+        assert pipeline.step({"t": [(1, {"a": 1})]})["v"].rows == []
+        assert pipeline.step({"t": [(1, {"a": 1}), (2, {})]})["v"].rows == [(1, (2, {}, 1))]
+        assert pipeline.verify("v")

@@ -65,16 +65,16 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
             return _of_inputs(node, catalog, assumed)
         # The first row of a kind appears, the others change nothing.
         case Distinct():
-            return _of_inputs(node, catalog, assumed)
+            return _of_kinds(node, catalog, assumed)
         case Join():
             return _of_join(node, catalog, assumed)
         case Aggregate():
             if node.groups and not node.aggregates:
-                return _of_inputs(node, catalog, assumed)
+                return _of_kinds(node, catalog, assumed)
             return Retraction("Aggregate", "a new row of a group replaces the group's result", place_of(node))
         case SetOperation():
             if node.kind == "intersect":
-                return _of_inputs(node, catalog, assumed)
+                return _of_kinds(node, catalog, assumed)
             return Retraction("EXCEPT", "a new row on the right takes a row away", place_of(node))
         case TopK():
             return Retraction("TopK", "a better row pushes another one out", place_of(node))
@@ -89,6 +89,13 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
             return _first(tuple(node.bodies), catalog, inner)
         case _:
             assert_never(node)
+
+
+def _of_kinds(node: Node, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
+    """One row stands for all that are equal; of texts that a collation holds equal it is the least."""
+    if any("collate" in (item.type or "").lower() for item in node.fields):
+        return Retraction(type(node).__name__, "a lesser text replaces an equal one", place_of(node))
+    return _of_inputs(node, catalog, assumed)
 
 
 def _of_scan(scan: Scan, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:

@@ -104,9 +104,10 @@ def _conditional(call: AggregateCall, *, grouped: bool) -> tuple[Scalar, Aggrega
     if any(tree_reads_clock(item) for item in arguments):
         return None
     function = "count" if counts and not isinstance(tree, exp.Filter) else call.function
-    scalars = tuple(_scalar(item) for item in arguments)
+    distinct = isinstance(tree, exp.Filter) and call.distinct
+    scalars = call.arguments if distinct else tuple(_scalar(item) for item in arguments)
     made = Scalar(render_scalar(inner), inner.copy(), call.call.type, call.call.nullable, call.call.span)
-    return boolean(condition.copy(), call.call.span), AggregateCall(function, scalars, made), zero
+    return boolean(condition.copy(), call.call.span), AggregateCall(function, scalars, made, distinct=distinct), zero
 
 
 def _branch(

@@ -65,7 +65,7 @@ class FrameBatch:
         """The rows of the checked frame, evaluated already, on the driver."""
         _check_keys(self.table, frame)
         rows = in_arrow(self.table, carried(frame, self.table).toArrow())
-        return self.reader.read_arrow(rows, judge.rejections)
+        return self.reader.read_arrow(rows, judge.rejections, carried=True)
 
 
 def _selection(table: Table, frame: DataFrame) -> list[str]:
@@ -173,6 +173,8 @@ class _Bulk:
 
         checked, observation = batch.checked, Observation()
         terms = _facts_asked(batch.table, judge, operations=OPERATION in checked.columns)
+        if read is not None:
+            terms |= {f"cast {name}": f"count({quoted(name)})" for name in _unread(batch, read)}
         asked = [F.expr(text).alias(name) for name, text in terms.items()]
         observed = checked.observe(observation, *asked)
         if read is not None:
@@ -181,10 +183,13 @@ class _Bulk:
         return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge, read=read)
 
     def stays(self, store: KeyStore | None) -> bool:
-        """Whether the rows are better left on the executors: many, and no fold that goes row by row."""
+        """Whether the rows stay on the executors: many, and nothing about them goes row by row.
+
+        Where columns that nobody reads are gone the rows stay in any case: they are rows of the table no more.
+        """
         if self._narrow:
             return True
-        if self._rows <= DRIVER_ROWS or self._judge.holding.columns:
+        if self._rows <= DRIVER_ROWS or self._judge.holding.columns or _has_limits(self._table):
             return False
         if store is None:
             return all(item.rows is None for item in self._late)
@@ -278,7 +283,20 @@ class _Bulk:
 def _only_views_read(table: Table, judge: Judge) -> bool:
     """Whether the rows of a table are wanted by views alone, and no fold of them goes row by row."""
     kept = bool(table.key) or table.history.lower() != "none" or not table.append_only
-    return not kept and not judge.holding.columns and all(item.rows is None for item in judge.lateness.columns)
+    by_row = bool(judge.holding.columns) or any(item.rows is not None for item in judge.lateness.columns)
+    return not kept and not by_row and not _has_limits(table)
+
+
+def _has_limits(table: Table) -> bool:
+    """Whether a column is a VARCHAR or CHAR, whose length is checked, and filled up, row by row."""
+    return any("char(" in column.type.lower() for column in table.columns)
+
+
+def _unread(batch: FrameBatch, read: frozenset[str]) -> list[str]:
+    """The columns that nobody reads and that have another type than declared: their casts may find an overflow."""
+    given = {item.name.lower(): item.dataType.simpleString() for item in batch.frame.schema.fields}
+    names = [(column.name, column.name.lower(), plain_type(column.type).lower()) for column in batch.table.columns]
+    return [name for name, lower, kind in names if lower not in read and given.get(lower, kind) != kind]
 
 
 def _narrowed(table: Table, judge: Judge, columns: Sequence[str], read: frozenset[str]) -> list[str]:

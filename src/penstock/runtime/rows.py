@@ -19,7 +19,7 @@ from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.runtime.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
 from penstock.runtime.rejected import BAD_ROW, Rejections, row_json
-from penstock.runtime.values import BadValue, Convert, converter, shown
+from penstock.runtime.values import BadValue, Convert, Json, converter, shown
 
 INSERT, DELETE, UPDATE = "+", "-", "~"
 OPERATIONS = (INSERT, DELETE, UPDATE)
@@ -186,8 +186,13 @@ class RowReader:
         wanted = f"{column.type.upper()}{' ' + expected if expected else ''}"
         refuse(self.table, f"{place}, column {column.name}", f"{found}, expected {wanted}")
 
-    def read_arrow(self, data: pa.Table, rejections: Rejections, place: Place = row_number) -> Batch:
-        """The checked rows of an Arrow table, cast column by column; per row only where a cast cannot tell."""
+    def read_arrow(
+        self, data: pa.Table, rejections: Rejections, place: Place = row_number, *, carried: bool = False
+    ) -> Batch:
+        """The checked rows of an Arrow table, cast column by column; per row only where a cast cannot tell.
+
+        In rows that Spark has `carried` here a VARIANT is its JSON; otherwise a text is a VARIANT that is a text.
+        """
         data = _in_sequence(data)
         operations = self._operations(data, place)
         by_name = {name.lower(): data.column(name) for name in data.column_names if name not in (OPERATION, SEQUENCE)}
@@ -195,10 +200,11 @@ class RowReader:
             if name not in self._names:
                 unknown_column(self.table, name, "the table given")
         columns = [
-            self._cast(at, by_name.get(column.name.lower()), data.num_rows) for at, column in enumerate(self._columns)
+            self._cast(at, by_name.get(column.name.lower()), data.num_rows, carried=carried)
+            for at, column in enumerate(self._columns)
         ]
         if any(column is None for column in columns) or not self._complete(columns, operations):
-            return self._row_by_row(data, rejections, place)
+            return self._row_by_row(data, rejections, place, carried=carried)
         return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
 
     def _operations(self, data: pa.Table, place: Place) -> tuple[str, ...] | None:
@@ -214,13 +220,13 @@ class RowReader:
                 )
         return None if all(operation == INSERT for operation in found) else found
 
-    def _cast(self, at: int, given: pa.ChunkedArray | None, length: int) -> pa.ChunkedArray | None:
+    def _cast(self, at: int, given: pa.ChunkedArray | None, length: int, *, carried: bool) -> pa.ChunkedArray | None:
         column, target = self._columns[at], arrow_type(self._columns[at].type)
         if given is None:
             if column.default is not None:
                 return None
             return pa.chunked_array([pa.nulls(length, target)])
-        if "char(" in column.type.lower() or column.type.lower() == "variant":
+        if "char(" in column.type.lower() or (column.type.lower() == "variant" and not carried):
             return None
         if given.type == target:
             return given
@@ -248,10 +254,14 @@ class RowReader:
         ]
         return self.read(items, rejections, place)
 
-    def _row_by_row(self, data: pa.Table, rejections: Rejections, place: Place) -> Batch:
+    def _row_by_row(self, data: pa.Table, rejections: Rejections, place: Place, *, carried: bool) -> Batch:
         names = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
         operations = data.column(OPERATION).to_pylist() if OPERATION in data.column_names else None
         rows = data.select(names).to_pylist()
+        if carried:
+            variants = [name for name in names if self._columns[self._names[name.lower()]].type.lower() == "variant"]
+            for row in rows:
+                row.update((name, Json(row[name])) for name in variants if row[name] is not None)
         items = rows if operations is None else list(zip(operations, rows, strict=True))
         return self.read(items, rejections, place)
 

@@ -244,8 +244,16 @@ def _months(value: Any) -> int:
     raise _refuse(value)
 
 
+class Json(str):
+    """The JSON of a VARIANT, told from a VARIANT that is a text."""
+
+    __slots__ = ()
+
+
 def _variant(value: Any) -> str:
     """A VARIANT is given as the Python value of its JSON."""
+    if isinstance(value, Json):
+        return str(value)
     try:
         return json.dumps(value, default=str, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):

@@ -155,6 +155,8 @@ class Engine:
             installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
             if not outputs:
                 self.installed.remove(installed)
+        left = [runner for installed in self.installed for runner in installed.runners.values()]
+        self._grown = [runner for runner in self._grown if any(runner is item for item in left)]
 
     def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
         """Evaluate one step; `inputs` maps lower-case table names to changes."""
@@ -299,14 +301,14 @@ class Engine:
 
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
-        grown, self._grown = self._grown, []
-        if self.profiler.on:
-            for runner in grown:
+        if self.profiler.on or len(self._grown) <= 1:
+            for runner in self._grown:
                 with self.profiler.merging(runner, self.installed):
                     runner.merge(self.lines)
-            return
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(lambda runner: runner.merge(self.lines), grown))
+        else:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                list(pool.map(lambda runner: runner.merge(self.lines), self._grown))
+        self._grown = []
 
     def columns_read(self, relation: str) -> frozenset[str]:
         """The columns of a table, in lower case, that some operator reads."""

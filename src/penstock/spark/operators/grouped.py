@@ -288,7 +288,7 @@ class AdditiveRunner(GroupedRunner):
     def output(self) -> str:
         was, now = self._present("__o_"), self._present("__t_")
         before, after = self._answer("__o_", -1), self._answer("__t_", 1)
-        if self.comparable:
+        if self.comparable or not self.node.aggregates:
             same = f"({was} AND {now} AND {self._unchanged()})"
             was, now = f"{was} AND NOT {same}", f"{now} AND NOT {same}"
         return f"array(if({was}, {before}, NULL), if({now}, {after}, NULL))"

@@ -100,18 +100,18 @@ class KeyedRunner(Runner):
         fields = [name for name in names if name != WEIGHT]
         local = self._local_versions(position, changes, fields)
         if local is None:
-            tagged = f"({self._distributed_versions(change, trace, changes, fields)})"
+            found = f"({self._distributed_versions(change, trace, changes, fields)})"
         else:
-            tagged = self.workspace.name(self.workspace.local(local, self._tagged_schema(position)))
+            found = self.workspace.name(self.workspace.local(local, self._tagged_schema(position)))
         if not self.operator.append_only[position]:
-            tagged = f"({consolidation(self._tagged_schema(position), tagged, WEIGHT)})"
+            found = f"({consolidation(self._tagged_schema(position), found, WEIGHT)})"
         listed = columns_text((*fields, VERSION))
         if self.operator.single[position]:
             # A row that was forgotten and then, before all layers were merged, is taken back has a weight below zero.
-            rows = f"SELECT {listed} FROM {tagged} WHERE {WEIGHT} > 0"
+            rows = f"SELECT {listed} FROM {found} WHERE {WEIGHT} > 0"
             return self._in_order(position, rows, local=local is not None)
         spelled = f"LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __copies AS __copy"
-        rows = f"SELECT {listed} FROM {tagged} {spelled}"
+        rows = f"SELECT {listed} FROM {found} {spelled}"
         return self._in_order(position, rows, local=local is not None)
 
     def _in_order(self, position: int, versions: str, *, local: bool) -> str:
