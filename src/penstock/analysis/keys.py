@@ -11,8 +11,9 @@ from typing import assert_never, cast
 
 from sqlglot import exp
 
+from penstock.analysis.changelog import append_only
 from penstock.analysis.views import column_read, of_view
-from penstock.catalog.model import Catalog, Table
+from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import INTEGRAL, Type, is_numeric
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import (
@@ -114,12 +115,22 @@ def _scan_keys(scan: Scan, catalog: Catalog) -> Iterable[Key]:
         inner: Keys = frozenset({frozenset(relation.key)}) if relation.key else NO_KEY
         columns = tuple(item.name for item in relation.columns)
     else:
-        inner = of_view(catalog, relation, "keys", lambda plan: unique_keys(plan, catalog), NO_KEY)
+        inner = view_keys(relation, catalog)
         columns = tuple(item.name for item in relation.columns)
         columns = columns or (relation.plan.names if relation.plan is not None else ())
     read = {column_read(scan, name, columns): name for name in scan.names}
     names = {column.lower(): name for column, name in read.items() if column is not None}
     return [_named(key, names) for key in inner if all(item.lower() in names for item in key)]
+
+
+def view_keys(view: View, catalog: Catalog) -> Keys:
+    """The unique keys of a view's rows.
+
+    A deletion that LATENESS drops leaves the old row beside the one that was to replace it.
+    """
+    if view.lateness and (view.plan is None or not append_only(view.plan, catalog)):
+        return NO_KEY
+    return of_view(catalog, view, "keys", lambda plan: unique_keys(plan, catalog), NO_KEY)
 
 
 def _named(key: Key, names: Mapping[str, str]) -> Key:

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.analysis.changelog import Retraction, retracting
-from penstock.analysis.keys import Keys, unique_keys
+from penstock.analysis.keys import Keys, unique_keys, view_keys
 from penstock.analysis.waterline import Waterlines, waterlines
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.boundedness import StateFact, state_facts
@@ -75,7 +75,7 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
 ) -> Report:
     fired: list[Fired] = []
     rewritten = rewrite(plan, fired)
-    found = verdict(name.lower(), rewritten, circuit)
+    found, view = verdict(name.lower(), rewritten, circuit), catalog.views.get(name.lower())
     return Report(
         name=name,
         kind=kind,
@@ -85,7 +85,7 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         fired=tuple(fired),
         verdict=found,
         retraction=retracting(rewritten, catalog),
-        keys=unique_keys(rewritten, catalog),
+        keys=view_keys(view, catalog) if view is not None and view.lateness else unique_keys(rewritten, catalog),
         state=state_facts(found.operators, catalog),
         waterlines=waterlines(rewritten, catalog),
     )
