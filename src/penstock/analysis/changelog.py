@@ -11,6 +11,7 @@ from typing import assert_never, cast
 
 from penstock.analysis.views import of_view
 from penstock.catalog.model import Catalog, Table
+from penstock.catalog.types import is_collated
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import (
@@ -93,7 +94,7 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
 
 def _of_kinds(node: Node, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
     """One row stands for all that are equal; of texts that a collation holds equal it is the least."""
-    if any("collate" in (item.type or "").lower() for item in node.fields):
+    if any(is_collated(item.type) for item in node.fields):
         return Retraction(type(node).__name__, "a lesser text replaces an equal one", place_of(node))
     return _of_inputs(node, catalog, assumed)
 

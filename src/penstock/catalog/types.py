@@ -84,3 +84,8 @@ def _parted(item: str) -> tuple[str, str, str]:
     while item[end + 1 : end + 2] == "`":
         end = item.index("`", end + 2)
     return item[1:end].replace("``", "`"), ":", item[end + 1 :].lstrip(" :")
+
+
+def is_collated(kind: Type | None) -> bool:
+    """Whether values of the type can be equal without being the same."""
+    return kind is not None and "collate" in kind.lower()

@@ -15,10 +15,10 @@ from penstock.analysis.changelog import append_only
 from penstock.analysis.keys import multiplicity_one
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
-from penstock.catalog.types import Type
+from penstock.catalog.types import Type, is_collated
 from penstock.circuit.buckets import in_buckets
 from penstock.circuit.clock import plan_reads_clock
-from penstock.circuit.collated import as_groups, is_collated, uses_collations, with_least_texts
+from penstock.circuit.collated import as_groups, uses_collations, with_least_texts
 from penstock.circuit.collection import (
     Expiry,
     best_expire,

@@ -32,11 +32,6 @@ def uses_collations(catalog: Catalog) -> bool:
     return any("collat" in text.lower() for text in texts)
 
 
-def is_collated(kind: Type | None) -> bool:
-    """Whether values of the type can be equal without being the same."""
-    return kind is not None and "collate" in kind.lower()
-
-
 def as_groups(plan: Distinct) -> Aggregate:
     """DISTINCT as GROUP BY all columns."""
     groups = tuple((item.name, column(item.name, item.type, item.nullable)) for item in plan.fields)

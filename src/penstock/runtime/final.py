@@ -11,8 +11,8 @@ import pyarrow.compute as pc
 from penstock.analysis.final import Final
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.scalar import quoted
-from penstock.runtime.bulk import value_literal
 from penstock.runtime.columns import WEIGHT
+from penstock.runtime.judging import value_literal
 from penstock.runtime.lateness import below
 from penstock.spark.change import Delta, checkpointed, consolidated
 

@@ -17,9 +17,9 @@ import pyarrow.compute as pc
 from penstock.analysis.declarations import late_view_columns
 from penstock.catalog.model import ERROR_VIEW, View
 from penstock.plan.scalar import quoted
-from penstock.runtime.bulk import greatest_terms, verdict
 from penstock.runtime.columns import WEIGHT, python_rows
 from penstock.runtime.intake import impossible
+from penstock.runtime.judging import greatest_terms, verdict
 from penstock.runtime.lateness import LateColumn, TableLateness, below, comparable, comparable_value, late_column
 from penstock.runtime.rejected import LATE, Rejections, row_json
 from penstock.spark.change import Delta, checkpointed
