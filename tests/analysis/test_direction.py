@@ -1,5 +1,7 @@
 """Which expressions follow their column up or down."""
 
+# ruff: noqa: E501 - several cases on one line
+
 from __future__ import annotations
 
 import pytest
@@ -70,3 +72,38 @@ def test_local_time_goes_back_where_clocks_are_put_back():
     tree = scalar("CAST(t AS TIMESTAMP_NTZ)").tree
     assert direction(tree, COLUMNS).up
     assert direction(tree, COLUMNS, zone_shifts=True) is Direction.NONE
+
+
+TYPES = {"t": "timestamp", "z": "timestamp_ntz", "d": "date", "n": "bigint"}
+RISING = dict.fromkeys(TYPES, Direction.INCREASING)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t + INTERVAL 1 DAY", "t - INTERVAL 1 DAY", "INTERVAL 1 DAY + t", "t + INTERVAL 24 HOURS", "t + INTERVAL 86400 SECONDS",
+        "t - INTERVAL '-1 02' DAY TO HOUR", "t + INTERVAL 1 WEEK", "t + INTERVAL 1 MONTH", "t + INTERVAL '1-0' YEAR TO MONTH",
+        "t + (INTERVAL 23 HOURS + INTERVAL 2 HOURS)", "t + make_dt_interval(1)", "t - TIMESTAMP '2024-01-01 00:00:00'",
+        "(t + INTERVAL 1 DAY) - INTERVAL 1 HOUR", "t + (z - TIMESTAMP_NTZ '2024-01-01 00:00:00')",
+        "dateadd(DAY, 1, t)", "timestampadd(MONTH, 1, t)", "timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', t)",
+    ],
+)  # fmt: skip
+def test_days_are_counted_by_the_clock_on_the_wall(text):
+    tree = scalar(text).tree
+    assert direction(tree, RISING, types=TYPES).up
+    assert direction(tree, RISING, types=TYPES, zone_shifts=True) is Direction.NONE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t + INTERVAL 1 HOUR", "t - INTERVAL 5 MINUTES", "t + INTERVAL 1 HOUR 30 MINUTES", "t + INTERVAL '23:59' HOUR TO MINUTE",
+        "t - INTERVAL '-23:59' HOUR TO MINUTE", "t + INTERVAL 23 HOURS + INTERVAL 23 HOURS", "dateadd(HOUR, 30, t)",
+        "z + INTERVAL 1 DAY", "z - INTERVAL 1 MONTH", "z + INTERVAL '1 02' DAY TO HOUR", "dateadd(DAY, 1, z)",
+        "z - TIMESTAMP_NTZ '2024-01-01 00:00:00'", "d + INTERVAL 1 DAY", "d + INTERVAL 25 HOURS", "d - INTERVAL 1 MONTH", "d + 1",
+        "CAST(t AS DATE) + INTERVAL 1 DAY", "dateadd(DAY, 1, d)", "datediff(d, DATE '2024-01-01')", "n + 5", "n + year(t)", "unix_seconds(t) - 5",
+        "now() - INTERVAL 1 DAY",
+    ],
+)  # fmt: skip
+def test_what_goes_up_although_clocks_are_put_back(text):
+    assert direction(scalar(text).tree, RISING, types=TYPES, zone_shifts=True).up

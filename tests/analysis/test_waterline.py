@@ -24,14 +24,16 @@ from penstock.plan.nodes import (
 )
 from planning import aggregate, alias, catalog, join, project, read, scalar, table, where, with_view
 
+A_OF_WALL = table("c", at="timestamp_ntz late 1 HOUR", day="date late 1 DAY")
 A = table("a", at="timestamp! late 1 HOUR", n="int late 10", x="int")
 B = table("b", at="timestamp late 1 HOUR", y="int", start="timestamp")
-CATALOG = catalog(A, B)
+CATALOG = catalog(A, B, A_OF_WALL)
 L, R = alias(read(A), "l"), alias(read(B), "r")
 T = read(A)
 BY_TIME = join(L, R, on="`l.at` = `r.at`")
 NEAR = join(L, R, on="`l.x` = `r.y`", residual="`l.at` BETWEEN `r.at` - INTERVAL 1 HOUR AND `r.at` + INTERVAL 5 MINUTE")
 NEVER = Values(((scalar("1"),),), (Field("one", "int"),))
+CLOCK = project(NEVER, t="now() - INTERVAL 10 DAYS")
 
 
 def over(text, partition=()):
@@ -72,6 +74,9 @@ CASES = [
     ("join by the hour", join(L, R, residual="`r.at` <= `l.at` + INTERVAL 1 HOUR AND date_trunc('HOUR', `r.at`) = `l.at`"),
      {"l.at": "least(a.at, greatest(b.at - INTERVAL '1' HOUR, date_trunc('HOUR', b.at)))", "r.at": "least(a.at, b.at)"}),
     ("join with constants", join(L, NEVER), {"l.at": "a.at", "l.n": "a.n"}),
+    ("join with the clock", join(T, CLOCK, residual="at <= t"), {}),
+    ("UNION ALL with the clock", UnionAll((project(T, t="at"), CLOCK), (Field("t"),)), {}),
+    ("INTERSECT with the clock", SetOperation(project(T, t="at"), CLOCK, "intersect", True, (Field("t"),)), {}),
     ("LAG", over("lag(x) OVER (ORDER BY at)"), {"at": "a.at"}),
     ("LEAD", over("lead(x) OVER (ORDER BY at)"), {}),
     ("LAG that looks ahead", over("lag(x, -1) OVER (ORDER BY at)"), {}),
@@ -134,3 +139,33 @@ def test_local_time():
     plan = project(T, t="CAST(at AS TIMESTAMP_NTZ)")
     assert list(waterlines(plan, CATALOG)) == ["t"]
     assert list(waterlines(plan, CATALOG.with_setting("time zone", "'Europe/Berlin'"))) == []
+
+
+NEW_YORK = CATALOG.with_setting("time zone", "'America/New_York'")
+DAYS = project(T, hours="at + INTERVAL 23 HOURS", days="at + INTERVAL 1 DAY", months="at - INTERVAL 1 MONTH")
+
+
+@pytest.mark.parametrize("zone", ["UTC", "Etc/UTC", "+05:30"])
+def test_days_in_a_zone_without_shifts(zone):
+    assert list(waterlines(DAYS, CATALOG.with_setting("time zone", f"'{zone}'"))) == ["hours", "days", "months"]
+
+
+def test_days_are_counted_in_local_time():
+    assert list(waterlines(DAYS, NEW_YORK)) == ["hours"]
+    assert list(waterlines(join(L, R, residual="`l.at` >= `r.at` - INTERVAL 1 DAY"), NEW_YORK)) == []
+    assert list(waterlines(join(L, R, residual="`l.at` + INTERVAL 1 DAY >= `r.at`"), NEW_YORK)) == []
+    assert list(waterlines(join(L, R, residual="`l.at` + INTERVAL 5 HOURS >= `r.at`"), NEW_YORK)) == ["l.at"]
+
+
+def test_days_without_a_zone():
+    plan = project(
+        read(A_OF_WALL), a="at + INTERVAL 1 DAY", d="day - INTERVAL 1 MONTH", later="day + INTERVAL 25 HOURS"
+    )
+    assert list(waterlines(plan, NEW_YORK)) == ["a", "d", "later"]
+    one, other = alias(read(A_OF_WALL), "l"), alias(read(A_OF_WALL), "r")
+    near = join(one, other, residual="`l.at` + INTERVAL 1 DAY >= `r.at` AND `r.day` >= `l.day` - INTERVAL 3 DAYS")
+    assert set(waterlines(near, NEW_YORK)) == {"l.at", "r.day"}
+
+
+def test_a_filter_on_the_clock_in_a_zone_that_shifts():
+    assert list(waterlines(where(T, "at >= now() - INTERVAL 7 DAYS"), NEW_YORK, passing_time=True)) == ["at"]

@@ -8,7 +8,9 @@ from tables import CLOCK, Bench, declared
 
 from penstock.analysis.bounds import parse_bound
 from penstock.errors import DataError, SqlError
+from penstock.runtime.intake import Judge, fold_keyed
 from penstock.runtime.lateness import declared_lateness
+from penstock.runtime.rejected import Rejections
 
 
 def test_rows_without_a_key_are_a_multiset():
@@ -41,6 +43,16 @@ def test_append_only_refuses_deletions_and_replacement():
     k.step([(1, 1)])
     with pytest.raises(DataError, match="append_only"):
         k.fold([(1, 2)])
+
+
+def test_a_part_of_an_append_only_batch_may_hold_insertions_alone():
+    k = Bench("CREATE TABLE k (a INT PRIMARY KEY, b INT) WITH ('append_only' = 'true')")
+    rejections = Rejections()
+    batch = k.reader.read([(1, 1), (2, 2), ("-", (1,))], rejections)
+    judge = Judge(k.lateness, CLOCK, rejections)
+    assert fold_keyed(batch.taken(0, 2), judge, k.store).change.num_rows == 2
+    with pytest.raises(DataError, match="row 3"):
+        fold_keyed(batch, judge, k.store)
 
 
 def test_a_key_folds_in_arrival_order():

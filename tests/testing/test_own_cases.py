@@ -13,6 +13,7 @@ from penstock.testing.runner import PASSED, Options, run_case
 FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
 RECUT = [parameters for parameters in CASES if can_be_recut(parameters.values[1])]
+FORGETTING = [item for item in CASES if item.id.startswith("lateness-") and item not in RECUT]
 
 
 @pytest.mark.parametrize(("path", "case"), CASES)
@@ -24,4 +25,10 @@ def test_case(spark, path, case):
 @pytest.mark.parametrize(("path", "case"), RECUT)
 def test_other_cuts_with_compaction(spark, path, case):
     result = run_case(recut(case, 7), path.name, lambda: spark, Options(compact=True))
+    assert result.status == PASSED, result.detail
+
+
+@pytest.mark.parametrize(("path", "case"), FORGETTING)
+def test_with_compaction(spark, path, case):
+    result = run_case(case, path.name, lambda: spark, Options(compact=True))
     assert result.status == PASSED, result.detail

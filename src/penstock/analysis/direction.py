@@ -5,7 +5,7 @@
     month(t)             neither
 
 Only what a rule here says is monotonic; everything else is not. `zone_shifts` tells of a session time zone whose clocks
-are put back, in which local time does not follow time.
+are put back, in which local time does not follow time; what is then said of days needs the `types` of the columns.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.analysis.local_time import followed_time
+from penstock.analysis.local_time import counts_locally, followed_time
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.plan.expressions import bare, is_clock
 from penstock.sql.text import type_of
@@ -116,12 +116,16 @@ class _Reading:
 
     def add(self, node: Any) -> Direction:
         """Two that go the same way together."""
+        if self._zone_shifts and counts_locally(node, self._types):
+            return Direction.NONE
         return _sum(self.of(node.this), self.of(node.expression), is_null(node.this) or is_null(node.expression))
 
     def subtract(self, node: Any) -> Direction:
         """The second goes the other way; `x - pmod(x, 10)` is x rounded down."""
         if rounds_down(node):
             return self.of(node.this).weakened()
+        if self._zone_shifts and counts_locally(node, self._types):
+            return Direction.NONE
         null = is_null(node.this) or is_null(node.expression)
         return _sum(self.of(node.this), self.of(node.expression).reversed(), null)
 
@@ -178,6 +182,8 @@ class _Reading:
         if self._zone_shifts and name in _LOCAL:
             return Direction.NONE
         unit = len(arguments) == 3 and name in _WITH_UNIT  # noqa: PLR2004 - unit and two more
+        if unit and self._zone_shifts and counts_locally(node, self._types):
+            return Direction.NONE
         rising, falling = (2, 1 if name in _DIFFERENCES else None) if unit else (RISING.get(name), FALLING.get(name))
         found = Direction.CONSTANT
         for place, item in enumerate(arguments):

@@ -1,20 +1,38 @@
-"""Times that are read from a clock that is put back once a year, and go up all the same.
+"""What is read from a clock that is put back once a year.
+
+Times that go up all the same:
 
 t - pmod(local(t) - c, k)                        k divides an hour: what is repeated begins as often
 instant(local(t) - pmod(local(t) - c, k) + n)    k is whole hours: of a reading that comes twice the first is meant
 
 `local(t)` is the reading of the clock as microseconds, `unix_micros(from_utc_timestamp(t, zone))`, and `instant` its
 inverse, `to_utc_timestamp(timestamp_micros(…), zone)`. `bind/grids.py` writes windows so.
+
+And what does not, since Spark counts days, months and the distance of two TIMESTAMPs by the local clock:
+
+t + INTERVAL 1 DAY                               01:50, 01:10 an hour later   →   01:50, 01:10 of the next day
+t - INTERVAL 24 HOURS                            the same: 24 hours are a day
+t - TIMESTAMP '2024-01-01'                       local time less local time
 """
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from sqlglot import exp
 
+from penstock.bind.durations import duration_of
+from penstock.bind.types import infer
+from penstock.catalog.types import Type, is_interval, is_numeric
 from penstock.catalog.zones import repeats_within_hours
+from penstock.errors import SqlError
 from penstock.plan.expressions import bare
+from penstock.plan.nodes import Field
 
 _HOUR = 3_600_000_000
+_DAY = 24 * _HOUR
+_WITHOUT_CLOCK = ("date", "timestamp_ntz")
+_ELAPSED_UNITS = frozenset({"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
 
 
 def followed_time(node: exp.Expression) -> exp.Expression | None:
@@ -32,6 +50,51 @@ def followed_time(node: exp.Expression) -> exp.Expression | None:
     if read is None or read[1] != bare(arguments[1]) or read[2] % _HOUR:
         return None
     return read[0]
+
+
+def counts_locally(node: exp.Expression, types: Mapping[str, Type | None]) -> bool:
+    """Whether `a + b`, `a - b` or `f(unit, a, b)` may count by the local clock; `types` are those of the columns.
+
+    What only the clock of the step moves (`now() - INTERVAL 1 DAY`) is for the filters on it to judge.
+    """
+    if not any(node.find_all(exp.Column)):
+        return False
+    if isinstance(node, exp.Anonymous):
+        adding = not str(node.this).lower().endswith("diff")
+        if adding and node.expressions[0].name.upper() in _ELAPSED_UNITS:
+            return False
+        return any(_kind(item, types) not in _WITHOUT_CLOCK for item in node.expressions[2 if adding else 1 :])
+    operands = (node.this, node.expression)
+    lengths = [_micros(item) for item in operands]
+    kinds = [_kind(item, types) for item in operands]
+    if any(length is not None and length < _DAY for length in lengths) or any(is_numeric(kind) for kind in kinds):
+        return False
+    return any(kind not in _WITHOUT_CLOCK and not is_interval(kind) for kind in kinds)
+
+
+def _kind(tree: exp.Expression, types: Mapping[str, Type | None]) -> Type:
+    """The type of an expression, empty where it is not known."""
+    if isinstance(bare(tree), exp.Interval) or _micros(tree) is not None:
+        return "interval"
+    return infer(tree, {name: Field(name, kind) for name, kind in types.items()})[0] or ""
+
+
+def _micros(tree: exp.Expression) -> int | None:
+    """How long an interval literal, or a sum of them, is at most; None for months and for anything else."""
+    node = bare(tree)
+    if isinstance(node, exp.Neg):
+        return _micros(node.this)
+    if isinstance(node, exp.Add | exp.Sub):
+        one, two = _micros(node.this), _micros(node.expression)
+        return None if one is None or two is None else one + two
+    if not isinstance(node, exp.Interval):
+        return None
+    positive = exp.Interval(this=exp.Literal.string(str(node.this.name).lstrip("-")), unit=node.args.get("unit"))
+    try:
+        found = duration_of(positive)
+    except (SqlError, ValueError):  # no length that can be read here
+        return None
+    return None if found.months else found.micros
 
 
 def _hourly(node: exp.Sub) -> exp.Expression | None:

@@ -21,6 +21,7 @@ from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.reach import further, reach_of
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
+from penstock.catalog.zones import is_fixed
 from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
 from penstock.plan.nodes import (
     ANTI,
@@ -62,7 +63,7 @@ class Reader:
         self._catalog = catalog
         self._passing_time = passing_time
         zone = next((catalog.settings[name] for name in _ZONE_SETTINGS if name in catalog.settings), "UTC")
-        self._zone_shifts = zone.strip("'\"").upper() not in ("UTC", "Z", "GMT", "ETC/UTC", "+00:00")
+        self._zone_shifts = not is_fixed(zone.strip("'\""))
 
     def of(self, plan: Plan) -> Waterlines:
         """The waterlines of one relation."""
@@ -136,12 +137,12 @@ class Reader:
 
     def joined_bounds(self, join: Join, side: Plan, known: Waterlines) -> dict[str, Derived]:
         """Columns of one side of a join, and what a later row of the other side, with its waterlines, can match."""
-        names = set(side.names)
+        names, types = set(side.names), _types(join.left) | _types(join.right)
         found: dict[str, Derived] = {}
         for item in _bounds_of(join):
             if item.column not in names or any(node.name in names for node in item.bound.find_all(exp.Column)):
                 continue
-            bound = self.bound(item.bound, known)
+            bound = self.bound(item.bound, known, types)
             together = greatest((found.get(item.column), bound))
             if bound is not None and together is not None:
                 found[item.column] = together
@@ -190,9 +191,9 @@ class Reader:
 
     def _with_bounds(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
         """`c >= e`: no row with a smaller c passes."""
-        found = dict(known)
-        for item in lower_bounds(part, _types(node.input)):
-            together = greatest((found.get(item.column), self.bound(item.bound, known)))
+        found, types = dict(known), _types(node.input)
+        for item in lower_bounds(part, types):
+            together = greatest((found.get(item.column), self.bound(item.bound, known, types)))
             if together is not None:
                 found[item.column] = together
         return found
@@ -288,7 +289,8 @@ def _never_null(tree: exp.Expression, there: frozenset[str]) -> bool:
 
 
 def _reads_tables(plan: Plan) -> bool:
-    return any(isinstance(node, Scan | Recompute | Fixpoint) for node in plan.walk())
+    """Whether anything in it can change: it reads tables, or the clock."""
+    return any(isinstance(node, Scan | Recompute | Fixpoint) or plan_reads_clock(node) for node in plan.walk())
 
 
 def _types(plan: Plan) -> dict[str, str | None]:

@@ -29,6 +29,11 @@ def zone_named(name: str) -> tzinfo | None:
         return None
 
 
+def is_fixed(name: str) -> bool:
+    """Whether the zone is one distance from UTC, at all times; of the named ones UTC alone."""
+    return name.upper() == "ETC/UTC" or isinstance(zone_named(name), timezone)
+
+
 @cache
 def origin_offset(name: str) -> int:
     """How many microseconds the zone was ahead of UTC when its own clock showed 1970-01-01 00:00."""

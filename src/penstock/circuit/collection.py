@@ -337,8 +337,9 @@ def _beaten(top: TopK, reader: Reader, alone: Callable[[Plan], bool]) -> Iterato
 def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:
     """Both sides of an equality go together, so no row loses its partner while it could still change."""
     left, right = reader.of(join.left), reader.of(join.right)
+    types = {item.name: item.type for side in (join.left, join.right) for item in side.fields}
     for key in join.keys if not join.null_aware else ():
-        together = least((reader.bound(key.left.tree, left), reader.bound(key.right.tree, right)))
+        together = least((reader.bound(key.left.tree, left, types), reader.bound(key.right.tree, right, types)))
         if together is not None:
             yield Expiry(0, key.left.text, together, shown=key.left.text)
             yield Expiry(1, key.right.text, together, shown=key.right.text)

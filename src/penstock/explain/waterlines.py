@@ -135,6 +135,7 @@ SECTIONS = (
         )
         + _none("a row with any value of it may still come", "SELECT until AS w FROM clicks WHERE until < at")
         + _none("the column has none on one side", "SELECT at AS w FROM clicks UNION ALL SELECT since FROM people")
+        + _none("the clock makes rows that no input brings", "SELECT at AS w FROM clicks UNION ALL SELECT now() - INTERVAL 10 DAYS")
         + _none("constant rows never change, and make no progress", "SELECT TIMESTAMP '2024-01-01' AS w"),
     ),
     Section(
@@ -162,6 +163,7 @@ SECTIONS = (
         + _none("a new row of the other side meets rows of any age", f"SELECT c.at AS w {_JOINED} c.who = o.who", f"SELECT o.at AS w {_JOINED} c.at >= o.at",
                 "SELECT c.at AS w FROM clicks c JOIN people p ON c.who = p.who", f"SELECT c.at AS w {_JOINED} c.at = o.due", "SELECT at AS w FROM clicks WHERE who IN (SELECT who FROM orders)")
         + _should("at, since a later order is seen from no earlier click", "SELECT at AS w FROM clicks c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.at <= c.at)")
+        + _none("the clock brings rows of any age into it, unless WHERE compares with it", "SELECT c.at AS w FROM clicks c JOIN (SELECT now() AS now) ON c.at <= now - INTERVAL 10 DAYS")
         + _none("one NULL among the others takes every row away", "SELECT at AS w FROM clicks WHERE at NOT IN (SELECT at FROM orders)")
         + _none("a better match may take any row back", "SELECT o.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who"),
     ),
@@ -286,5 +288,7 @@ The tables below are complete for what is inferred: what is not in them has no w
 ```
 
 A waterline is written over those of the tables' columns. In a time zone whose clocks are put back, local time does not
-follow time, and casts between `TIMESTAMP` and `TIMESTAMP_NTZ` lose it.
+follow time: casts between `TIMESTAMP` and `TIMESTAMP_NTZ` lose it, and so does what Spark counts by the local clock, sums
+of a `TIMESTAMP` and a day or more (`at + INTERVAL 1 DAY`, 24 hours too, months) and differences of two. Hours below a day,
+and days of a `DATE` or `TIMESTAMP_NTZ`, keep it everywhere.
 """

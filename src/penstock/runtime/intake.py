@@ -189,8 +189,9 @@ def _without_deletions(batch: Batch, rows: list[Row], missing: dict[Key, int], r
 def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     """The change of a table with a key: operations on each key in arrival order, late ones skipped (B6)."""
     if batch.table.append_only and batch.operations is not None:
-        index = next(at for at, operation in enumerate(batch.operations) if operation != INSERT)
-        refuse_deletion(batch.table, batch.place(index))
+        for index, operation in enumerate(batch.operations):
+            if operation != INSERT:
+                refuse_deletion(batch.table, batch.place(index))
     rows = python_rows(batch.rows)
     lines = _comparable_rows(batch, judge.lateness)
     by_key: dict[Key, list[int]] = {}

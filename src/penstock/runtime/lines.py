@@ -6,10 +6,11 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Context, Decimal
 from typing import Any
 
 from penstock.analysis.derived import Derived, Source
+from penstock.bind.commontypes import MOST_DIGITS, as_decimal
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
 from penstock.plan.scalar import quoted
 from penstock.runtime.change import fetched_rows
@@ -19,6 +20,7 @@ from penstock.spark.lines import alone, line_text
 from penstock.spark.workspace import Workspace
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
+_EXACT = Context(prec=100)  # a DECIMAL has up to 38 digits, and a bound of lateness as many
 
 
 @dataclass(frozen=True)
@@ -56,10 +58,16 @@ def typed_literal(at: Any, kind: Type) -> str:
     if kind in INTEGRAL:
         return f"CAST({min(max(math.ceil(at), _LEAST), _GREATEST)} AS BIGINT)"
     if is_decimal(kind):
-        scale = int(kind.rpartition(",")[2].strip(" )")) if "," in kind else 0
-        exact = Decimal(at).quantize(Decimal(1).scaleb(-scale), rounding=ROUND_CEILING)
-        return f"CAST({exact} AS DECIMAL(38,{scale}))"
+        return f"CAST({_decimal(Decimal(at), kind)} AS {kind})"
     return f"CAST('{at!r}' AS DOUBLE)" if isinstance(at, float) else f"CAST('{at}' AS DOUBLE)"
+
+
+def _decimal(at: Decimal, kind: Type) -> str:
+    """Rounded up to the type, whose sums are rounded as those of the column are; what is beyond it is its end."""
+    digits, scale = as_decimal(kind) or (MOST_DIGITS, 0)
+    most = Decimal(10**digits - 1)
+    whole = at.scaleb(scale, _EXACT).to_integral_value(ROUND_CEILING, _EXACT)
+    return f"{min(max(whole, -most), most).scaleb(-scale, _EXACT):f}"
 
 
 def staying(lateness: TableLateness) -> str | None:
