@@ -15,7 +15,8 @@ from planning import aggregate, alias, catalog, join, project, read, scalar, sca
 CLICKS = table("clicks", stream=True, who="int", page="string", at="timestamp")
 KEYED = table("keyed", stream=True, key=("who",), who="int")
 PEOPLE = table("people", who="int", name="string")
-CATALOG = catalog(CLICKS, KEYED, PEOPLE)
+NAMES = table("names", key=("who",), who="int", name="string")
+CATALOG = catalog(CLICKS, KEYED, NAMES, PEOPLE)
 S, P = alias(read(CLICKS), "s"), alias(read(PEOPLE), "p")
 T = alias(read(CLICKS), "t")
 BOTH = join(S, T, on="`s.who` = `t.who`")
@@ -28,6 +29,7 @@ REACHED = Fixpoint(
 
 APPENDS = [
     ("a stream", S),
+    ("a stream with a key, which replaces no row", read(KEYED)),
     ("WHERE", where(S, "`s.who` > 1")),
     ("SELECT", project(S, w="`s.who`")),
     ("UNION ALL", UnionAll((S, S), S.fields)),
@@ -41,7 +43,7 @@ APPENDS = [
 
 RETRACTS = [
     ("a table", P, "Scan: table people takes deletions; append_only would forbid them"),
-    ("a stream with a key", read(KEYED), "Scan: an insert into keyed replaces the row of the same key"),
+    ("a table with a key", read(NAMES), "Scan: table names takes deletions; append_only would forbid them"),
     ("GROUP BY", aggregate(S, "`s.who`", n="count(1)"), "Aggregate: a new row of a group replaces the group's result"),
     ("left join", replace(BOTH, kind="left"), "Left join: a row given with NULLs is taken back when its match comes"),
     ("anti join", replace(BOTH, kind="anti"), "Anti join: a row that finds its match is taken back"),

@@ -117,11 +117,10 @@ def _of_scan(scan: Scan, catalog: Catalog, assumed: frozenset[str]) -> Retractio
 
 
 def _of_table(table: Table, scan: Scan) -> Retraction | None:
-    if not table.append_only:
-        return Retraction("Scan", f"table {table.name} takes deletions; append_only would forbid them", scan.span)
-    if table.key:
-        return Retraction("Scan", f"an insert into {table.name} replaces the row of the same key", scan.span)
-    return None
+    # An insert that would replace the row of its key is refused by an append_only table as a deletion is.
+    if table.append_only:
+        return None
+    return Retraction("Scan", f"table {table.name} takes deletions; append_only would forbid them", scan.span)
 
 
 def _of_join(join: Join, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:

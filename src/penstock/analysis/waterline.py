@@ -14,6 +14,7 @@ from typing import assert_never, cast
 from sqlglot import exp
 
 from penstock.analysis.derived import Derived, Source, applied, greatest, least, of_source
+from penstock.analysis.determined import determined
 from penstock.analysis.direction import Direction, Types, direction, one_of
 from penstock.analysis.generated import first_generated
 from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds
@@ -25,6 +26,9 @@ from penstock.catalog.zones import is_fixed
 from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
 from penstock.plan.nodes import (
     ANTI,
+    FULL,
+    LEFT,
+    RIGHT,
     SEMI,
     Aggregate,
     Distinct,
@@ -229,16 +233,41 @@ class Reader:
         return found
 
     def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
+        """What a change of either side promises of one side's columns (docs/adr/0009).
+
+        A row that an outer or anti join gives without a match need not meet the condition.
+        """
         if not _reads_tables(other):
             return dict(own)
-        matched = self.joined_bounds(join, side, known)
-        found = {name: least((own.get(name), bound)) for name, bound in matched.items()}
+        alone = join.kind in (FULL, ANTI) or join.kind == (LEFT if side is join.left else RIGHT)
+        here = own if alone else self._followed(join, own)
+        there = {**self._followed(join, known), **self.joined_bounds(join, side, known)}
+        found = {name: least((here.get(name), there.get(name))) for name in side.names}
         return {name: derived for name, derived in found.items() if derived is not None}
+
+    def _followed(self, join: Join, known: Waterlines) -> dict[str, Derived]:
+        """What follows for other columns from those of one side, where a pair meets the condition, step by step.
+
+        Only comparisons within one type are followed: texts have another order than the times that they stand for.
+        """
+        found, types = dict(known), _types(join.left) | _types(join.right)
+        bounds = [item for item in _bounds_of(join) if _in_one_type(item, types)]
+        while True:
+            new: dict[str, Derived] = {}
+            for item in bounds:
+                bound = None if item.column in found else self.bound(item.bound, found)
+                together = greatest((new.get(item.column), bound))
+                if together is not None:
+                    new[item.column] = together
+            if not new:
+                return found
+            found |= new
 
     def _ordered(self, node: TopK | Window) -> Waterlines:
         """A change touches its own partition, and in it only what comes after it if nothing looks ahead."""
         known = self.of(node.input)
-        kept = {scalar.column for scalar in node.partition} | {keeps_order_column(node)}
+        partition = {scalar.column for scalar in node.partition}
+        kept = {*partition, keeps_order_column(node), *determined(node.input, partition, self._catalog)}
         found = {name: derived for name, derived in known.items() if name in kept}
         return {**self._looking_ahead(node, known), **found} if isinstance(node, Window) else found
 
@@ -303,6 +332,13 @@ def _bounds_of(join: Join) -> Iterator[LowerBound]:
         yield from equality_bounds(key.left, key.right, types)
     if join.residual is not None:
         yield from lower_bounds(join.residual, types)
+
+
+def _in_one_type(item: LowerBound, types: Types) -> bool:
+    """Whether a bound compares columns of one type, whose order is the same whichever of them are compared."""
+    kind = types.get(item.column)
+    read = {types.get(node.name) for node in item.bound.find_all(exp.Column)}
+    return kind is not None and "collate" not in kind and read == {kind}
 
 
 def _rises_with_clock(tree: exp.Expression) -> bool:

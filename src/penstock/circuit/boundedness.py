@@ -15,6 +15,7 @@ from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog, Table
 from penstock.circuit.buckets import BUCKETS, by_bucket
 from penstock.circuit.build import build_circuit
+from penstock.circuit.closing import base_of, determining
 from penstock.circuit.collection import Expiry
 from penstock.circuit.operators import (
     Additive,
@@ -31,7 +32,19 @@ from penstock.circuit.operators import (
 from penstock.circuit.words import in_words
 from penstock.errors import Span
 from penstock.plan.expressions import place_of
-from penstock.plan.nodes import Aggregate, Distinct, Join, Plan, Scan, Session, SetOperation, TopK, Window
+from penstock.plan.nodes import (
+    Aggregate,
+    Distinct,
+    Filter,
+    Join,
+    Plan,
+    Project,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    Window,
+)
 
 
 @dataclass(frozen=True)
@@ -148,13 +161,13 @@ class _Finder:
 
     def _by(self, operator: Operator, node: Plan, keeps: str, clause: str) -> StateFact:
         """State in one trace: what goes, and if that is not enough what would."""
-        going = [_going(item) for item in operator.expiries]
+        going = [_going(item, determining(node, _unquoted(item.shown), self.catalog)) for item in operator.expiries]
         if operator.expiries:
             if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
                 return self._made(operator, keeps, Growth.BOUNDED, _dropped(going))
             keys = ", ".join(_partition(operator.expiries[0]))
             because = f"{_dropped(going)}; it grows with the number of different {keys}"
-            few = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values"
+            few = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values{self._key_wanted(node)}"
             return self._made(operator, keeps, self._inputs(node), because, few)
         size = self._inputs(node)
         known = self.reader.of(node.input if isinstance(node, Aggregate | TopK | Window | Session) else node)
@@ -167,9 +180,29 @@ class _Finder:
         return all(set(keep.partition) <= few for keep in item.keep)
 
     def _use(self, node: Plan, clause: str, known: Waterlines) -> str:
-        return (
-            f"use a column with a waterline in {clause}: {', '.join(known)}" if known else self._declare(node, clause)
-        )
+        use = f"use a column with a waterline in {clause}: {', '.join(known)}" if known else self._declare(node, clause)
+        return f"{use}{self._key_wanted(node)}"
+
+    def _key_wanted(self, node: Plan) -> str:
+        """Which PRIMARY KEY would close the keys of an operator above a join, if there can be such a one."""
+        base, keys = base_of(node, self.catalog)
+        if not isinstance(base, Join):
+            return ""
+        known = self.reader.of(base)
+        for side in base.inputs:
+            table = self._table_below(side)
+            given = [key for key in keys if key in side.names]
+            closing = [name for name in known if name in side.names and name not in keys]
+            if table is not None and not table.key and given and closing:
+                return f"; or, if {table.name} has a key among {', '.join(given)}, declare that PRIMARY KEY"
+        return ""
+
+    def _table_below(self, plan: Plan) -> Table | None:
+        """The table that a side of a join is, but for columns and rows left out."""
+        while isinstance(plan, Project | Filter):
+            plan = plan.input
+        relation = self.catalog.relation(plan.relation) if isinstance(plan, Scan) else None
+        return relation if isinstance(relation, Table) else None
 
     def _declare(self, node: Plan, clause: str) -> str:
         tables = dict.fromkeys(self._growing_tables(node))
@@ -237,9 +270,10 @@ def _dropped(going: list[str]) -> str:
     return f"rows are dropped once {', '.join(dict.fromkeys(going))}"
 
 
-def _going(item: Expiry) -> str:
-    """Which rows leave, but for those that are still needed."""
-    text = f"{_unquoted(item.shown)} is below the waterline {item.waterline.shown}"
+def _going(item: Expiry, keys: tuple[str, ...] = ()) -> str:
+    """Which rows leave, but for those that are still needed; `keys` are what determines the column they go by."""
+    given = f", which {', '.join(keys)} determine{'s' if len(keys) == 1 else ''}," if keys else ""
+    text = f"{_unquoted(item.shown)}{given} is below the waterline {item.waterline.shown}"
     if item.keep:
         keys = _partition(item)
         each = f" of each {', '.join(keys)}" if keys else ""

@@ -17,12 +17,12 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type, is_collated
 from penstock.circuit.buckets import in_buckets
-from penstock.circuit.clock import plan_reads_clock
+from penstock.circuit.clock import clock_expires, plan_reads_clock
+from penstock.circuit.closing import Closing
 from penstock.circuit.collated import as_groups, uses_collations, with_least_texts
 from penstock.circuit.collection import (
     Expiry,
     best_expire,
-    clock_expires,
     from_above,
     groups_expire,
     keys_expire,
@@ -51,6 +51,7 @@ from penstock.circuit.operators import (
     leaf,
 )
 from penstock.circuit.partials import partials_of
+from penstock.circuit.reading import of_view, scan_of
 from penstock.circuit.rounds import Unliftable, first_round, independent, lifted_bodies
 from penstock.circuit.windows import Chain, lowest_window
 from penstock.errors import Diagnostic, InternalError
@@ -113,6 +114,7 @@ class _Builder:
     readers: Counter[Plan] = field(default_factory=Counter)
     settled: set[Plan] = field(default_factory=set)  # aggregations whose collated texts are chosen
     lent: dict[Plan, tuple[Expiry, ...]] = field(default_factory=dict)
+    closings: dict[Plan, Plan] = field(default_factory=dict)
 
     def count(self, plan: Plan) -> None:
         """Count how often each sub-plan is read, to know which are shared."""
@@ -128,7 +130,7 @@ class _Builder:
     def behind(self, name: str, plan: Plan) -> Plan:
         """What a view shows: its plan, or with LATENESS what is behind the filter."""
         view = self.catalog.views.get(name)
-        return _scan_of(view) if view is not None and view.lateness and view.plan is plan else plan
+        return scan_of(view) if view is not None and view.lateness and view.plan is plan else plan
 
     def _cleaned_view(self, plan: Plan) -> View | None:
         """The view with LATENESS that a plan scans."""
@@ -156,7 +158,7 @@ class _Builder:
             case Keyed() if isinstance(plan, Window):
                 found = self._chain(plan)
                 chain, lowest = ((plan,), plan) if found is None else (found.chain, found.window)
-                return windows_expire(chain, lowest, self.reader)
+                return windows_expire(chain, lowest, self.reader, self.catalog)
             case Keyed(few=True):
                 return ()  # its rows are the buckets' answers
             case Keyed() if isinstance(plan, Aggregate) and isinstance(made.node, Aggregate):
@@ -186,24 +188,15 @@ class _Builder:
         return None if found is None or any(plan_reads_clock(item) for item in found.chain) else found
 
     def _resolved(self, plan: Plan) -> Plan:
-        """A view's plan where the view is read, with the view's own field names."""
-        while isinstance(plan, Scan):
-            view = self.catalog.views.get(plan.relation.lower())
-            if view is None or view.plan is None:
-                return plan
-            inner: Plan = _scan_of(view) if view.lateness else view.plan
-            renamed = tuple(
-                (wanted.name, have)
-                for wanted in plan.outputs
-                for have in inner.columns()
-                if have.column is not None and have.column.lower() == wanted.name.lower()
-            )
-            if plan.names != inner.names:
-                return Project(inner, tuple((name, scalar) for name, scalar in renamed))
-            if view.lateness:
-                return inner
-            plan = inner
-        return plan
+        """A view's plan where the view is read, its keys such that a waterline closes them."""
+        if plan not in self.closings:
+            self.closings[plan] = self.closing.closed(of_view(plan, self.catalog))
+        return self.closings[plan]
+
+    @cached_property
+    def closing(self) -> Closing:
+        """What finds the column by which keys are closed."""
+        return Closing(self.catalog, self.reader)
 
     def _next(self) -> int:
         return len(self.operators)
@@ -256,7 +249,7 @@ class _Builder:
         """The operators whose late rows `error_view` shows: those of views that do not read it themselves."""
         found = [self._cleaned_view(plan) for plan in self.readers]
         views = [view for view in found if view is not None and view.name.lower() not in self.given]
-        return tuple(self.operator(_scan_of(view)) for view in views if not reads_error_view(view.plan, self.catalog))
+        return tuple(self.operator(scan_of(view)) for view in views if not reads_error_view(view.plan, self.catalog))
 
     def _over_inputs(self, plan: Plan) -> tuple[Plan, tuple[int, ...]]:
         inputs = tuple(self.operator(item) for item in plan.inputs)
@@ -376,11 +369,6 @@ class _Builder:
 
 def _may_be_collated(plan: Plan) -> bool:
     return any(item.type is None or is_collated(item.type) for item in plan.fields)
-
-
-def _scan_of(view: View) -> Scan:
-    """How what is behind a view's LATENESS is read; the same for all readers."""
-    return Scan(view.name.lower(), view.plan.fields)
 
 
 def _read(plan: Plan) -> Iterator[Plan]:

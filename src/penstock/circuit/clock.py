@@ -1,4 +1,4 @@
-"""Which expressions read the clock of the step.
+"""Which expressions read the clock of the step, and which rows it leaves behind.
 
 `now()` is the step's clock, the same for all rows of a step (SEMANTICS 0). A plan carries it as the function call
 that was written; the engine puts the step's value in its place.
@@ -10,6 +10,11 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from penstock.analysis.derived import Derived
+from penstock.analysis.direction import Direction, direction
+from penstock.analysis.inequality import lower_bounds
+from penstock.circuit.collection import Expiry
+from penstock.plan.expressions import conjuncts, tree_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
     Filter,
@@ -23,7 +28,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
-from penstock.plan.scalar import Scalar
+from penstock.plan.scalar import Scalar, quoted, render_scalar
 
 CLOCK_FUNCTIONS = frozenset({
     "now", "current_timestamp", "localtimestamp", "current_date", "curdate", "current_time", "unix_timestamp",
@@ -87,3 +92,19 @@ def scalars_of(plan: Plan) -> Iterator[Scalar]:
             yield from (*plan.keys, plan.time, plan.gap)
         case _:
             return
+
+
+def clock_expires(node: Plan) -> tuple[Expiry, ...]:
+    """Rows that a filter on the clock will never let pass again."""
+    if not isinstance(node, Filter):
+        return ()
+    return tuple(item for part in conjuncts(node.condition) for item in _passed(part))
+
+
+def _passed(part: Scalar) -> Iterator[Expiry]:
+    for item in lower_bounds(part, {}):
+        fixed: dict[str, Direction] = {}
+        timely = tree_reads_clock(item.bound) and not part.columns - {item.column}
+        if timely and direction(item.bound, fixed).up:
+            bound = Scalar(render_scalar(item.bound), item.bound)
+            yield Expiry(0, quoted(item.column), Derived((bound,), frozenset()), nulls=True, shown=quoted(item.column))

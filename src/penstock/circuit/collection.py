@@ -1,8 +1,8 @@
 """What an operator may forget: rows of its state that no accepted input, and no clock, can touch again (B9).
 
 operator                   what goes, once it is below the waterline
-Additive, Counted          groups, by a column of the group
-Keyed                      rows, by a column of the key
+Additive, Counted          groups, by a column of the group, or one that the group determines (`closing`)
+Keyed                      rows, by a column of the key, or one that the key determines
 Keyed Top-K, MIN, MAX      rows that cannot be deleted any more, but for the best of them
 Keyed windows              rows, but for those that LAG or the frame of a later row reaches
 Sessions                   rows, by the end of their session or a column of the key
@@ -24,12 +24,12 @@ from sqlglot import exp
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.derived import Derived, least
-from penstock.analysis.direction import Direction, direction
 from penstock.analysis.inequality import lower_bounds
 from penstock.analysis.reach import Reach, further, reach_of
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog
-from penstock.plan.expressions import conjuncts, tree_reads_clock
+from penstock.circuit.closing import closing_columns
+from penstock.plan.expressions import conjuncts
 from penstock.plan.nodes import (
     ANTI,
     INNER,
@@ -105,9 +105,10 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
             found = [(scalar, known[name]) for name, scalar in plan.groups if name in known]
             return _by_key(found) or _extremes_expire(plan, reader)
         case TopK():
-            return _by_partition(plan, reader) or best_expire(plan, reader, catalog)
+            by_key = _by_partition(plan, reader)
+            return by_key or (*_by_closing(plan, reader, catalog), *best_expire(plan, reader, catalog))
         case Window():
-            return _by_partition(plan, reader)
+            return _by_partition(plan, reader) or _by_closing(plan, reader, catalog)
         case _:
             return ()
 
@@ -117,6 +118,13 @@ def _by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:
     types = {item.name: item.type for item in plan.input.fields}
     bounds = [(scalar, reader.bound(scalar.tree, known, types)) for scalar in plan.partition]
     return _by_key([(scalar, derived) for scalar, derived in bounds if derived is not None])
+
+
+def _by_closing(plan: Window | TopK, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
+    """Partitions by a column that is the same in all rows of one, and that a waterline passes (docs/adr/0009)."""
+    names = closing_columns(plan.input, (scalar.column for scalar in plan.partition), reader, catalog)
+    known = reader.of(plan.input) if names else {}
+    return tuple(Expiry(0, quoted(name), known[name], shown=quoted(name)) for name in names)
 
 
 def _by_key(found: list[tuple[Scalar, Derived]]) -> tuple[Expiry, ...]:
@@ -146,8 +154,21 @@ def best_expire(plan: TopK, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
     if not known:
         return ()
     first = next((key.value.column for key in plan.order if key.value.column in known), None)
-    name = first or next(iter(known))
-    return (Expiry(0, quoted(name), known[name], keep=(keep,), shown=quoted(name)),)
+    closing = closing_columns(plan.input, (scalar.column for scalar in plan.partition), reader, catalog)
+    return tuple(
+        Expiry(0, quoted(name), known[name], keep=(keep,), shown=quoted(name))
+        for name in _lines_of(known, first)
+        if name not in closing
+    )
+
+
+def _lines_of(known: Waterlines, preferred: str | None) -> tuple[str, ...]:
+    """The column that tells best which rows are behind the line; all that have the same one, where none does.
+
+    A join knows of several columns that they are not below a line, and not which of them is the smallest.
+    """
+    name = preferred or next(iter(known))
+    return (name,) if preferred else tuple(item for item in known if known[item] == known[name])
 
 
 _ONE = exp.Literal.number(1)
@@ -182,18 +203,18 @@ def _extremes_expire(plan: Aggregate, reader: Reader) -> tuple[Expiry, ...]:
     if not known or not calls or any(call.function not in _DESCENDING or call.filter is not None for call in calls):
         return ()
     partition = tuple(scalar.text for _, scalar in plan.groups)
-    keep = tuple(
-        Best(partition, (f"{call.arguments[0].text} {_DESCENDING[call.function]} NULLS LAST",), 1) for call in calls
-    )
+    orders = dict.fromkeys(f"{call.arguments[0].text} {_DESCENDING[call.function]} NULLS LAST" for call in calls)
+    keep = tuple(Best(partition, (order,), 1) for order in orders)
     read = {name for call in calls for name in call.arguments[0].columns}
-    name = next((name for name in known if name in read), next(iter(known)))
-    return (Expiry(0, quoted(name), known[name], keep=tuple(dict.fromkeys(keep)), shown=quoted(name)),)
+    preferred = next((name for name in known if name in read), None)
+    lines = _lines_of(known, preferred)
+    return tuple(Expiry(0, quoted(name), known[name], keep=keep, shown=quoted(name)) for name in lines)
 
 
-def windows_expire(chain: tuple[Plan, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
+def windows_expire(chain: tuple[Plan, ...], lowest: Window, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
     """Rows of windows over windows of one key (`chain`, the top first) that later rows do not look back on."""
     by_key = _by_partition(lowest, reader)
-    return by_key or _looked_back_on(chain, lowest, reader)
+    return by_key or (*_by_closing(lowest, reader, catalog), *_looked_back_on(chain, lowest, reader))
 
 
 def _looked_back_on(chain: tuple[Plan, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
@@ -376,19 +397,3 @@ def sides_expire(join: Join, reader: Reader) -> tuple[Expiry, ...]:
         for number, side, other in sides
         for name, derived in reader.joined_bounds(join, side, other).items()
     )
-
-
-def clock_expires(node: Plan) -> tuple[Expiry, ...]:
-    """Rows that a filter on the clock will never let pass again."""
-    if not isinstance(node, Filter):
-        return ()
-    return tuple(item for part in conjuncts(node.condition) for item in _passed(part))
-
-
-def _passed(part: Scalar) -> Iterator[Expiry]:
-    for item in lower_bounds(part, {}):
-        fixed: dict[str, Direction] = {}
-        timely = tree_reads_clock(item.bound) and not part.columns - {item.column}
-        if timely and direction(item.bound, fixed).up:
-            bound = Scalar(render_scalar(item.bound), item.bound)
-            yield Expiry(0, quoted(item.column), Derived((bound,), frozenset()), nulls=True, shown=quoted(item.column))

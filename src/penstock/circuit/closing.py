@@ -1,0 +1,136 @@
+"""A key that determines a column with a waterline: once the waterline has passed the column, the key is closed (B9).
+
+    GROUP BY a.id                   where auctions have the key id, and no later bid can meet one whose a.expires
+      auction a JOIN bid b ON …     is below the waterline of a.expires: the group goes by a.expires as well
+
+Rows that agree in the key agree in the column, so a group stays one group when the column is one more thing to group
+by, and a DISTINCT row stays one row. Top-K and windows keep whole rows and need the column only among these. Where
+projections have left the column out they give it again, and the column is left out above. docs/adr/0009 has the proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+
+from penstock.analysis.determined import determined
+from penstock.analysis.waterline import Reader
+from penstock.catalog.model import Catalog
+from penstock.circuit.reading import of_view
+from penstock.plan.expressions import plan_reads_clock
+from penstock.plan.nodes import Aggregate, Distinct, Field, Filter, Plan, Project, Scan, TopK, Window
+from penstock.plan.scalar import Scalar, column
+
+
+@dataclass(frozen=True)
+class Closing:
+    """Finds the column that closes the keys of a plan, in views that it reads as well."""
+
+    catalog: Catalog
+    reader: Reader
+
+    def closed(self, plan: Plan) -> Plan:
+        """The same relation with keys that a waterline closes, or the plan itself where there is no such column."""
+        keys = keys_of(plan)
+        if not keys or plan_reads_clock(plan) or self._goes_by_key(plan):
+            return plan
+        below = plan.inputs[0]
+        found = self._carrying(below, frozenset(item.column for item in keys if item.column is not None))
+        if found is None:
+            return plan
+        inner, added = found
+        if isinstance(plan, Aggregate):
+            name = _unused(added.name, plan.names)
+            wider: Plan = replace(plan, input=inner, groups=(*plan.groups, (name, _reference(added))))
+        elif inner is below:
+            return plan
+        else:
+            wider = plan.with_inputs(inner)
+        return Project(wider, tuple((item.name, _reference(item)) for item in plan.fields))
+
+    def _goes_by_key(self, plan: Plan) -> bool:
+        """Whether the keys expire by what they are themselves."""
+        known = self.reader.of(plan.inputs[0])
+        types = {item.name: item.type for item in plan.inputs[0].fields}
+        return any(self.reader.bound(item.tree, known, types) is not None for item in keys_of(plan))
+
+    def _carrying(self, plan: Plan, keys: frozenset[str]) -> tuple[Plan, Field] | None:
+        """The relation with a column that closes the keys, and that column."""
+        if not keys:
+            return None
+        name = next(iter(closing_columns(plan, keys, self.reader, self.catalog)), None)
+        if name is not None:
+            return plan, plan.field(name)
+        match plan:
+            case Project():
+                items = dict(plan.items)
+                lower = frozenset(items[key].column for key in keys) - {None}
+                found = self._carrying(plan.input, frozenset(name for name in lower if name is not None))
+                if found is None:
+                    return None
+                inner, added = found
+                name = _unused(added.name, plan.names)
+                wider = Project(inner, (*plan.items, (name, _reference(added))))
+                return wider, wider.field(name)
+            case Filter() if not plan_reads_clock(plan):
+                found = self._carrying(plan.input, keys)
+                return None if found is None else (plan.with_inputs(found[0]), found[1])
+            case Scan() if (inner := of_view(plan, self.catalog)) != plan:
+                return self._carrying(inner, keys)
+            case _:
+                return None
+
+
+def keys_of(plan: Plan) -> tuple[Scalar, ...]:
+    """What an operator keeps its state by, where it has one input."""
+    match plan:
+        case Aggregate():
+            return tuple(scalar for _, scalar in plan.groups)
+        case Distinct():
+            return plan.columns()
+        case TopK() | Window():
+            return plan.partition
+        case _:
+            return ()
+
+
+def closing_columns(plan: Plan, keys: Iterable[str | None], reader: Reader, catalog: Catalog) -> tuple[str, ...]:
+    """The columns of a relation that have a waterline and that the keys determine, in its own order."""
+    found = determined(plan, keys, catalog)
+    known = reader.of(plan) if found else {}
+    return tuple(name for name in plan.names if name in found and name in known)
+
+
+def determining(plan: Plan, name: str, catalog: Catalog) -> tuple[str, ...]:
+    """The fewest keys of an operator that determine a column of its input, if it is the column that closes them."""
+    keys = [item.column for item in keys_of(plan) if item.column is not None and item.column != name]
+    if name not in determined(plan.inputs[0], keys, catalog):
+        return ()
+    for key in tuple(keys):
+        fewer = [item for item in keys if item != key]
+        keys = fewer if name in determined(plan.inputs[0], fewer, catalog) else keys
+    return tuple(keys)
+
+
+def base_of(plan: Plan, catalog: Catalog) -> tuple[Plan, tuple[str, ...]]:
+    """What an operator with keys reads, below projections and filters, and its keys among the columns there."""
+    keys = [item.column for item in keys_of(plan) if item.column is not None]
+    below = plan.inputs[0]
+    while isinstance(below := of_view(below, catalog), Project | Filter):
+        if isinstance(below, Project):
+            items = dict(below.items)
+            keys = [found for key in keys if (found := items[key].column) is not None]
+        below = below.input
+    return below, tuple(keys)
+
+
+def _reference(item: Field) -> Scalar:
+    return column(item.name, item.type, item.nullable)
+
+
+def _unused(name: str, taken: Iterable[str]) -> str:
+    """A name that no other column has, without regard to case."""
+    lower = {item.lower() for item in taken}
+    while name.lower() in lower:
+        name = f"__closing.{name}"
+    return name

@@ -1,0 +1,32 @@
+"""How a circuit reads views: by their plans, or behind the filter that LATENESS of a view puts there."""
+
+from __future__ import annotations
+
+from penstock.catalog.model import Catalog, View
+from penstock.plan.nodes import Plan, Project, Scan
+
+
+def of_view(plan: Plan, catalog: Catalog) -> Plan:
+    """A view's plan where the view is read, with the reader's own field names; any other plan as it is."""
+    while isinstance(plan, Scan):
+        view = catalog.views.get(plan.relation.lower())
+        if view is None or view.plan is None:
+            return plan
+        inner: Plan = scan_of(view) if view.lateness else view.plan
+        renamed = tuple(
+            (wanted.name, have)
+            for wanted in plan.outputs
+            for have in inner.columns()
+            if have.column is not None and have.column.lower() == wanted.name.lower()
+        )
+        if plan.names != inner.names:
+            return Project(inner, tuple((name, scalar) for name, scalar in renamed))
+        if view.lateness:
+            return inner
+        plan = inner
+    return plan
+
+
+def scan_of(view: View) -> Scan:
+    """How what is behind a view's LATENESS is read; the same for all readers."""
+    return Scan(view.name.lower(), view.plan.fields)

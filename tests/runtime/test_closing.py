@@ -1,0 +1,139 @@
+"""Groups are closed by a column that their key determines (docs/adr/0009), and no answer ever changes by it."""
+
+# ruff: noqa: E501 - one view on one line
+
+import random
+
+import pytest
+
+import penstock
+from penstock.spark.operators import runner
+
+# Auctions and bids: an offer is open from `t` to `e`, and a bid meets it while it is.
+TABLES = """
+CREATE TABLE a (id INT PRIMARY KEY, t BIGINT LATENESS 6, e BIGINT, c INT){only};
+CREATE TABLE b (id INT, t BIGINT LATENESS 6, x INT);
+CREATE TABLE n (c INT PRIMARY KEY, name STRING);
+"""
+OPEN = "FROM a JOIN b ON a.id = b.id AND b.t BETWEEN a.t AND a.e"
+VIEWS = {
+    "highest": f"SELECT max(b.x) AS g, a.c {OPEN} GROUP BY a.id, a.c",
+    "averages": "SELECT c, avg(g) AS v, count(*) AS n FROM highest GROUP BY c",
+    "counted": f"SELECT a.id, count(*) AS n, sum(b.x) AS s {OPEN} GROUP BY a.id",
+    "by_bids": f"SELECT b.id, min(b.t) AS m, count(a.c) AS n {OPEN} GROUP BY b.id",
+    "listed": f"SELECT a.id, array_agg(b.x) AS l {OPEN} WHERE b.x > 0 GROUP BY a.id",
+    "winning": f"SELECT a.id, a.t, a.e, a.c, b.t AS u, b.x {OPEN} QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.x DESC, b.t) = 1",
+    "best_two": f"SELECT a.id, b.x {OPEN} QUALIFY row_number() OVER (PARTITION BY a.id ORDER BY b.x DESC) <= 2",
+    "ranked": f"SELECT b.id, b.t, b.x {OPEN} QUALIFY rank() OVER (PARTITION BY b.id ORDER BY b.x) <= 2",
+    "summed": f"SELECT a.id, b.x, sum(b.x) OVER (PARTITION BY a.id) AS s {OPEN}",
+    "before": f"SELECT a.id, b.t, lag(b.x) OVER (PARTITION BY a.id ORDER BY b.t NULLS LAST) AS p {OPEN}",
+    "over_before": "SELECT id, t, sum(p) OVER (PARTITION BY id ORDER BY t NULLS LAST) AS s FROM before",
+    "different": f"SELECT DISTINCT a.id, a.c {OPEN}",
+    "met": f"SELECT a.id, a.c, b.x, b.t AS u {OPEN}",
+    "of_met": "SELECT id, c, sum(x) AS s, max(u) AS m FROM met WHERE x IS NOT NULL GROUP BY id, c",
+    "of_winning": "SELECT id + 1 AS next, count(*) AS n, max(x) AS m FROM winning GROUP BY id",
+    "named": "SELECT m.id, n.name, count(*) AS k FROM met m JOIN n ON m.c = n.c GROUP BY m.id, n.name",
+    "outer_counted": "SELECT a.id, count(b.x) AS n FROM a LEFT JOIN b ON a.id = b.id AND b.t BETWEEN a.t AND a.e GROUP BY a.id",
+    "there": "SELECT a.id, a.c FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.id = a.id AND b.t BETWEEN a.t AND a.e)",
+    "of_there": "SELECT id, count(*) AS n FROM there GROUP BY id",
+}
+GROUPS = {
+    "groups": ("highest", "averages", "counted", "by_bids", "listed", "different"),
+    "orders": ("winning", "best_two", "ranked", "summed", "before", "over_before"),
+    "views": ("met", "of_met", "winning", "of_winning", "named", "outer_counted", "there", "of_there"),
+}
+CLOSED = ("highest", "counted", "by_bids", "listed", "winning", "best_two", "ranked", "summed", "before",
+          "different", "met", "of_met", "of_winning")  # fmt: skip
+
+
+def program(views, *, only=False):
+    tables = TABLES.format(only=" WITH ('append_only' = 'true')" if only else "")
+    return "\n".join([tables, *(f"CREATE VIEW {name} AS {VIEWS[name]};" for name in views)])
+
+
+def steps(seed, count, *, only=False):
+    """Offers and bids a few behind the largest so far, some too late, some without times; offers that change and go."""
+    chance = random.Random(seed)
+    now, offers, bids, newest = 0, {}, [], 0
+    yield {"n": [(number, f"name {number}") for number in range(3)]}
+    for _ in range(count):
+        now += chance.choice((1, 3, 9, 25))
+        step = {"a": {}, "b": []}
+        for _ in range(chance.randint(0, 4)):
+            time = None if chance.random() < 0.05 else max(0, now - chance.randint(0, 9))
+            until = None if chance.random() < 0.05 else (time or now) + chance.choice((-1, 0, 2, 5, 12, 40))
+            newest += 1
+            number = newest if only or chance.random() < 0.5 else chance.randint(max(1, newest - 8), newest)
+            gone = not only and chance.random() < 0.2
+            step["a"][number] = ("-" if gone else "+", (number, time, until, chance.randint(0, 2)))
+        for _ in range(chance.randint(0, 8)):
+            time = None if chance.random() < 0.05 else max(0, now - chance.randint(0, 9))
+            bid = (chance.randint(max(1, newest - 8), newest + 1), time, chance.choice((None, 0, 1, 2, 3, 4)))
+            step["b"].append(("+", bid))
+            bids.append((now, bid))
+        offers.update({number: row for number, (_, row) in step["a"].items()})
+        fresh = [bid for at, bid in bids if bid[1] is None or (at >= now - 4 and bid[1] >= now - 3)]
+        if fresh and chance.random() < 0.4:
+            bid = chance.choice(fresh)
+            bids = [item for item in bids if item[1] is not bid]
+            step["b"].append(("-", bid))
+        yield {"a": list(step["a"].values()), "b": step["b"]}
+
+
+def never_collects(pipeline):
+    """The pipeline's state is not even merged."""
+    pipeline._opened().stepper.engine.maintain = lambda: None
+
+
+@pytest.mark.parametrize("only", [False, True], ids=["changing", "append_only"])
+@pytest.mark.parametrize("group", GROUPS)
+def test_answers_are_the_same_with_and_without_collection(spark, monkeypatch, group, only):
+    monkeypatch.setattr(runner, "_LEAST_COLLECTED", 4)
+    views = GROUPS[group]
+    text = program(views, only=only)
+    with (
+        penstock.Pipeline(text, spark=spark) as merging,
+        penstock.Pipeline(text, spark=spark) as compacted,
+        penstock.Pipeline(text, spark=spark) as keeping,
+    ):
+        never_collects(keeping)
+        merging._opened().stepper.engine.workspace.memory_rows = 4
+        for number, step in enumerate(steps(f"{group} {only}", 9, only=only)):
+            expected = keeping.step(step)
+            for pipeline in (merging, compacted):
+                found = pipeline.step(step)
+                for name in views:
+                    assert sorted(found[name].rows, key=repr) == sorted(expected[name].rows, key=repr), (name, number)
+            compacted.compact()
+        assert all(compacted.verify(name) for name in views)
+        assert sum(item.rows for item in compacted.state()) < sum(item.rows for item in keeping.state())
+
+
+@pytest.mark.parametrize("only", [False, True], ids=["changing", "append_only"])
+def test_state_stays_flat_while_offers_end(spark, only):
+    with penstock.Pipeline(program(CLOSED, only=only), spark=spark) as pipeline:
+        sizes = []
+        for begin in (0, 100, 200):
+            times = range(begin, begin + 100)
+            offers = [(time + 1, time, time + 5, time % 3) for time in times]
+            pipeline.step({"a": offers, "b": [(time + 1, time + more, more) for time in times for more in (0, 1, 4)]})
+            pipeline.compact()
+            sizes.append([item.rows for item in pipeline.state()])
+        assert sizes[0] == sizes[1] == sizes[2]
+        assert all(pipeline.verify(name) for name in CLOSED)
+
+
+def test_final_rows_of_what_has_ended(spark):
+    """A group's closing column has a waterline behind Top-K, by which rows are final."""
+    view = VIEWS["winning"]
+    text = f"{program(())} CREATE VIEW won WITH ('emit_final' = 'e') AS {view};"
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        shown = []
+        for step in steps("final", 14):
+            shown += pipeline.step(step)["won"].rows
+            pipeline.compact()
+        line = min(pipeline.waterlines()[name] for name in ("a.t", "b.t"))
+        rows = [tuple(row) for row in pipeline.content("won").collect()]
+        assert sorted(row for _, row in shown) == sorted(row for row in rows if row[2] is not None and row[2] < line)
+        assert {weight for weight, _ in shown} == {1}
+        assert len(shown) > 5
