@@ -27,11 +27,15 @@ from planning import aggregate, alias, catalog, join, project, read, scalar, tab
 A_OF_WALL = table("c", at="timestamp_ntz late 1 HOUR", day="date late 1 DAY")
 A = table("a", at="timestamp! late 1 HOUR", n="int late 10", x="int")
 B = table("b", at="timestamp late 1 HOUR", y="int", start="timestamp")
-CATALOG = catalog(A, B, A_OF_WALL)
+S = table("since", begun="timestamp! late 1 HOUR", until="timestamp", said="string", ended="date")
+CATALOG = catalog(A, B, A_OF_WALL, S)
 L, R = alias(read(A), "l"), alias(read(B), "r")
 T = read(A)
 BY_TIME = join(L, R, on="`l.at` = `r.at`")
 NEAR = join(L, R, on="`l.x` = `r.y`", residual="`l.at` BETWEEN `r.at` - INTERVAL 1 HOUR AND `r.at` + INTERVAL 5 MINUTE")
+SINCE = alias(read(S), "s")
+OPEN = join(SINCE, R, residual="`r.at` BETWEEN `s.begun` AND `s.until`")
+AS_TEXT = join(SINCE, R, residual="`s.said` >= `r.at` AND `r.at` >= `s.begun`")
 NEVER = Values(((scalar("1"),),), (Field("one", "int"),))
 CLOCK = project(NEVER, t="now() - INTERVAL 10 DAYS")
 
@@ -73,6 +77,16 @@ CASES = [
     ("NOT IN", replace(BY_TIME, kind="anti", null_aware=True), {}),
     ("join by the hour", join(L, R, residual="`r.at` <= `l.at` + INTERVAL 1 HOUR AND date_trunc('HOUR', `r.at`) = `l.at`"),
      {"l.at": "least(a.at, greatest(b.at - INTERVAL '1' HOUR, date_trunc('HOUR', b.at)))", "r.at": "least(a.at, b.at)"}),
+    ("a condition followed in two steps", OPEN, {"s.until": "least(b.at, since.begun)", "r.at": "least(b.at, since.begun)"}),
+    ("... with two steps beyond", join(SINCE, R, residual="`r.at` >= `s.begun` AND `s.until` > `r.at` + INTERVAL 1 HOUR"),
+     {"s.until": "least(b.at + INTERVAL '1' HOUR, since.begun + INTERVAL '1' HOUR)", "r.at": "least(b.at, since.begun)"}),
+    ("... by a side that need not meet it", replace(OPEN, kind="left"), {"r.at": "least(b.at, since.begun)"}),
+    ("... by the other side", replace(OPEN, kind="right"), {"s.until": "least(b.at, since.begun)", "r.at": "least(b.at, since.begun)"}),
+    ("... by both", replace(OPEN, kind="full"), {"r.at": "least(b.at, since.begun)"}),
+    ("... by rows that have a partner", replace(OPEN, kind="semi"), {"s.until": "least(b.at, since.begun)"}),
+    ("... by rows that have none", replace(OPEN, kind="anti"), {}),
+    ("... without the first step", join(SINCE, R, residual="`r.at` <= `s.until`"), {}),
+    ("... through texts, which have another order", AS_TEXT, {"r.at": "least(b.at, since.begun)"}),
     ("join with constants", join(L, NEVER), {"l.at": "a.at", "l.n": "a.n"}),
     ("join with the clock", join(T, CLOCK, residual="at <= t"), {}),
     ("UNION ALL with the clock", UnionAll((project(T, t="at"), CLOCK), (Field("t"),)), {}),

@@ -1,10 +1,12 @@
 """What each operator may forget, by which of its columns and below which waterline; no JVM."""
 
+# ruff: noqa: E501 - one case on one line
+
 import pytest
 
 from penstock.bind.program import compile_program
 from penstock.circuit.build import build_circuit
-from penstock.circuit.operators import Iterated, Keyed
+from penstock.circuit.operators import Additive, Iterated, Keyed
 
 TABLES = """
 CREATE TABLE a (t BIGINT LATENESS 6, k INT, x INT);
@@ -13,7 +15,10 @@ CREATE TABLE c (at TIMESTAMP, x INT);
 CREATE TABLE plain (t BIGINT, k INT);
 CREATE STREAM only (k INT, x INT);
 CREATE TABLE texts (t BIGINT LATENESS 6, k INT, c STRING COLLATE UTF8_LCASE);
+CREATE TABLE offers (id INT PRIMARY KEY, t BIGINT LATENESS 6, e BIGINT, k INT);
+CREATE TABLE again (id INT, t BIGINT LATENESS 6, e BIGINT, k INT);
 """
+OPEN = "FROM offers o JOIN a ON o.id = a.k AND a.t BETWEEN o.t AND o.e"
 
 
 def expiries(query):
@@ -81,6 +86,37 @@ def expiries(query):
 )
 def test_what_accepted_input_cannot_touch_goes(query, expected):
     assert expiries(query) == expected
+
+
+CLOSING = [
+    ("GROUP BY", f"SELECT o.id, sum(a.x) AS s {OPEN} GROUP BY o.id", ["0: `__g1` < least(`a.t`, `offers.t`)"]),
+    ("... and more", f"SELECT o.k, count(*) AS n {OPEN} GROUP BY o.id, o.k", ["0: `__g2` < least(`a.t`, `offers.t`)"]),
+    ("... by the other side's name of it", f"SELECT a.k, count(*) AS n {OPEN} GROUP BY a.k", ["0: `__g1` < least(`a.t`, `offers.t`)"]),
+    ("... by no key", f"SELECT o.k, count(*) AS n {OPEN} GROUP BY o.k", []),
+    ("... all rows kept", f"SELECT o.id, array_agg(a.x) AS l {OPEN} GROUP BY o.id", ["0: `o.e` < least(`a.t`, `offers.t`)"]),
+    ("DISTINCT", f"SELECT DISTINCT o.id {OPEN}", ["0: `__g1` < least(`a.t`, `offers.t`)"]),
+    ("Top-K", f"SELECT o.id, a.x {OPEN} QUALIFY row_number() OVER (PARTITION BY o.id ORDER BY a.x) = 1",
+     ["0: `o.e` < least(`a.t`, `offers.t`)"]),
+    ("windows", f"SELECT o.id, sum(a.x) OVER (PARTITION BY o.id) AS s {OPEN}", ["0: `o.e` < least(`a.t`, `offers.t`)"]),
+    ("without a key", f"SELECT o.id, sum(a.x) AS s {OPEN.replace('offers', 'again')} GROUP BY o.id", []),
+    ("an offer that begins after its bids", "SELECT o.id, sum(a.x) AS s FROM offers o JOIN a ON o.id = a.k AND a.t <= o.e GROUP BY o.id", []),
+]  # fmt: skip
+
+
+@pytest.mark.parametrize(("what", "query", "expected"), CLOSING, ids=[case[0] for case in CLOSING])
+def test_a_key_is_closed_by_what_it_determines(what, query, expected):
+    found = expiries(query)
+    joins = len([item for item in found if item.startswith(("0: `o.e` < `a.t`", "1: `a.t` <"))])
+    assert found[joins:] == expected
+
+
+def test_the_answer_of_a_closed_group_is_what_was_asked_for():
+    catalog = compile_program(f"{TABLES} CREATE VIEW v AS SELECT o.id, count(*) AS e {OPEN} GROUP BY o.id;").catalog
+    circuit = build_circuit({"v": catalog.views["v"].plan}, catalog)
+    shown = next(item for item in circuit.operators if item.number == circuit.outputs["v"])
+    assert shown.plan.names == ("id", "e")
+    (grouped,) = (item for item in circuit.operators if isinstance(item, Additive))
+    assert [name for name, _ in grouped.plan.groups] == ["o.id", "o.e"]
 
 
 def test_what_the_clock_has_left_behind_goes():

@@ -54,30 +54,35 @@ def program(views, *, only=False):
 def steps(seed, count, *, only=False):
     """Offers and bids a few behind the largest so far, some too late, some without times; offers that change and go."""
     chance = random.Random(seed)
-    now, offers, bids, newest = 0, {}, [], 0
+    now, offers, bids = 0, {}, []
     yield {"n": [(number, f"name {number}") for number in range(3)]}
     for _ in range(count):
         now += chance.choice((1, 3, 9, 25))
-        step = {"a": {}, "b": []}
-        for _ in range(chance.randint(0, 4)):
+        changed = {}
+        for _ in range(chance.randint(1, 4)):
+            newest = max(offers, default=0) + 1
+            number = newest if only or chance.random() < 0.6 else chance.randint(max(1, newest - 8), newest)
             time = None if chance.random() < 0.05 else max(0, now - chance.randint(0, 9))
             until = None if chance.random() < 0.05 else (time or now) + chance.choice((-1, 0, 2, 5, 12, 40))
-            newest += 1
-            number = newest if only or chance.random() < 0.5 else chance.randint(max(1, newest - 8), newest)
-            gone = not only and chance.random() < 0.2
-            step["a"][number] = ("-" if gone else "+", (number, time, until, chance.randint(0, 2)))
-        for _ in range(chance.randint(0, 8)):
-            time = None if chance.random() < 0.05 else max(0, now - chance.randint(0, 9))
-            bid = (chance.randint(max(1, newest - 8), newest + 1), time, chance.choice((None, 0, 1, 2, 3, 4)))
-            step["b"].append(("+", bid))
-            bids.append((now, bid))
-        offers.update({number: row for number, (_, row) in step["a"].items()})
-        fresh = [bid for at, bid in bids if bid[1] is None or (at >= now - 4 and bid[1] >= now - 3)]
-        if fresh and chance.random() < 0.4:
-            bid = chance.choice(fresh)
-            bids = [item for item in bids if item[1] is not bid]
-            step["b"].append(("-", bid))
-        yield {"a": list(step["a"].values()), "b": step["b"]}
+            offers[number] = (number, time, until, chance.randint(0, 2))
+            changed[number] = ("-" if not only and chance.random() < 0.2 else "+", offers[number])
+        bidding = [("+", bid_for(chance, now, offers)) for _ in range(chance.randint(0, 8))]
+        bids += [(now, bid) for _, bid in bidding]
+        fresh = [item for item in bids if item[1][1] is None or (item[0] >= now - 4 and item[1][1] >= now - 3)]
+        if fresh and not only and chance.random() < 0.4:
+            gone = chance.choice(fresh)
+            bids.remove(gone)
+            bidding.append(("-", gone[1]))
+        yield {"a": list(changed.values()), "b": bidding}
+
+
+def bid_for(chance, now, offers):
+    """A bid for one of the latest offers, mostly while it is open."""
+    number, begin, until, _ = offers[chance.choice(sorted(offers)[-8:])]
+    time = None if chance.random() < 0.05 else max(0, now - chance.randint(0, 9))
+    if chance.random() < 0.7:
+        time = max(begin or 0, min(now, until or now) - chance.randint(0, 3))
+    return number + (chance.random() < 0.1), time, chance.choice((None, 0, 1, 2, 3, 4))
 
 
 def never_collects(pipeline):
@@ -129,7 +134,7 @@ def test_final_rows_of_what_has_ended(spark):
     text = f"{program(())} CREATE VIEW won WITH ('emit_final' = 'e') AS {view};"
     with penstock.Pipeline(text, spark=spark) as pipeline:
         shown = []
-        for step in steps("final", 14):
+        for step in steps("final", 16):
             shown += pipeline.step(step)["won"].rows
             pipeline.compact()
         line = min(pipeline.waterlines()[name] for name in ("a.t", "b.t"))

@@ -12,6 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import assert_never, cast
 
+from penstock.analysis.keys import compared_column
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.types import INTEGRAL, Type, is_decimal, is_temporal
@@ -150,12 +151,20 @@ def _of_join(join: Join, by: Columns, catalog: Catalog) -> Columns:
 
 def _carried_over(join: Join, found: Columns) -> Iterable[str]:
     for key in join.keys:
-        one, other = key.left.column, key.right.column
+        one, other = _compared(key.left, join.left), _compared(key.right, join.right)
         if one is None or other is None:
             continue
         kinds = join.left.field(one).type, join.right.field(other).type
         if _exact(kinds[0]) and (kinds[0] == kinds[1] or (kinds[0] in INTEGRAL and kinds[1] in INTEGRAL)):
             yield from (there for here, there in ((one, other), (other, one)) if here in found)
+
+
+def _compared(scalar: Scalar, side: Plan) -> str | None:
+    """The column that an equality compares, in its own type or in a wider one."""
+    name = compared_column(scalar, side)
+    kind = None if name is None else side.field(name).type
+    narrowed = scalar.type != kind and INTEGRAL.index(scalar.type or "") < INTEGRAL.index(kind or "")
+    return None if narrowed else name
 
 
 def _of_groups(aggregate: Aggregate, by: Columns, catalog: Catalog) -> Columns:

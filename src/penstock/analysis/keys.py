@@ -206,11 +206,11 @@ def _same_equality(key: JoinKey) -> bool:
 
 
 def _matches_one(keys: Keys, side: Plan, compared: Iterable[Scalar]) -> bool:
-    columns = {name for name in (_compared_column(scalar, side) for scalar in compared) if name is not None}
+    columns = {name for name in (compared_column(scalar, side) for scalar in compared) if name is not None}
     return any(key <= columns for key in keys)
 
 
-def _compared_column(scalar: Scalar, side: Plan) -> str | None:
+def compared_column(scalar: Scalar, side: Plan) -> str | None:
     """The column that a key compares: itself, or cast from one whole number to another, which tells all apart."""
     tree = bare(scalar.tree)
     inner = bare(tree.this) if isinstance(tree, exp.Cast) else tree

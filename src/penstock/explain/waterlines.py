@@ -27,6 +27,7 @@ CREATE STREAM clicks (
 CREATE TABLE orders (at TIMESTAMP LATENESS INTERVAL 2 HOURS, who INT, n BIGINT, due TIMESTAMP);
 CREATE TABLE people (who INT PRIMARY KEY, since TIMESTAMP);
 CREATE STREAM marks (hour TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR, who INT);
+CREATE TABLE visits (id INT PRIMARY KEY, at TIMESTAMP LATENESS INTERVAL 1 HOUR, n BIGINT);
 """
 
 
@@ -159,9 +160,12 @@ SECTIONS = (
             "SELECT c.at AS w FROM clicks c CROSS JOIN (VALUES (1), (2)) AS v(x)",
             "SELECT c.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who",
             "SELECT c.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.at > o.at)",
+            f"SELECT c.until AS w {_JOINED} c.who = o.who AND o.at BETWEEN c.at AND c.until",
         )
         + _none("a new row of the other side meets rows of any age", f"SELECT c.at AS w {_JOINED} c.who = o.who", f"SELECT o.at AS w {_JOINED} c.at >= o.at",
                 "SELECT c.at AS w FROM clicks c JOIN people p ON c.who = p.who", f"SELECT c.at AS w {_JOINED} c.at = o.due", "SELECT at AS w FROM clicks WHERE who IN (SELECT who FROM orders)")
+        + _none("a row of the same side that comes later may have any value of it", f"SELECT c.until AS w {_JOINED} c.who = o.who AND o.at <= c.until",
+                "SELECT c.until AS w FROM clicks c LEFT JOIN orders o ON c.who = o.who AND o.at BETWEEN c.at AND c.until")
         + _should("at, since a later order is seen from no earlier click", "SELECT at AS w FROM clicks c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.at <= c.at)")
         + _none("the clock brings rows of any age into it, unless WHERE compares with it", "SELECT c.at AS w FROM clicks c JOIN (SELECT now() AS now) ON c.at <= now - INTERVAL 10 DAYS")
         + _none("one NULL among the others takes every row away", "SELECT at AS w FROM clicks WHERE at NOT IN (SELECT at FROM orders)")
@@ -205,6 +209,8 @@ SECTIONS = (
             "SELECT day AS w, RANK() OVER (PARTITION BY day ORDER BY n) AS r FROM clicks",
             "SELECT day AS w, n FROM clicks QUALIFY ROW_NUMBER() OVER (PARTITION BY day ORDER BY n DESC) <= 3",
             "SELECT at AS w FROM clicks ORDER BY at LIMIT 10",
+            "SELECT at AS w, n FROM visits QUALIFY ROW_NUMBER() OVER (PARTITION BY id ORDER BY n DESC) = 1",
+            "SELECT at AS w, SUM(n) OVER (PARTITION BY id) AS s FROM visits",
         )
         + _none("rows without a time come first and change all that follow", "SELECT seen AS w, LAG(n) OVER (ORDER BY seen) AS p FROM clicks")
         + _none("the row before a new one changes, however old it is", "SELECT at AS w, LEAD(n) OVER (PARTITION BY who ORDER BY at) AS p FROM clicks",
