@@ -163,8 +163,8 @@ def _compared(scalar: Scalar, side: Plan) -> str | None:
     """The column that an equality compares, in its own type or in a wider one."""
     name = compared_column(scalar, side)
     kind = None if name is None else side.field(name).type
-    narrowed = scalar.type != kind and INTEGRAL.index(scalar.type or "") < INTEGRAL.index(kind or "")
-    return None if narrowed else name
+    cut = scalar.type in INTEGRAL and kind in INTEGRAL and INTEGRAL.index(scalar.type) < INTEGRAL.index(kind)
+    return None if cut else name
 
 
 def _of_groups(aggregate: Aggregate, by: Columns, catalog: Catalog) -> Columns:

@@ -31,12 +31,12 @@ class Closing:
 
     def closed(self, plan: Plan) -> Plan:
         """The same relation with keys that a waterline closes, or the plan itself where there is no such column."""
-        keys = keys_of(plan)
-        if not keys or plan_reads_clock(plan) or self._goes_by_key(plan):
+        keys = frozenset(item.column for item in keys_of(plan) if item.column is not None)
+        if not keys or plan_reads_clock(plan):
             return plan
         below = plan.inputs[0]
-        found = self._carrying(below, frozenset(item.column for item in keys if item.column is not None))
-        if found is None:
+        found = self._carrying(below, keys, plan.names)
+        if found is None or self._goes_by_key(plan):
             return plan
         inner, added = found
         if isinstance(plan, Aggregate):
@@ -54,8 +54,8 @@ class Closing:
         types = {item.name: item.type for item in plan.inputs[0].fields}
         return any(self.reader.bound(item.tree, known, types) is not None for item in keys_of(plan))
 
-    def _carrying(self, plan: Plan, keys: frozenset[str]) -> tuple[Plan, Field] | None:
-        """The relation with a column that closes the keys, and that column."""
+    def _carrying(self, plan: Plan, keys: frozenset[str], taken: tuple[str, ...]) -> tuple[Plan, Field] | None:
+        """The relation with a column that closes the keys, and that column, which is called like none of `taken`."""
         if not keys:
             return None
         name = next(iter(closing_columns(plan, keys, self.reader, self.catalog)), None)
@@ -65,18 +65,18 @@ class Closing:
             case Project():
                 items = dict(plan.items)
                 lower = frozenset(items[key].column for key in keys) - {None}
-                found = self._carrying(plan.input, frozenset(name for name in lower if name is not None))
+                found = self._carrying(plan.input, frozenset(name for name in lower if name is not None), taken)
                 if found is None:
                     return None
                 inner, added = found
-                name = _unused(added.name, plan.names)
+                name = _unused(added.name, (*plan.names, *taken))
                 wider = Project(inner, (*plan.items, (name, _reference(added))))
                 return wider, wider.field(name)
             case Filter() if not plan_reads_clock(plan):
-                found = self._carrying(plan.input, keys)
+                found = self._carrying(plan.input, keys, taken)
                 return None if found is None else (plan.with_inputs(found[0]), found[1])
             case Scan() if (inner := of_view(plan, self.catalog)) != plan:
-                return self._carrying(inner, keys)
+                return self._carrying(inner, keys, taken)
             case _:
                 return None
 
