@@ -22,12 +22,12 @@ if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
 
 
-def differences(spark: SparkSession, query: Query, data: Data) -> Iterator[Difference]:
+def differences(spark: SparkSession, query: Query, data: Data, *, keyed: bool = False) -> Iterator[Difference]:
     """For each step, how the maintained answer differs from batch: not at all, if it is right."""
     content, oracle = Content(), Oracle(spark, "penstock")
     side = {SIDE_INPUT: spark.read.parquet(str(data.side_input()))} if query.side_input else {}
     tables: dict[str, DataFrame] = {}
-    with penstock.Pipeline(query.program(), spark=spark, retain="materialized") as pipeline:
+    with penstock.Pipeline(query.program(keyed=keyed), spark=spark, retain="materialized") as pipeline:
         for step in range(data.steps):
             inputs = {name: spark.read.parquet(str(data.file(name, step))) for name in query.tables}
             given = inputs if step else inputs | side

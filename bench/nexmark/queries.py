@@ -45,6 +45,7 @@ COLUMNS: Mapping[str, Mapping[str, str]] = {
     "side_input": {"key": "BIGINT", "value": "STRING"},
 }
 _LATENESS = " LATENESS INTERVAL 4 SECONDS"
+_KEY = " PRIMARY KEY LATENESS 10000"  # more auctions than 4 seconds have
 _READS = {
     "person": ("q3", "q8"),
     "auction": ("q3", "q4", "q6", "q8", "q9", "q20"),
@@ -106,18 +107,21 @@ class Query:
         """The columns that every right answer agrees in; None for all of them."""
         return _DETERMINED.get(self.name)
 
-    def program(self, *, history: bool = False) -> str:
-        """Tables and the view as a program of Penstock; with history the tables can be queried."""
-        tables = [_table(name, history=history) for name in self.tables]
+    def program(self, *, history: bool = False, keyed: bool = False) -> str:
+        """Tables and the view as a program of Penstock; with history the tables can be queried.
+
+        Where auctions are keyed their ids are declared to be what they are, unique and almost in order; then what is
+        kept for an auction goes when the auction has ended.
+        """
+        tables = [_table(name, history=history, keyed=keyed and name == "auction") for name in self.tables]
         if self.side_input:
             tables.append("CREATE TABLE side_input (key BIGINT PRIMARY KEY, value STRING);")
         return "\n".join([*tables, f"CREATE VIEW {VIEW} AS", f"{self.text()};"])
 
 
-def _table(name: str, *, history: bool) -> str:
-    columns = ", ".join(
-        f"{column} {kind}{_LATENESS if column == 'date_time' else ''}" for column, kind in COLUMNS[name].items()
-    )
+def _table(name: str, *, history: bool, keyed: bool = False) -> str:
+    clauses = {"date_time": _LATENESS, "id": _KEY if keyed else ""}
+    columns = ", ".join(f"{column} {kind}{clauses.get(column, '')}" for column, kind in COLUMNS[name].items())
     kept = "" if history else ", 'history' = 'none'"
     return f"CREATE TABLE {name} ({columns}) WITH ('append_only' = 'true'{kept});"
 

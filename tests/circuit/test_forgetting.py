@@ -98,6 +98,8 @@ CLOSING = [
     ("Top-K", f"SELECT o.id, a.x {OPEN} QUALIFY row_number() OVER (PARTITION BY o.id ORDER BY a.x) = 1",
      ["0: `o.e` < least(`a.t`, `offers.t`)"]),
     ("windows", f"SELECT o.id, sum(a.x) OVER (PARTITION BY o.id) AS s {OPEN}", ["0: `o.e` < least(`a.t`, `offers.t`)"]),
+    ("groups of groups", f"SELECT id, max(n) AS m FROM (SELECT o.id, a.x, count(*) AS n {OPEN} GROUP BY o.id, a.x) GROUP BY id",
+     ["0: `__g2` < least(`a.t`, `offers.t`)", "0: `o.e` < least(`a.t`, `offers.t`)"]),
     ("without a key", f"SELECT o.id, sum(a.x) AS s {OPEN.replace('offers', 'again')} GROUP BY o.id", []),
     ("an offer that begins after its bids", "SELECT o.id, sum(a.x) AS s FROM offers o JOIN a ON o.id = a.k AND a.t <= o.e GROUP BY o.id", []),
 ]  # fmt: skip

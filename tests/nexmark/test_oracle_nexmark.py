@@ -43,6 +43,34 @@ def test_every_query_is_maintained_by_change(name: str) -> None:
     assert "view answer: incremental\n" in explained
 
 
+@pytest.mark.parametrize("name", ["q4", "q9"])
+def test_what_is_kept_for_an_auction_goes_when_it_has_ended(spark: SparkSession, tmp_path: Path, name: str) -> None:
+    data, query = written(tmp_path, Stream(24_000, rate=1000, disorder=4), 3000), Query(name)
+    sizes = []
+    with penstock.Pipeline(query.program(keyed=True), spark=spark, retain="materialized") as pipeline:
+        for step in range(data.steps):
+            pipeline.step({table: spark.read.parquet(str(data.file(table, step))) for table in query.tables})
+            pipeline.compact()
+            sizes.append(sum(item.rows for item in pipeline.state()))
+        assert pipeline.rejected() == {}
+    assert max(sizes[4:]) < 1.2 * min(sizes[4:])
+
+
+@pytest.mark.parametrize("name", ["q4", "q6", "q9"])
+def test_a_key_gives_the_same_answers(spark: SparkSession, few: Data, name: str) -> None:
+    found = list(differences(spark, Query(name), few, keyed=True))
+    assert not [difference.describe() for difference in found if difference]
+
+
+def test_only_the_key_of_auctions_bounds_what_is_kept_for_one() -> None:
+    for name in ("q4", "q9"):
+        plain, keyed = (penstock.Pipeline(Query(name).program(keyed=keyed)).explain() for keyed in (False, True))
+        closed = "bounded: rows are dropped once a.expires, which a.id determines, is below the waterline"
+        assert closed not in plain
+        assert closed in keyed
+        assert "if auction has a key among a.id" in plain
+
+
 def test_queries_are_chosen_by_name_and_by_range() -> None:
     assert [query.name for query in chosen("q20-q22,3")] == ["q20", "q21", "q22", "q3"]
     assert len(chosen("all")) == len(QUERIES) == 23

@@ -33,17 +33,19 @@ VIEWS = {
     "of_met": "SELECT id, c, sum(x) AS s, max(u) AS m FROM met WHERE x IS NOT NULL GROUP BY id, c",
     "of_winning": "SELECT id + 1 AS next, count(*) AS n, max(x) AS m FROM winning GROUP BY id",
     "named": "SELECT m.id, n.name, count(*) AS k FROM met m JOIN n ON m.c = n.c GROUP BY m.id, n.name",
+    "nested": f"SELECT id, max(n) AS m, count(*) AS k FROM (SELECT a.id, b.x, count(*) AS n {OPEN} GROUP BY a.id, b.x) GROUP BY id",
+    "distinct_bids": f"SELECT a.id, count(DISTINCT b.x) AS n {OPEN} GROUP BY a.id",
     "outer_counted": "SELECT a.id, count(b.x) AS n FROM a LEFT JOIN b ON a.id = b.id AND b.t BETWEEN a.t AND a.e GROUP BY a.id",
     "there": "SELECT a.id, a.c FROM a WHERE EXISTS (SELECT 1 FROM b WHERE b.id = a.id AND b.t BETWEEN a.t AND a.e)",
     "of_there": "SELECT id, count(*) AS n FROM there GROUP BY id",
 }
 GROUPS = {
-    "groups": ("highest", "averages", "counted", "by_bids", "listed", "different"),
+    "groups": ("highest", "averages", "counted", "by_bids", "listed", "different", "nested"),
     "orders": ("winning", "best_two", "ranked", "summed", "before", "over_before"),
-    "views": ("met", "of_met", "winning", "of_winning", "named", "outer_counted", "there", "of_there"),
+    "views": ("met", "of_met", "winning", "of_winning", "named", "outer_counted", "there", "of_there", "distinct_bids"),
 }
 CLOSED = ("highest", "counted", "by_bids", "listed", "winning", "best_two", "ranked", "summed", "before",
-          "different", "met", "of_met", "of_winning")  # fmt: skip
+          "different", "met", "of_met", "of_winning", "nested", "distinct_bids")  # fmt: skip
 
 
 def program(views, *, only=False):

@@ -34,18 +34,12 @@ class Closing:
         keys = frozenset(item.column for item in keys_of(plan) if item.column is not None)
         if not keys or plan_reads_clock(plan):
             return plan
-        below = plan.inputs[0]
-        found = self._carrying(below, keys, plan.names)
+        found = self._carrying(plan.inputs[0], keys, plan.names)
         if found is None or self._goes_by_key(plan):
             return plan
-        inner, added = found
-        if isinstance(plan, Aggregate):
-            name = _unused(added.name, plan.names)
-            wider: Plan = replace(plan, input=inner, groups=(*plan.groups, (name, _reference(added))))
-        elif inner is below:
+        wider, _ = _widened(plan, *found, ())
+        if wider == plan:
             return plan
-        else:
-            wider = plan.with_inputs(inner)
         return Project(wider, tuple((item.name, _reference(item)) for item in plan.fields))
 
     def _goes_by_key(self, plan: Plan) -> bool:
@@ -56,29 +50,43 @@ class Closing:
 
     def _carrying(self, plan: Plan, keys: frozenset[str], taken: tuple[str, ...]) -> tuple[Plan, Field] | None:
         """The relation with a column that closes the keys, and that column, which is called like none of `taken`."""
-        if not keys:
-            return None
         name = next(iter(closing_columns(plan, keys, self.reader, self.catalog)), None)
         if name is not None:
             return plan, plan.field(name)
-        match plan:
-            case Project():
-                items = dict(plan.items)
-                lower = frozenset(items[key].column for key in keys) - {None}
-                found = self._carrying(plan.input, frozenset(name for name in lower if name is not None), taken)
-                if found is None:
-                    return None
-                inner, added = found
-                name = _unused(added.name, (*plan.names, *taken))
-                wider = Project(inner, (*plan.items, (name, _reference(added))))
-                return wider, wider.field(name)
-            case Filter() if not plan_reads_clock(plan):
-                found = self._carrying(plan.input, keys, taken)
-                return None if found is None else (plan.with_inputs(found[0]), found[1])
-            case Scan() if (inner := of_view(plan, self.catalog)) != plan:
-                return self._carrying(inner, keys, taken)
-            case _:
-                return None
+        if not keys or plan_reads_clock(plan):
+            return None
+        if isinstance(plan, Scan):
+            inner = of_view(plan, self.catalog)
+            return None if inner == plan else self._carrying(inner, keys, taken)
+        if not isinstance(plan, Project | Filter | Aggregate | Distinct):
+            return None
+        found = self._carrying(plan.input, below(plan, keys), (*taken, *plan.names))
+        return None if found is None else _widened(plan, *found, taken)
+
+
+def below(plan: Plan, keys: Iterable[str]) -> frozenset[str]:
+    """The columns of a node's input that some of its own are."""
+    match plan:
+        case Project(items=items) | Aggregate(groups=items):
+            made = dict(items)
+            found = (made[key].column for key in keys if key in made)
+            return frozenset(name for name in found if name is not None)
+        case _:
+            return frozenset(keys)
+
+
+def _widened(plan: Plan, inner: Plan, added: Field, taken: tuple[str, ...]) -> tuple[Plan, Field]:
+    """A node over an input with one more column, which it gives as well."""
+    name = _unused(added.name, (*plan.names, *taken))
+    wider = plan.with_inputs(inner)
+    match wider:
+        case Project():
+            wider = replace(wider, items=(*wider.items, (name, _reference(added))))
+        case Aggregate():
+            wider = replace(wider, groups=(*wider.groups, (name, _reference(added))))
+        case _:
+            name = added.name
+    return wider, wider.field(name)
 
 
 def keys_of(plan: Plan) -> tuple[Scalar, ...]:
@@ -114,14 +122,11 @@ def determining(plan: Plan, name: str, catalog: Catalog) -> tuple[str, ...]:
 
 def base_of(plan: Plan, catalog: Catalog) -> tuple[Plan, tuple[str, ...]]:
     """What an operator with keys reads, below projections and filters, and its keys among the columns there."""
-    keys = [item.column for item in keys_of(plan) if item.column is not None]
-    below = plan.inputs[0]
-    while isinstance(below := of_view(below, catalog), Project | Filter):
-        if isinstance(below, Project):
-            items = dict(below.items)
-            keys = [found for key in keys if (found := items[key].column) is not None]
-        below = below.input
-    return below, tuple(keys)
+    keys = frozenset(item.column for item in keys_of(plan) if item.column is not None)
+    base = plan.inputs[0]
+    while isinstance(base := of_view(base, catalog), Project | Filter):
+        keys, base = below(base, keys), base.input
+    return base, tuple(name for name in base.names if name in keys)
 
 
 def _reference(item: Field) -> Scalar:
