@@ -21,6 +21,7 @@ from penstock.plan.nodes import (
     Window,
 )
 from penstock.rewrite import STAGES, Stage, rewrite
+from penstock.rewrite.filter_to_join_condition import filter_to_join_condition
 from penstock.rewrite.filter_to_join_key import filter_to_join_key
 from penstock.rewrite.merge_filters import merge_filters
 from penstock.rewrite.merge_projects import merge_projects
@@ -78,6 +79,18 @@ def test_the_clock_stays_above():
     assert merge_filters(split_clock_filter(plan)) is None
     swapped = split_clock_filter(where(where(T, "at > now()"), "a > 1"))
     assert shown(swapped) == "Filter at > now()\n  Filter a > 1\n    Scan t"
+
+
+def test_filter_to_join_condition():
+    plan = join(L, R, on="`l.k` = `r.k`", residual="`l.a` <> `r.b`")
+    found = filter_to_join_condition(where(plan, "`l.a` < `r.b` AND `r.b` > 2 AND 1 / `l.a` > `r.b`"))
+    assert shown(found).split("\n")[:2] == [
+        "Filter r.b > 2 AND 1 / l.a > r.b",
+        "  Join inner on l.k = r.k and l.a <> r.b AND l.a < r.b",
+    ]
+    for kind in ("left", "right", "full"):
+        assert filter_to_join_condition(where(replace(plan, kind=kind), "`l.a` < `r.b`")) is None
+    assert filter_to_join_condition(where(plan, "CASE WHEN `l.at` < now() THEN `l.a` ELSE `r.b` END > 5")) is None
 
 
 def test_a_condition_on_the_clock_leaves_the_aggregate():

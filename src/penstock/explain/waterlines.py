@@ -160,13 +160,14 @@ SECTIONS = (
             "SELECT c.at AS w FROM clicks c CROSS JOIN (VALUES (1), (2)) AS v(x)",
             "SELECT c.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who",
             "SELECT c.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.at > o.at)",
+            "SELECT at AS w FROM clicks c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.at <= c.at)",
             f"SELECT c.until AS w {_JOINED} c.who = o.who AND o.at BETWEEN c.at AND c.until",
+            "SELECT c.until AS w FROM clicks c, orders o WHERE c.who = o.who AND c.at <= o.at AND o.at < c.until",
         )
         + _none("a new row of the other side meets rows of any age", f"SELECT c.at AS w {_JOINED} c.who = o.who", f"SELECT o.at AS w {_JOINED} c.at >= o.at",
                 "SELECT c.at AS w FROM clicks c JOIN people p ON c.who = p.who", f"SELECT c.at AS w {_JOINED} c.at = o.due", "SELECT at AS w FROM clicks WHERE who IN (SELECT who FROM orders)")
         + _none("a row of the same side that comes later may have any value of it", f"SELECT c.until AS w {_JOINED} c.who = o.who AND o.at <= c.until",
                 "SELECT c.until AS w FROM clicks c LEFT JOIN orders o ON c.who = o.who AND o.at BETWEEN c.at AND c.until")
-        + _should("at, since a later order is seen from no earlier click", "SELECT at AS w FROM clicks c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.at <= c.at)")
         + _none("the clock brings rows of any age into it, unless WHERE compares with it", "SELECT c.at AS w FROM clicks c JOIN (SELECT now() AS now) ON c.at <= now - INTERVAL 10 DAYS")
         + _none("one NULL among the others takes every row away", "SELECT at AS w FROM clicks WHERE at NOT IN (SELECT at FROM orders)")
         + _none("a better match may take any row back", "SELECT o.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who"),

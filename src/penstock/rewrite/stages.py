@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.rewrite.filter_to_join_condition import filter_to_join_condition
 from penstock.rewrite.filter_to_join_key import filter_to_join_key
 from penstock.rewrite.merge_filters import merge_filters
 from penstock.rewrite.merge_projects import merge_projects
@@ -48,6 +49,7 @@ STAGES = (
             simplify_outer_join,
             # Before the rest of the condition is split: an equality is worth more as a key than as a filter.
             filter_to_join_key,
+            filter_to_join_condition,
             push_filter_into_join,
             push_residual_into_join,
             push_filter_through_project,
