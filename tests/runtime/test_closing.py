@@ -33,6 +33,8 @@ VIEWS = {
     "of_met": "SELECT id, c, sum(x) AS s, max(u) AS m FROM met WHERE x IS NOT NULL GROUP BY id, c",
     "of_winning": "SELECT id + 1 AS next, count(*) AS n, max(x) AS m FROM winning GROUP BY id",
     "named": "SELECT m.id, n.name, count(*) AS k FROM met m JOIN n ON m.c = n.c GROUP BY m.id, n.name",
+    "by_kind": f"SELECT a.c, sum(b.x) AS s, count(*) AS n {OPEN} GROUP BY a.c",
+    "comma": "SELECT a.id, sum(b.x) AS s FROM a, b WHERE a.id = b.id AND a.t <= b.t AND b.t <= a.e GROUP BY a.id",
     "nested": f"SELECT id, max(n) AS m, count(*) AS k FROM (SELECT a.id, b.x, count(*) AS n {OPEN} GROUP BY a.id, b.x) GROUP BY id",
     "distinct_bids": f"SELECT a.id, count(DISTINCT b.x) AS n {OPEN} GROUP BY a.id",
     "outer_counted": "SELECT a.id, count(b.x) AS n FROM a LEFT JOIN b ON a.id = b.id AND b.t BETWEEN a.t AND a.e GROUP BY a.id",
@@ -40,12 +42,12 @@ VIEWS = {
     "of_there": "SELECT id, count(*) AS n FROM there GROUP BY id",
 }
 GROUPS = {
-    "groups": ("highest", "averages", "counted", "by_bids", "listed", "different", "nested"),
+    "groups": ("highest", "averages", "counted", "by_bids", "listed", "different", "nested", "by_kind", "comma"),
     "orders": ("winning", "best_two", "ranked", "summed", "before", "over_before"),
     "views": ("met", "of_met", "winning", "of_winning", "named", "outer_counted", "there", "of_there", "distinct_bids"),
 }
 CLOSED = ("highest", "counted", "by_bids", "listed", "winning", "best_two", "ranked", "summed", "before",
-          "different", "met", "of_met", "of_winning", "nested", "distinct_bids")  # fmt: skip
+          "different", "met", "of_met", "of_winning", "nested", "distinct_bids", "comma")  # fmt: skip
 
 
 def program(views, *, only=False):
