@@ -1,4 +1,4 @@
-"""Groups are closed by a column that their key determines (docs/adr/0009), and no answer ever changes by it."""
+"""Groups are closed by a column that their key determines (docs/adr/0010), and no answer ever changes by it."""
 
 # ruff: noqa: E501 - one view on one line
 

@@ -233,7 +233,7 @@ class Reader:
         return found
 
     def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
-        """What a change of either side promises of one side's columns (docs/adr/0009).
+        """What a change of either side promises of one side's columns (docs/adr/0010).
 
         A row that an outer or anti join gives without a match need not meet the condition.
         """

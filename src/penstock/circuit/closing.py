@@ -5,7 +5,7 @@
 
 Rows that agree in the key agree in the column, so a group stays one group when the column is one more thing to group
 by, and a DISTINCT row stays one row. Top-K and windows keep whole rows and need the column only among these. Where
-projections have left the column out they give it again, and the column is left out above. docs/adr/0009 has the proof.
+projections have left the column out they give it again, and the column is left out above. docs/adr/0010 has the proof.
 """
 
 from __future__ import annotations

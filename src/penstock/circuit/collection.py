@@ -121,7 +121,7 @@ def _by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:
 
 
 def _by_closing(plan: Window | TopK, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
-    """Partitions by a column that is the same in all rows of one, and that a waterline passes (docs/adr/0009)."""
+    """Partitions by a column that is the same in all rows of one, and that a waterline passes (docs/adr/0010)."""
     names = closing_columns(plan.input, (scalar.column for scalar in plan.partition), reader, catalog)
     known = reader.of(plan.input) if names else {}
     return tuple(Expiry(0, quoted(name), known[name], shown=quoted(name)) for name in names)
