@@ -7,7 +7,8 @@ import random
 import pytest
 from tables import Bench, declared
 
-from penstock.errors import DataError
+import penstock
+from penstock.errors import DataError, SqlError
 from penstock.runtime import store
 from penstock.runtime.store import forgets
 
@@ -51,3 +52,11 @@ def test_no_judgement_changes(monkeypatch, sql, seed):
 def test_only_a_table_that_nobody_reads_forgets_its_keys():
     assert not forgets(declared("CREATE TABLE t (ts BIGINT PRIMARY KEY LATENESS 5)"))
     assert not forgets(declared("CREATE TABLE t (k INT PRIMARY KEY, ts BIGINT LATENESS 5) WITH ('history' = 'none')"))
+
+
+def test_a_view_starts_over_a_table_that_forgets_its_keys(spark):
+    table = "CREATE TABLE t (id INT PRIMARY KEY LATENESS 5, x INT) WITH ('history' = 'none');"
+    with penstock.Pipeline(f"{table} CREATE VIEW s AS SELECT sum(x) AS s FROM t", spark=spark) as pipeline:
+        assert pipeline.step({"t": [(1, 2), (9, 3)]})["s"].rows == [(1, (5,))]
+        with pytest.raises(SqlError, match="it keeps no history"):
+            pipeline.execute("CREATE VIEW late AS SELECT count(*) AS n FROM t")

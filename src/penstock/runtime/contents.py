@@ -109,14 +109,14 @@ class Contents:
     def weighted(self, table: Table) -> DataFrame | None:
         """The rows of a table with weights that may still cancel; None if nothing ever came in."""
         memory = self.stepper.memories.get(table.name.lower())
-        if memory is not None and memory.store is not None:
-            if forgets(table):
-                self.stepper.log.check_reach(table)
-            return memory.store.content().selectExpr("*", f"1L AS {WEIGHT}")
         if memory is None and table.name != ERROR_VIEW.name:
             return None
         if memory is not None and not memory.received:
             return None
+        if memory is not None and memory.store is not None:
+            if forgets(table):
+                self.stepper.log.check_reach(table)
+            return memory.store.content().selectExpr("*", f"1L AS {WEIGHT}")
         return self.stepper.log.weighted(self.stepper.engine.workspace, table)
 
     def _with_pending(self, table: Table, weighted: DataFrame | None, pending: Sequence[Intake]) -> DataFrame:
