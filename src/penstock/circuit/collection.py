@@ -67,8 +67,8 @@ class Best:
 class Expiry:
     """Entries of the operator's trace number `trace` whose `text` is below the waterline can go, but for `keep`.
 
-    `nulls` says that those where it is NULL can go as well; `shown` names the value for people, and is empty where
-    all rows are below the line because nothing is ever deleted.
+    `nulls`: those where it is NULL can go as well; `whole`: their keys may still be touched, so they go only where the
+    whole trace is merged; `shown` names the value for people, "" where nothing is ever deleted and all are below.
     """
 
     trace: int
@@ -77,6 +77,7 @@ class Expiry:
     nulls: bool = False
     keep: tuple[Best, ...] = ()
     shown: str = ""
+    whole: bool = False
 
 
 def groups_expire(plan: Plan, reader: Reader) -> tuple[Expiry, ...]:
@@ -124,7 +125,7 @@ def _by_closing(plan: Window | TopK, reader: Reader, catalog: Catalog) -> tuple[
     """Partitions by a column that is the same in all rows of one, and that a waterline passes (docs/adr/0010)."""
     names = closing_columns(plan.input, (scalar.column for scalar in plan.partition), reader, catalog)
     known = reader.of(plan.input) if names else {}
-    return tuple(Expiry(0, quoted(name), known[name], shown=quoted(name)) for name in names)
+    return tuple(Expiry(0, quoted(name), known[name], shown=quoted(name), whole=True) for name in names)
 
 
 def _by_key(found: list[tuple[Scalar, Derived]]) -> tuple[Expiry, ...]:

@@ -1,7 +1,11 @@
 """Collection at work: a trace without what the operator may forget.
 
-Two layers that are merged lose what no other row has a say in. What is left out only because other rows are better, or
-later, takes the whole trace: a row that a newer layer takes back must not count.
+Two layers that are merged lose what no other row has a say in, and keys that nothing can touch any more. It takes the
+whole trace, which is gone through when it has doubled,
+
+* to leave out what other rows are better, or later, than: a row that a newer layer takes back must not count;
+* to drop rows of keys that may still be touched (docs/adr/0010): a row that was taken back by one in a newer layer
+  would come back if only that layer's were dropped.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ def collected(
 ) -> Trace:
     """The trace merged, entirely with `whole`, and rows that have expired left out of every layer that is written."""
     mine = [(item, lines(item.waterline)) for item in expiries if item.trace == place] if lines else []
-    plain = [unexpired(item, line) for item, line in mine if not item.keep]
+    plain = [unexpired(item, line) for item, line in mine if not item.keep and (whole or not item.whole)]
     among = [(item, line) for item, line in mine if item.keep and whole]
 
     def combined(frame: DataFrame) -> DataFrame:
