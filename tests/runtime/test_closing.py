@@ -158,7 +158,7 @@ def test_final_rows_of_what_has_ended(spark):
     text = f"{program(())} CREATE VIEW won WITH ('emit_final' = 'e') AS {view};"
     with penstock.Pipeline(text, spark=spark) as pipeline:
         shown = []
-        for step in steps("final", 7):
+        for step in steps("final", 9):
             shown += pipeline.step(step)["won"].rows
             pipeline.compact()
         line = min(pipeline.waterlines()[name] for name in ("a.t", "b.t"))
