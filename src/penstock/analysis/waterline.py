@@ -255,7 +255,7 @@ class Reader:
         while True:
             new: dict[str, Derived] = {}
             for item in bounds:
-                bound = None if item.column in found else self.bound(item.bound, found)
+                bound = None if item.column in found else self.bound(item.bound, found, types)
                 together = greatest((new.get(item.column), bound))
                 if together is not None:
                     new[item.column] = together
