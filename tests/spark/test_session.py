@@ -6,7 +6,9 @@ import os
 import subprocess
 import sys
 
+import pyarrow as pa
 import pytest
+from pyarrow import parquet as pq
 
 from penstock.spark import session as sessions
 
@@ -33,6 +35,23 @@ def test_adopting_keeps_the_users_partition_count(spark):
     before = spark.conf.get("spark.sql.shuffle.partitions")
     sessions.adopt_session(spark)
     assert spark.conf.get("spark.sql.shuffle.partitions") == before
+
+
+def test_large_files_are_read_with_every_core(spark, tmp_path):
+    numbers = pa.table({"x": range(1 << 20)})
+    pq.write_table(numbers, tmp_path / "x.parquet", row_group_size=1 << 16, compression="none")
+    assert spark.read.parquet(str(tmp_path)).rdd.getNumPartitions() >= spark.sparkContext.defaultParallelism
+
+
+def test_the_users_own_number_of_parts_of_a_file_stays(spark):
+    key = "spark.sql.files.minPartitionNum"
+    before = spark.conf.get(key)
+    try:
+        spark.conf.set(key, "7")
+        sessions.adopt_session(spark)
+        assert spark.conf.get(key) == "7"
+    finally:
+        spark.conf.set(key, before)
 
 
 _PROGRAM = """

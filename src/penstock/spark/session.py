@@ -61,6 +61,7 @@ _LOCAL_SETTINGS: Mapping[str, str] = {
     "spark.driver.bindAddress": "127.0.0.1",
 }
 
+_FILE_PARTITIONS = "spark.sql.files.minPartitionNum"
 _GIBIBYTE = 1 << 30
 _LOCAL_PARTITIONS = 4
 
@@ -89,6 +90,7 @@ def open_session(
         for name in attach:  # a child process must start a JVM of its own
             del os.environ[name]
     session.sparkContext.setLogLevel("ERROR")
+    _read_with_all_cores(session)
     obey_interrupts(session.sparkContext)
     _silence_python()
     return session
@@ -99,9 +101,16 @@ def adopt_session(spark: SparkSession, conf: Mapping[str, str] | None = None) ->
     for key, value in {**RUNTIME_SETTINGS, **(conf or {})}.items():
         if key in RUNTIME_SETTINGS or spark.conf.isModifiable(key):
             spark.conf.set(key, value)
+    _read_with_all_cores(spark)
     obey_interrupts(spark.sparkContext)
     _silence_python()
     return spark
+
+
+def _read_with_all_cores(spark: SparkSession) -> None:
+    """Large files are cut so that every core has a part; without it one task reads 128 MiB, since small inputs do."""
+    if spark.conf.get(_FILE_PARTITIONS, None) is None:
+        spark.conf.set(_FILE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
 
 
 def is_local(master: str) -> bool:
