@@ -1,12 +1,13 @@
 """Traces whose newest rows are on the driver."""
 
 import pyarrow as pa
+import pytest
 from pyspark.sql.types import StructType
 
 import penstock
 from penstock.spark.change import Delta
 from penstock.spark.operators.grouped import GroupedRunner
-from penstock.spark.trace import Trace
+from penstock.spark.trace import Layer, Trace
 from penstock.spark.workspace import Workspace
 
 
@@ -40,3 +41,27 @@ def test_groups_that_change_again_and_again_stay_on_the_driver(spark):
         assert (few.is_local, many.is_local) == (True, False)
         assert 40 <= few.rows <= 120
         assert all(pipeline.verify(name) for name in ("few", "many"))
+
+
+@pytest.mark.parametrize(
+    ("sizes", "left"),
+    [
+        ([1000, 100, 10, 1], [1000, 100, 10, 1]),
+        ([1, 1, 1, 1, 1], [5]),
+        ([1000, 1, 1, 1, 1], [1000, 4]),
+        ([1000, 100, 10, 3, 1], [1000, 100, 10, 4]),
+        ([16, 8, 4, 2, 1], [31]),
+    ],
+)
+def test_only_too_many_layers_are_merged_and_all_that_are_near_in_one_go(monkeypatch, sizes, left):
+    merges = []
+
+    def merge(trace, layers):
+        merges.append(layers)
+        return Layer(trace.workspace, None, sum(layer.rows for layer in layers))
+
+    monkeypatch.setattr(Trace, "_merge", merge)
+    workspace = Workspace(None)
+    trace = Trace(workspace, StructType([]), layers=tuple(Layer(workspace, None, size) for size in sizes))
+    assert [layer.rows for layer in trace.merged().layers] == left
+    assert len(merges) == (sizes != left)

@@ -1,8 +1,8 @@
 """Traces: what an operator must remember, in layers.
 
     newest rows      Arrow tables on the driver, up to `memory_rows`: a small step costs no Spark job to remember
-    layers           DataFrames on the executors, hash-partitioned by `__key`, each at least as large as
-                     the next newer one; two that are near in size are merged, so there are few
+    layers           DataFrames on the executors, hash-partitioned by `__key`; when there are too many, the newest
+                     and all that are near them in size are merged, so there are few and most rows lie still
 
 A trace is a value: `appended` gives a new one and leaves the old as it was, so a step that fails has changed nothing.
 Rows may stand in several layers with weights that cancel; who reads rows one by one must consolidate them.
@@ -220,12 +220,16 @@ class Trace:
         return Layer(self.workspace, *by_key(frame, self.workspace.partitions))
 
     def merged(self) -> Trace:
-        """The same with layers merged where they are near in size or too many."""
-        layers = list(self.layers)
-        while len(layers) > 1 and (len(layers) > _MAX_LAYERS or layers[-1].rows * 2 >= layers[-2].rows):
-            newest, older = layers.pop(), layers.pop()
-            layers.append(self._merge([older, newest]))
-        return self if len(layers) == len(self.layers) else replace(self, layers=tuple(layers))
+        """The same, and if there are too many layers, the newest of them merged, with each that is near them in size.
+
+        They are merged at once: a job costs more than the rows that it writes, for all but the largest layers.
+        """
+        if len(self.layers) <= _MAX_LAYERS:
+            return self
+        kept, newest = list(self.layers[:-2]), list(self.layers[-2:])
+        while kept and sum(layer.rows for layer in newest) * 2 >= kept[-1].rows:
+            newest.insert(0, kept.pop())
+        return replace(self, layers=(*kept, self._merge(newest)))
 
     def compacted(self) -> Trace:
         """The same as one layer without cancelled rows."""
