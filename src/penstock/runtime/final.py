@@ -15,6 +15,7 @@ from penstock.runtime.columns import WEIGHT
 from penstock.runtime.judging import value_literal
 from penstock.runtime.lateness import below
 from penstock.spark.change import Delta, checkpointed, consolidated
+from penstock.spark.steady import steady
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _parted(rows: Delta, place: int, waterline: Any) -> tuple[Delta, Delta]:
         return shown, waiting
     name, kind = quoted(rows.names[place]), rows.schema.fields[place].dataType.simpleString()
     line = f"CAST({name} AS TIMESTAMP_NTZ)" if kind == "date" else name
-    condition = f"coalesce({line} < {value_literal(kind, waterline)}, false)"
+    condition = f"coalesce({line} < {steady(value_literal(kind, waterline), name)}, false)"
     frames = (rows.frame().where(condition), rows.frame().where(f"NOT {condition}"))
     kept = [checkpointed(frame) for frame in frames]
     shown, waiting = (Delta.of_frame(rows.workspace, frame, rows=count) for frame, count in kept)

@@ -11,6 +11,7 @@ from typing import Any
 from penstock.plan.scalar import quoted
 from penstock.runtime.lateness import LateColumn, TableLateness
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE
+from penstock.spark.steady import steady
 
 
 def _line(item: LateColumn) -> str:
@@ -47,7 +48,7 @@ def _possible(item: LateColumn, clock: datetime) -> str:
         parts.append(f"abs({name}) < double('Infinity')")
     limit = item.ahead.above(clock) if item.ahead is not None else None
     if limit is not None:
-        parts.append(f"{name} <= TIMESTAMP '{limit} UTC'")
+        parts.append(f"{name} <= {steady(value_literal('timestamp', limit), name)}")
     return f"coalesce({' AND '.join(parts)}, true)" if parts else "true"
 
 
@@ -63,5 +64,6 @@ def verdict(lateness: TableLateness, clock: datetime) -> str:
     for item in lateness.columns:
         limit = lateness.waterline(item).at
         if limit is not None:
-            cases.append(f"WHEN {_line(item)} < {value_literal(item.column.type, limit)} THEN '{LATE}'")
+            waterline = steady(value_literal(item.column.type, limit), quoted(item.column.name))
+            cases.append(f"WHEN {_line(item)} < {waterline} THEN '{LATE}'")
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"

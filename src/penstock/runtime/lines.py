@@ -17,6 +17,7 @@ from penstock.runtime.change import fetched_rows
 from penstock.runtime.holding import Holding
 from penstock.runtime.lateness import TableLateness, comparable_value
 from penstock.spark.lines import alone, line_text
+from penstock.spark.steady import steady
 from penstock.spark.workspace import Workspace
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
@@ -74,7 +75,7 @@ def staying(lateness: TableLateness) -> str | None:
     """Spark SQL that is true of the rows below no waterline; None before there is one."""
     found = [(item.column, lateness.waterline(item).at) for item in lateness.columns]
     terms = [
-        f"coalesce({quoted(column.name)} >= {typed_literal(at, column.type)}, true)"
+        f"coalesce({quoted(column.name)} >= {steady(typed_literal(at, column.type), quoted(column.name))}, true)"
         for column, at in found
         if at is not None
     ]

@@ -18,6 +18,7 @@ from penstock.analysis.derived import Derived
 from penstock.circuit.collection import Best, Expiry
 from penstock.spark.change import consolidated
 from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.steady import steady
 from penstock.spark.trace import Trace
 
 if TYPE_CHECKING:
@@ -60,7 +61,7 @@ def unexpired(item: Expiry, line: str) -> str:
 
 
 def _below(item: Expiry, line: str) -> str:
-    return f"({item.text}) < ({line})"
+    return f"({item.text}) < {steady(line, item.text)}"
 
 
 def _kept(trace: Trace, frame: DataFrame, item: Expiry, line: str) -> DataFrame:
