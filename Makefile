@@ -8,7 +8,7 @@ VERSION ?= 4.3.0
 MINUTES ?= 5
 ARGS ?=
 
-.PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench bench-nexmark docs goldens lock clean
+.PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench bench-nexmark bench-growth docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -56,6 +56,9 @@ bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--
 
 bench-nexmark: setup  ## NEXMark beside other systems, into docs/performance-nexmark.md; ARGS='--events 1000000 --against all'
 	$(BIN)/penstock bench nexmark --page docs/performance-nexmark.md $(ARGS)
+
+bench-growth: setup  ## NEXMark over long runs and in steps of every size, into docs/performance-growth.md
+	PYTHONPATH=. $(BIN)/python -m bench.nexmark.growth --page docs/performance-growth.md $(ARGS)
 
 docs: setup  ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/reference.py

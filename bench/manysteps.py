@@ -67,11 +67,11 @@ def _measured(
             program.step({"u": spark.range(_KEYS).selectExpr("id AS k", "id % 100 AS y")})
             for _ in range(counts[0]):
                 _step(program)
-            held[f"after {counts[0]} steps ({name} program)"] = _held(spark)
+            held[f"after {counts[0]} steps ({name} program)"] = held(spark)
             for _ in range(counts[1] - counts[0] if name == "late" else 0):
                 _step(program)
             if name == "late":
-                held[f"after {counts[1]} steps"] = _held(spark)
+                held[f"after {counts[1]} steps"] = held(spark)
         work = {name: lambda program=program: _step(program) for name, program in programs.items()}
         return Meter(spark).interleaved(work, runs), held
 
@@ -80,7 +80,8 @@ def _step(program: Program) -> None:
     program.answered({"t": rows(_ROWS, _KEYS)}, "v", "w")
 
 
-def _held(spark: SparkSession) -> Held:
+def held(spark: SparkSession) -> Held:
+    """What the session holds once everything that nobody needs is collected."""
     collected(spark)
     jvm = spark._jvm  # noqa: SLF001
     memory = jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()

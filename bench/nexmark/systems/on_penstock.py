@@ -47,16 +47,17 @@ def run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list
     seconds: list[float] = []
     answers: list[Answer] = []
     with penstock.Pipeline(query.program(), spark=spark, retain="materialized") as pipeline:
-        total = _changed(pipeline, side_input(spark, task, query)) if query.side_input else Answer()
+        total = changed(pipeline, side_input(spark, task, query)) if query.side_input else Answer()
         for step in range(steps):
             began = time.perf_counter()
-            total += _changed(pipeline, step_frames(spark, task, query, step))
+            total += changed(pipeline, step_frames(spark, task, query, step))
             seconds.append(time.perf_counter() - began)
             answers.append(total)
         state = sum(operator.rows for operator in pipeline.state())
     return seconds, answers, state
 
 
-def _changed(pipeline: penstock.Pipeline, rows: dict[str, object]) -> Answer:
+def changed(pipeline: penstock.Pipeline, rows: dict[str, object]) -> Answer:
+    """What one step adds to the answer."""
     delta = pipeline.step(rows)[VIEW].delta
     return Answer() if delta is None or delta.is_empty() else answer_of(delta.frame(), weight=WEIGHT)

@@ -1,0 +1,211 @@
+"""How NEXMark grows: runs so long that only state that goes again lets them last, and steps of every size.
+
+    python -m bench.nexmark.growth --events 20000000 --page docs/performance-growth.md
+
+A long run keeps the time of each step, and after each tenth of the events what the heap holds once it is collected and
+how many rows of state there are. A run of 5 M events is the beginning of one of 20 M: the stream is the same.
+Steps of each size are interleaved with `bare`, the grouped query of Spark over ten rows that is the unit of cost.
+"""
+
+from __future__ import annotations
+
+import tempfile
+import time
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+import duckdb
+
+import penstock
+from bench.manysteps import held
+from bench.nexmark.answers import Answer, answer_of
+from bench.nexmark.files import Data, default_folder, written
+from bench.nexmark.generate import Stream
+from bench.nexmark.oracle import batch
+from bench.nexmark.queries import VIEW, Query, chosen
+from bench.nexmark.systems import on_batch
+from bench.nexmark.systems.on_penstock import changed
+from bench.nexmark.systems.spark import all_frames, collected, session_for, step_frames
+from bench.nexmark.task import Task
+from bench.programs import bare
+from penstock.testing.oracle import Oracle
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+TENTHS = 10
+LONG = ("q5", "q7", "q8", "q4", "q9", "q18", "q20")
+KEYED = ("q4", "q9")  # their auctions go when they have ended, which needs the key of an auction
+LIVE: Mapping[str, str] = {
+    "q18": "SELECT count(*) FROM (SELECT DISTINCT bidder, auction FROM bid)",
+    "q20": "SELECT (SELECT count(*) FROM bid) + (SELECT count(*) FROM auction WHERE category = 10)",
+}
+SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
+STEPPED = ("q1", "q5", "q17", "q18", "q20")
+_LARGE = 100_000
+_MIB = 1 << 20
+
+
+@dataclass(frozen=True)
+class Grown:
+    """A long run: seconds of each step; after each tenth what is held (MiB) and kept (rows)."""
+
+    query: str
+    events: int
+    step: int
+    keyed: bool
+    seconds: Sequence[float]
+    heap_mib: Sequence[int]
+    state_rows: Sequence[int]
+    batch_seconds: float
+    equal: bool
+    live: int | None = None
+
+    def tenth(self, number: int, events: int | None = None) -> float:
+        """Microseconds for an event in one tenth of the run, counted from 1, or of its first `events`."""
+        steps = self.seconds[: (events or self.events) // self.step]
+        size = len(steps) // TENTHS
+        return sum(steps[(number - 1) * size : number * size]) / (size * self.step) * 1e6
+
+
+@dataclass(frozen=True)
+class Stepped:
+    """Medians of a step of one size and of `bare` beside it, in milliseconds, and the largest step."""
+
+    query: str
+    size: int
+    steps: int
+    p50_ms: float
+    most_ms: float
+    bare_ms: float
+
+
+def grown(spark: SparkSession, task: Task, query: Query) -> Grown:
+    """One query over all events, and Spark's batch over them for scale."""
+    _run(spark, task, query, 2)
+    collected(spark)
+    seconds, answer, heap, state = _run(spark, task, query, task.data.steps)
+    collected(spark)
+    catalog = penstock.Pipeline(query.program()).catalog
+    right = answer_of(batch(Oracle(spark, "penstock"), catalog, all_frames(spark, task, query)))
+    batches = min(on_batch.run(spark, task, query)[0] for _ in range(2))
+    events, step = task.data.stream.events, task.data.step
+    live = _live(task.data, LIVE[query.name]) if query.name in LIVE else None
+    return Grown(query.name, events, step, query.name in KEYED, seconds, heap, state, batches, answer == right, live)
+
+
+def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list[float], Answer, list[int], list[int]]:
+    seconds: list[float] = []
+    heap: list[int] = []
+    state: list[int] = []
+    total = Answer()
+    marks = {steps * tenth // TENTHS for tenth in range(1, TENTHS + 1)}
+    with penstock.Pipeline(query.program(keyed=query.name in KEYED), spark=spark, retain="materialized") as pipeline:
+        for step in range(steps):
+            began = time.perf_counter()
+            total += changed(pipeline, step_frames(spark, task, query, step))
+            seconds.append(time.perf_counter() - began)
+            if step + 1 in marks and steps >= TENTHS:
+                heap.append(round(held(spark).heap))
+                state.append(sum(operator.rows for operator in pipeline.state()))
+    return seconds, total, heap, state
+
+
+def _live(data: Data, sql: str) -> int:
+    """The keys that a query has to keep by what it means, counted by DuckDB."""
+    with duckdb.connect() as connection:
+        for table in ("bid", "auction"):
+            connection.read_parquet(data.files(table)).create_view(table)
+        found = connection.sql(sql).fetchone()
+    assert found is not None  # noqa: S101 - an aggregate without groups has one row
+    return int(found[0])
+
+
+def stepped(spark: SparkSession, query: Query, size: int, *, warm: int, steps: int) -> Stepped:
+    """Steps of one size, handed over as Arrow tables and read as Arrow, each beside `bare`."""
+    unit = bare(spark)
+    times: list[float] = []
+    units: list[float] = []
+    stream = Stream(size * (warm + steps))
+    with penstock.Pipeline(query.program(), spark=spark, retain="materialized") as pipeline:
+        for number, events in enumerate(islice(stream.steps(size), warm + steps)):
+            given = {name: events[name] for name in query.tables}
+            took, beside = _timed(lambda given=given: pipeline.step(given)[VIEW].arrow()), _timed(unit)
+            if number >= warm:
+                times.append(took)
+                units.append(beside)
+    return Stepped(query.name, size, steps, _median(times), max(times), _median(units))
+
+
+def _timed(work: Any) -> float:
+    began = time.perf_counter()
+    work()
+    return (time.perf_counter() - began) * 1000
+
+
+def _median(values: Sequence[float]) -> float:
+    ordered = sorted(values)
+    return round(ordered[len(ordered) // 2], 1)
+
+
+def effort(size: int) -> tuple[int, int]:
+    """How many steps of a size warm up, and how many are measured."""
+    return (3, 6) if size > _LARGE else (6, 12) if size == _LARGE else (20, 30)
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is asked for."""
+
+    events: int
+    step: int
+    long: Sequence[Query]
+    short: Sequence[Query]
+    sizes: Sequence[int]
+    memory: str
+
+
+def measured(wanted: Wanted) -> Iterator[Grown | Stepped]:
+    """All that is asked for, one after the other in one session."""
+    with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch, ExitStack() as stack:
+        data = written(default_folder(), Stream(wanted.events), wanted.step)
+        task = Task("penstock", data, [*wanted.long, *wanted.short], Path(scratch), memory=wanted.memory)
+        spark = session_for(task)
+        stack.callback(spark.stop)
+        for query in wanted.long:
+            yield grown(spark, task, query)
+        for query in wanted.short:
+            for size in wanted.sizes:
+                warm, steps = effort(size)
+                yield stepped(spark, query, size, warm=warm, steps=steps)
+                collected(spark)
+
+
+@click.command()
+@click.option("--events", type=click.IntRange(1), default=20_000_000, show_default=True, help="Events of a long run.")
+@click.option("--step", type=click.IntRange(1), default=250_000, show_default=True, help="Events in each of its steps.")
+@click.option("--long", default=",".join(LONG), show_default=True, help="Queries of long runs, or none.")
+@click.option("--short", default=",".join(STEPPED), show_default=True, help="Queries with steps of each size, or none.")
+@click.option("--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Sizes of those steps.")
+@click.option("--memory", default="8g", show_default=True, help="Memory of the JVM.")
+@click.option("--page", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where it is written.")
+def main(*, page: Path, **values: Any) -> None:
+    """Measure how Penstock's cost grows, and write a page with two pictures; what was measured before stays on it."""
+    from bench.nexmark import growth_page
+
+    for name in ("long", "short"):
+        values[name] = [] if values[name] == "none" else chosen(values[name])
+    values["sizes"] = [int(size) for size in values["sizes"].split(",")]
+    for found in measured(Wanted(**values)):
+        growth_page.keep(page, found)
+        growth_page.write(page)
+        click.echo(growth_page.line(found), err=True)
+
+
+if __name__ == "__main__":
+    main()

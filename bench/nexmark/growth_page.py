@@ -1,0 +1,172 @@
+"""docs/performance-growth.md: what was measured of growth, with machine and commit, and a picture of each part."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict
+from functools import cache
+from pathlib import Path
+
+from bench.nexmark.curves import Axis, curves
+from bench.nexmark.growth import TENTHS, Grown, Stepped
+from bench.nexmark.queries import QUERIES
+from bench.nexmark.report import table
+from bench.report import machine
+
+Found = Grown | Stepped
+_KINDS: Mapping[str, type[Found]] = {"long": Grown, "short": Stepped}
+_QUARTER = 4
+_FLAT, _DOUBLE, _MILLION, _SMALL, _BARES = 1.1, 2.0, 1_000_000, 10_000, 8.0
+_BY_MEANING = ("q18", "q20")
+_ABOUT = """# NEXMark: how the cost grows
+
+Written by `python -m bench.nexmark.growth`. Each figure is of the run on the machine that is named; runs renew only
+what they measure.
+"""
+_LONG = """## Long runs
+
+One pipeline over all events, in steps of {step:,}. *keyed*: auctions have a `PRIMARY KEY`, so that what is kept for one
+goes when it has ended ([why](adr/0010-keys-closed-by-what-they-determine.md)). Tenths are of the run: microseconds for
+an event in the first, the second and the last, and what the last is of the second. The heap is the JVM's once
+collected, after the second tenth and after the last; so are the rows of state. *batch* is one Spark batch over the same
+events, and the time of the whole run in units of it.
+
+{table}
+
+Bars: the last tenth at most {flat} × the second, for queries whose state is bounded. `q18` and `q20` keep their keys by
+what they mean: rows of state are the live keys ({live}), and an event at the end of the whole run costs at
+most {double:.0f} × one at the end of its first quarter: {double_found}.
+
+![thousand events per second along the run]({picture})
+"""
+_SHORT = """## Steps of every size
+
+The time from a step's Arrow tables to its change as Arrow: medians, beside `bare`, one grouped query of Spark over ten
+rows of the driver, interleaved. Bar: a step of 10,000 events takes at most {bares:.0f} × bare.
+
+{table}
+
+![milliseconds of a step against its events]({picture})
+"""
+
+
+def keep(page: Path, found: Found) -> None:
+    """Add one result to `<name>.jsonl`."""
+    kind = next(name for name, made in _KINDS.items() if isinstance(found, made))
+    with page.with_suffix(".jsonl").open("a") as lines:
+        lines.write(json.dumps({"machine": _where(), "kind": kind, "found": asdict(found)}) + "\n")
+
+
+@cache
+def _where() -> str:
+    return machine()
+
+
+def write(page: Path) -> None:
+    """The page of all that is kept, the last result of each kind."""
+    latest: dict[object, tuple[Found, str]] = {}
+    for text in page.with_suffix(".jsonl").read_text().splitlines():
+        said = json.loads(text)
+        found = _KINDS[said["kind"]](**said["found"])
+        latest[_which(found)] = found, said["machine"]
+    parts = [_ABOUT, *(f"* {where}" for where in dict.fromkeys(where for _, where in latest.values())), ""]
+    results = sorted((found for found, _ in latest.values()), key=lambda found: QUERIES.index(found.query))
+    long = [found for found in results if isinstance(found, Grown)]
+    short = sorted((found for found in results if isinstance(found, Stepped)), key=lambda found: found.size)
+    parts += [*_long(page, long), *_short(page, short)]
+    page.write_text("\n".join(parts).rstrip() + "\n")
+
+
+def _which(found: Found) -> tuple[object, ...]:
+    return (found.query, found.keyed) if isinstance(found, Grown) else (found.query, found.size)
+
+
+def line(found: Found) -> str:
+    """One result as a line of progress."""
+    if isinstance(found, Grown):
+        speed = found.events / sum(found.seconds)
+        return f"  {_called(found)}: {speed:,.0f} events/s, last tenth {_last(found):.2f} × the second"
+    return f"  {found.query}, {found.size:,} events: {found.p50_ms:,.0f} ms, {found.p50_ms / found.bare_ms:.1f} × bare"
+
+
+def _called(found: Grown) -> str:
+    return f"{found.query} keyed" if found.keyed else found.query
+
+
+def _last(found: Grown) -> float:
+    return found.tenth(TENTHS) / found.tenth(2)
+
+
+def _long(page: Path, found: Sequence[Grown]) -> list[str]:
+    if not found:
+        return []
+    head = ("query", "M events", "k events/s", "1st µs", "2nd µs", "last µs", "last / 2nd", "heap MiB", "state rows")
+    rows: list[Sequence[str]] = [(*head, "batch s", "× batch", "bar")]
+    rows += [_row(one) for one in found]
+    picture = page.with_name(f"{page.stem}-long.svg")
+    lines = {_called(one): list(_speeds(one)) for one in found}
+    across, up = Axis("million events so far"), Axis("thousand events per second")
+    picture.write_text(curves("Long runs", lines, across, up))
+    by_meaning = [one for one in found if one.query in _BY_MEANING]
+    live = ", ".join(f"{one.query}: {one.state_rows[-1]:,} of {one.live:,}" for one in by_meaning)
+    double = ", ".join(f"{one.query} {one.tenth(TENTHS) / _quarter(one):.2f} ×" for one in by_meaning)
+    return [
+        _LONG.format(
+            step=found[0].step,
+            table=table(rows),
+            flat=_FLAT,
+            live=live or "not measured",
+            double=_DOUBLE,
+            double_found=double or "not measured",
+            picture=picture.name,
+        )
+    ]
+
+
+def _quarter(found: Grown) -> float:
+    """Microseconds for an event at the end of the first quarter of the run."""
+    return found.tenth(TENTHS, found.events // _QUARTER)
+
+
+def _row(found: Grown) -> tuple[str, ...]:
+    seconds = sum(found.seconds)
+    if found.query in _BY_MEANING:
+        bar = "" if found.tenth(TENTHS) <= _DOUBLE * _quarter(found) else "missed"
+    else:
+        bar = "kept" if _last(found) <= _FLAT else "missed"
+    return (
+        _called(found),
+        f"{found.events / _MILLION:g}",
+        f"{found.events / seconds / 1000:,.1f}" if found.equal else "wrong answer",
+        *(f"{found.tenth(number):.1f}" for number in (1, 2, TENTHS)),
+        f"{_last(found):.2f}",
+        f"{found.heap_mib[1]:,} → {found.heap_mib[-1]:,}",
+        f"{found.state_rows[1]:,} → {found.state_rows[-1]:,}",
+        f"{found.batch_seconds:.1f}",
+        f"{seconds / found.batch_seconds:.1f}",
+        bar or "kept",
+    )
+
+
+def _speeds(found: Grown) -> Iterable[tuple[float, float]]:
+    for number in range(1, TENTHS + 1):
+        yield found.events * number / TENTHS / _MILLION, 1000 / found.tenth(number)
+
+
+def _short(page: Path, found: Sequence[Stepped]) -> list[str]:
+    if not found:
+        return []
+    sizes = sorted({one.size for one in found})
+    queries = [name for name in QUERIES if any(one.query == name for one in found)]
+    cells = {(one.query, one.size): f"{one.p50_ms:,.0f} ms = {one.p50_ms / one.bare_ms:.1f} ×" for one in found}
+    rows = [("events in a step", *(f"{size:,}" for size in sizes))]
+    rows += [(name, *(cells.get((name, size), "–") for size in sizes)) for name in queries]
+    bares = sorted(one.bare_ms for one in found)
+    rows.append(("bare", f"{bares[len(bares) // 2]:,.0f} ms", *("" for _ in sizes[1:])))
+    picture = page.with_name(f"{page.stem}-steps.svg")
+    lines = {name: [(one.size, one.p50_ms) for one in found if one.query == name] for name in queries}
+    lines["bare"] = [(one, bares[len(bares) // 2]) for one in (sizes[0], sizes[-1])]
+    axes = Axis("events in a step", log=True), Axis("milliseconds, median", log=True)
+    picture.write_text(curves("Steps of every size", lines, *axes))
+    return [_SHORT.format(bares=_BARES, table=table(rows), picture=picture.name)]
