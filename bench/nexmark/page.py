@@ -25,11 +25,11 @@ Written by `make bench-nexmark`. All systems read the same events with two cores
 their answers to a sink that counts rows and adds hashes up. A time is shown only where they are
 what Spark's batch gives.
 
-* **penstock**: one step after the other, each step's change of the view read whole; another pipeline's first steps
-  warm up.
+* **penstock**: one step after the other, each step's change of the view read whole; before it,
+  another pipeline takes the same steps (at most eight) to warm up.
 * **flink**: Flink SQL, parallelism 2, object reuse, the quicker of mini-batch on and off, without the time that the
   same job takes over no events.
-* **streaming**: Structured Streaming, written by hand where Spark can express the query.
+* **streaming**: Structured Streaming, written by hand where Spark can express the query, warmed up likewise.
 * **batch**: Spark over all events at once, the quickest of three runs: the limit. **duckdb**: the same, for scale.
 
 q12 goes by the time of the event on every system: its standard form, by the time of processing, answers differently

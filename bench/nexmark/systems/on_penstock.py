@@ -17,11 +17,11 @@ from penstock.runtime.columns import WEIGHT
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_WARMING = 2
+_WARMING = 8  # steps: what Spark generates for a query is compiled by then, as in a pipeline that runs on
 
 
 def measured(task: Task) -> Iterator[Measured]:
-    """Each query over all steps, after a few steps of a pipeline of its own to warm up."""
+    """Each query over all steps, after the first ones in a pipeline of its own to warm up."""
     spark = session_for(task)
     for query in task.queries:
         run(spark, task, query, min(_WARMING, task.data.steps))

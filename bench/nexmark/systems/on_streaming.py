@@ -27,7 +27,7 @@ from bench.nexmark.task import Task
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_WARMING = 2
+_WARMING = 8
 _LATENESS = "4 seconds"
 _WINDOWED = ("q5", "q7", "q8", "q11", "q12")
 _KEYS: Mapping[str, Sequence[str]] = {"q17": ("auction", "day"), "q18": ("bidder", "auction")}
