@@ -58,7 +58,7 @@ bench-nexmark: setup  ## NEXMark beside other systems, into docs/performance-nex
 	$(BIN)/penstock bench nexmark --page docs/performance-nexmark.md $(ARGS)
 
 bench-growth: setup  ## NEXMark over long runs and in steps of every size, into docs/performance-growth.md
-	PYTHONPATH=. $(BIN)/python -m bench.nexmark.growth --page docs/performance-growth.md $(ARGS)
+	PYTHONPATH=. $(BIN)/python -m bench.nexmark.growth_command --page docs/performance-growth.md $(ARGS)
 
 docs: setup  ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/reference.py

@@ -1,7 +1,5 @@
 """How NEXMark grows: runs so long that only state that goes again lets them last, and steps of every size.
 
-    python -m bench.nexmark.growth --events 20000000 --page docs/performance-growth.md
-
 A long run keeps the time of each step, and after each tenth of the events what the heap holds once it is collected and
 how many rows of state there are. A run of 5 M events is the beginning of one of 20 M: the stream is the same.
 Steps of each size are interleaved with `bare`, the grouped query of Spark over ten rows that is the unit of cost.
@@ -18,7 +16,6 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import click
 import duckdb
 
 import penstock
@@ -27,7 +24,7 @@ from bench.nexmark.answers import Answer, answer_of
 from bench.nexmark.files import Data, default_folder, written
 from bench.nexmark.generate import Stream
 from bench.nexmark.oracle import batch
-from bench.nexmark.queries import VIEW, Query, chosen
+from bench.nexmark.queries import VIEW, Query
 from bench.nexmark.systems import on_batch
 from bench.nexmark.systems.on_penstock import changed
 from bench.nexmark.systems.spark import all_frames, collected, session_for, step_frames
@@ -184,28 +181,3 @@ def measured(wanted: Wanted) -> Iterator[Grown | Stepped]:
                 warm, steps = effort(size)
                 yield stepped(spark, query, size, warm=warm, steps=steps)
                 collected(spark)
-
-
-@click.command()
-@click.option("--events", type=click.IntRange(1), default=20_000_000, show_default=True, help="Events of a long run.")
-@click.option("--step", type=click.IntRange(1), default=250_000, show_default=True, help="Events in each of its steps.")
-@click.option("--long", default=",".join(LONG), show_default=True, help="Queries of long runs, or none.")
-@click.option("--short", default=",".join(STEPPED), show_default=True, help="Queries with steps of each size, or none.")
-@click.option("--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Sizes of those steps.")
-@click.option("--memory", default="8g", show_default=True, help="Memory of the JVM.")
-@click.option("--page", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where it is written.")
-def main(*, page: Path, **values: Any) -> None:
-    """Measure how Penstock's cost grows, and write a page with two pictures; what was measured before stays on it."""
-    from bench.nexmark import growth_page
-
-    for name in ("long", "short"):
-        values[name] = [] if values[name] == "none" else chosen(values[name])
-    values["sizes"] = [int(size) for size in values["sizes"].split(",")]
-    for found in measured(Wanted(**values)):
-        growth_page.keep(page, found)
-        growth_page.write(page)
-        click.echo(growth_page.line(found), err=True)
-
-
-if __name__ == "__main__":
-    main()

@@ -21,7 +21,7 @@ _FLAT, _DOUBLE, _MILLION, _SMALL, _BARES = 1.1, 2.0, 1_000_000, 10_000, 8.0
 _BY_MEANING = ("q18", "q20")
 _ABOUT = """# NEXMark: how the cost grows
 
-Written by `python -m bench.nexmark.growth`. Each figure is of the run on the machine that is named; runs renew only
+Written by `make bench-growth`. Each figure is of the run on the machine that is named; runs renew only
 what they measure.
 """
 _LONG = """## Long runs
