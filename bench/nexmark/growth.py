@@ -14,7 +14,7 @@ from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import duckdb
 
@@ -50,7 +50,7 @@ _MIB = 1 << 20
 
 @dataclass(frozen=True)
 class Grown:
-    """A long run: seconds of each step; after each tenth what is held (MiB) and kept (rows)."""
+    """A long run: seconds of each step; after each tenth what is held (MiB) and kept (rows), at the end compacted."""
 
     query: str
     events: int
@@ -59,6 +59,7 @@ class Grown:
     seconds: Sequence[float]
     heap_mib: Sequence[int]
     state_rows: Sequence[int]
+    compacted: int
     batch_seconds: float
     equal: bool
     live: int | None = None
@@ -86,17 +87,27 @@ def grown(spark: SparkSession, task: Task, query: Query) -> Grown:
     """One query over all events, and Spark's batch over them for scale."""
     _run(spark, task, query, 2)
     collected(spark)
-    seconds, answer, heap, state = _run(spark, task, query, task.data.steps)
+    run = _run(spark, task, query, task.data.steps)
     collected(spark)
     catalog = penstock.Pipeline(query.program()).catalog
     right = answer_of(batch(Oracle(spark, "penstock"), catalog, all_frames(spark, task, query)))
     batches = min(on_batch.run(spark, task, query)[0] for _ in range(2))
     events, step = task.data.stream.events, task.data.step
     live = _live(task.data, LIVE[query.name]) if query.name in LIVE else None
-    return Grown(query.name, events, step, query.name in KEYED, seconds, heap, state, batches, answer == right, live)
+    keyed, equal = query.name in KEYED, run.answer == right
+    held_and_kept = run.heap, run.state, run.compacted
+    return Grown(query.name, events, step, keyed, run.seconds, *held_and_kept, batches, equal, live)
 
 
-def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list[float], Answer, list[int], list[int]]:
+class _Run(NamedTuple):
+    seconds: list[float]
+    answer: Answer
+    heap: list[int]
+    state: list[int]
+    compacted: int
+
+
+def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> _Run:
     seconds: list[float] = []
     heap: list[int] = []
     state: list[int] = []
@@ -109,8 +120,13 @@ def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[lis
             seconds.append(time.perf_counter() - began)
             if step + 1 in marks and steps >= TENTHS:
                 heap.append(round(held(spark).heap))
-                state.append(sum(operator.rows for operator in pipeline.state()))
-    return seconds, total, heap, state
+                state.append(_kept(pipeline))
+        pipeline.compact()
+        return _Run(seconds, total, heap, state, _kept(pipeline))
+
+
+def _kept(pipeline: penstock.Pipeline) -> int:
+    return sum(operator.rows for operator in pipeline.state())
 
 
 def _live(data: Data, sql: str) -> int:
@@ -118,9 +134,8 @@ def _live(data: Data, sql: str) -> int:
     with duckdb.connect() as connection:
         for table in ("bid", "auction"):
             connection.read_parquet(data.files(table)).create_view(table)
-        found = connection.sql(sql).fetchone()
-    assert found is not None  # noqa: S101 - an aggregate without groups has one row
-    return int(found[0])
+        ((found,),) = connection.sql(sql).fetchall()
+    return int(found)
 
 
 def stepped(spark: SparkSession, query: Query, size: int, *, warm: int, steps: int) -> Stepped:

@@ -35,7 +35,7 @@ events, and the time of the whole run in units of it.
 {table}
 
 Bars: the last tenth at most {flat} × the second, for queries whose state is bounded. `q18` and `q20` keep their keys by
-what they mean: rows of state are the live keys ({live}), and an event at the end of the whole run costs at
+what they mean: rows of state are the live keys, once merged ({live}), and an event at the end of the whole run costs at
 most {double:.0f} × one at the end of its first quarter: {double_found}.
 
 ![thousand events per second along the run]({picture})
@@ -109,7 +109,7 @@ def _long(page: Path, found: Sequence[Grown]) -> list[str]:
     across, up = Axis("million events so far"), Axis("thousand events per second")
     picture.write_text(curves("Long runs", lines, across, up))
     by_meaning = [one for one in found if one.query in _BY_MEANING]
-    live = ", ".join(f"{one.query}: {one.state_rows[-1]:,} of {one.live:,}" for one in by_meaning)
+    live = ", ".join(f"{one.query}: {one.compacted:,} of {one.live:,}" for one in by_meaning)
     double = ", ".join(f"{one.query} {one.tenth(TENTHS) / _quarter(one):.2f} ×" for one in by_meaning)
     return [
         _LONG.format(
