@@ -12,7 +12,8 @@ Aggregate by g: count(distinct x), sum(y)      Aggregate by g: count(x) where __
 So a step costs what has changed; with the values in the aggregate itself it would cost all rows of the groups. With
 one DISTINCT and nothing beside it there is no union. Values of the same types go through one DISTINCT, below which a
 UnionAll brings them together: eight counts of two columns, each under four filters, are one operator and not eight.
-Types that only Spark knows cannot be padded with NULL; then the aggregate stays as it is.
+Types that only Spark knows cannot be padded with NULL; then the aggregate stays as it is. So it does where it groups by
+a MAP, which GROUP BY takes and DISTINCT does not.
 """
 
 from __future__ import annotations
@@ -54,6 +55,8 @@ def _is_set(call: AggregateCall) -> bool:
 def _split(plan: Aggregate) -> Plan | None:
     plain = [item for item in plan.aggregates if not _is_set(item[1])]
     if any(call.function not in _BESIDE or not call.arguments for _, call in plain):
+        return None
+    if any(scalar.type is not None and "map<" in scalar.type.lower() for _, scalar in plan.groups):
         return None
     if not plain and len({_values(call) for _, call in plan.aggregates}) == 1:
         return _over_one(plan, plan.aggregates)
