@@ -67,11 +67,11 @@ def _measured(
             program.step({"u": spark.range(_KEYS).selectExpr("id AS k", "id % 100 AS y")})
             for _ in range(counts[0]):
                 _step(program)
-            held[f"after {counts[0]} steps ({name} program)"] = held(spark)
+            held[f"after {counts[0]} steps ({name} program)"] = held_by(spark)
             for _ in range(counts[1] - counts[0] if name == "late" else 0):
                 _step(program)
             if name == "late":
-                held[f"after {counts[1]} steps"] = held(spark)
+                held[f"after {counts[1]} steps"] = held_by(spark)
         work = {name: lambda program=program: _step(program) for name, program in programs.items()}
         return Meter(spark).interleaved(work, runs), held
 
@@ -80,7 +80,7 @@ def _step(program: Program) -> None:
     program.answered({"t": rows(_ROWS, _KEYS)}, "v", "w")
 
 
-def held(spark: SparkSession) -> Held:
+def held_by(spark: SparkSession) -> Held:
     """What the session holds once everything that nobody needs is collected."""
     collected(spark)
     jvm = spark._jvm  # noqa: SLF001

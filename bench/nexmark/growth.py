@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import duckdb
 
 import penstock
-from bench.manysteps import held
+from bench.manysteps import held_by
 from bench.nexmark.answers import Answer, answer_of
 from bench.nexmark.files import Data, default_folder, written
 from bench.nexmark.generate import Stream
@@ -119,7 +119,7 @@ def _run(spark: SparkSession, task: Task, query: Query, steps: int) -> _Run:
             total += changed(pipeline, step_frames(spark, task, query, step))
             seconds.append(time.perf_counter() - began)
             if step + 1 in marks and steps >= TENTHS:
-                heap.append(round(held(spark).heap))
+                heap.append(round(held_by(spark).heap))
                 state.append(_kept(pipeline))
         pipeline.compact()
         return _Run(seconds, total, heap, state, _kept(pipeline))
