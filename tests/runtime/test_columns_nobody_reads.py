@@ -110,3 +110,13 @@ def test_late_rows_of_every_kind(spark, kind, bound, values):
             seen[history] = [sorted(map(repr, step[name].rows)) for step in steps for name in ("v", "error_view")]
     assert seen["none"] == seen["all"]
     assert len(seen["none"][3]) >= 1
+
+
+def test_a_lateral_query_that_reads_nothing_of_the_other_side(spark):
+    text = """CREATE TABLE t (a BIGINT); CREATE TABLE u (x INT);
+    CREATE VIEW v AS SELECT l.x AS x, count(*) AS n FROM t, LATERAL (SELECT x FROM u) AS l GROUP BY l.x;"""
+    many = DRIVER_ROWS + 1
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        found = pipeline.step({"t": spark.range(many).selectExpr("id AS a"), "u": [{"x": 1}, {"x": 2}]})
+        assert sorted(found["v"].rows) == [(1, (1, many)), (1, (2, many))]
+        assert pipeline.verify("v")

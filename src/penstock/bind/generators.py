@@ -8,7 +8,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.expressions import bind
-from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.level import Bound, Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.nestedtypes import certain, columns_of, element_of
 from penstock.bind.scope import Scope, Source, source_of
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
@@ -275,6 +275,7 @@ def with_generators(plan: Plan, generators: Sequence[tuple[exp.Expression, tuple
 def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
     """LATERAL (SELECT …): bound for all distinct values that it reads of the relations before it."""
     from penstock.bind.attach import with_domain
+    from penstock.bind.query import bind_apart
     from penstock.bind.relations import aliased
     from penstock.bind.subqueries import bind_over_domain
 
@@ -289,7 +290,13 @@ def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tu
         )
     inner = Level(level.context, scope)
     inner.see(left)
+    kind = LEFT if side == "LEFT" else INNER
     bound, domain, outers = bind_over_domain(join.this.this, inner)
+    if not outers:  # it reads nothing of them: a derived table
+        right, other = aliased(bind_apart(join.this.this, level.context), join.this, level, "__lateral")
+        return Join(left, right, kind), scope.beside(other)
+    if any(has_mark(tree, OUTER) for tree in outers):
+        raise NeedDomain
     plan = with_domain(bound.plan, domain.leaf, left, outers)
     right, other = aliased(bound, join.this, level, "__lateral")
     items = right.items if isinstance(right, Project) else ()
@@ -300,4 +307,4 @@ def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tu
         JoinKey(scalar_of(tree, one), column(name), null_safe=True)
         for tree, name in zip(outers, domain.leaf.names, strict=True)
     )
-    return Join(left, right, LEFT if side == "LEFT" else INNER, keys), scope.beside(other)
+    return Join(left, right, kind, keys), scope.beside(other)

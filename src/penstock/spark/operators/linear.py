@@ -75,7 +75,7 @@ class LinearRunner(Runner):
                 return None
             names = tuple(columns[name] for name in names)
             found = found.input
-        return names if isinstance(found, Scan) and set(names) <= set(found.names) else None
+        return names if names and isinstance(found, Scan) and set(names) <= set(found.names) else None
 
     def _picked(self, delta: Delta) -> Delta:
         """The same rows, evaluated already, under other names."""
