@@ -80,4 +80,4 @@ def _rule(x1: float, y1: float, x2: float, y2: float) -> str:
 
 
 def _text(x: float, y: float, anchor: str, value: float) -> str:
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{value:,g}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{value:,.10g}</text>'
