@@ -7,10 +7,10 @@ Steps of each size are interleaved with `bare`, the grouped query of Spark over 
 
 from __future__ import annotations
 
+import statistics
 import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import ExitStack
 from dataclasses import dataclass
 from itertools import islice
 from pathlib import Path
@@ -45,7 +45,6 @@ LIVE: Mapping[str, str] = {
 SIZES = (100, 1_000, 10_000, 100_000, 1_000_000)
 STEPPED = ("q1", "q5", "q17", "q18", "q20")
 _LARGE = 100_000
-_MIB = 1 << 20
 
 
 @dataclass(frozen=True)
@@ -151,18 +150,13 @@ def stepped(spark: SparkSession, query: Query, size: int, *, warm: int, steps: i
             if number >= warm:
                 times.append(took)
                 units.append(beside)
-    return Stepped(query.name, size, steps, _median(times), max(times), _median(units))
+    return Stepped(query.name, size, steps, statistics.median(times), max(times), statistics.median(units))
 
 
 def _timed(work: Any) -> float:
     began = time.perf_counter()
     work()
     return (time.perf_counter() - began) * 1000
-
-
-def _median(values: Sequence[float]) -> float:
-    ordered = sorted(values)
-    return round(ordered[len(ordered) // 2], 1)
 
 
 def effort(size: int) -> tuple[int, int]:
@@ -184,11 +178,10 @@ class Wanted:
 
 def measured(wanted: Wanted) -> Iterator[Grown | Stepped]:
     """All that is asked for, one after the other in one session."""
-    with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch, ExitStack() as stack:
+    with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch:
         data = written(default_folder(), Stream(wanted.events), wanted.step)
         task = Task("penstock", data, [*wanted.long, *wanted.short], Path(scratch), memory=wanted.memory)
         spark = session_for(task)
-        stack.callback(spark.stop)
         for query in wanted.long:
             yield grown(spark, task, query)
         for query in wanted.short:
@@ -196,3 +189,4 @@ def measured(wanted: Wanted) -> Iterator[Grown | Stepped]:
                 warm, steps = effort(size)
                 yield stepped(spark, query, size, warm=warm, steps=steps)
                 collected(spark)
+        spark.stop()
