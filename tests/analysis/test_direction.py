@@ -7,8 +7,10 @@ from __future__ import annotations
 import pytest
 
 from penstock.analysis.direction import Direction, direction
+from penstock.catalog.zones import Shifts
 from planning import scalar
 
+SHIFTS = Shifts(1)
 COLUMNS = {"t": Direction.INCREASING, "n": Direction.STRICTLY_INCREASING}
 
 
@@ -71,7 +73,7 @@ def test_direction(text, expected):
 def test_local_time_goes_back_where_clocks_are_put_back():
     tree = scalar("CAST(t AS TIMESTAMP_NTZ)").tree
     assert direction(tree, COLUMNS).up
-    assert direction(tree, COLUMNS, zone_shifts=True) is Direction.NONE
+    assert direction(tree, COLUMNS, shifts=SHIFTS) is Direction.NONE
 
 
 TYPES = {"t": "timestamp", "z": "timestamp_ntz", "d": "date", "n": "bigint"}
@@ -82,16 +84,16 @@ RISING = dict.fromkeys(TYPES, Direction.INCREASING)
     "text",
     [
         "t + INTERVAL 1 DAY", "t - INTERVAL 1 DAY", "INTERVAL 1 DAY + t", "t + INTERVAL 24 HOURS", "t + INTERVAL 86400 SECONDS",
-        "t - INTERVAL '-1 02' DAY TO HOUR", "t + INTERVAL 1 WEEK", "t + INTERVAL 1 MONTH", "t + INTERVAL '1-0' YEAR TO MONTH",
+        "t - INTERVAL '-1 02' DAY TO HOUR", "t + INTERVAL 1 WEEK", "localtimestamp()", "unix_micros(z)", "date_trunc('MINUTE', z)", "timestamp_ntz(t)",
         "t + (INTERVAL 23 HOURS + INTERVAL 2 HOURS)", "t + make_dt_interval(1)", "t - TIMESTAMP '2024-01-01 00:00:00'",
         "(t + INTERVAL 1 DAY) - INTERVAL 1 HOUR", "t + (z - TIMESTAMP_NTZ '2024-01-01 00:00:00')",
-        "dateadd(DAY, 1, t)", "timestampadd(MONTH, 1, t)", "timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', t)",
+        "dateadd(DAY, 1, t)", "timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', t)",
     ],
 )  # fmt: skip
 def test_days_are_counted_by_the_clock_on_the_wall(text):
     tree = scalar(text).tree
     assert direction(tree, RISING, types=TYPES).up
-    assert direction(tree, RISING, types=TYPES, zone_shifts=True) is Direction.NONE
+    assert direction(tree, RISING, types=TYPES, shifts=SHIFTS) is Direction.NONE
 
 
 @pytest.mark.parametrize(
@@ -99,11 +101,35 @@ def test_days_are_counted_by_the_clock_on_the_wall(text):
     [
         "t + INTERVAL 1 HOUR", "t - INTERVAL 5 MINUTES", "t + INTERVAL 1 HOUR 30 MINUTES", "t + INTERVAL '23:59' HOUR TO MINUTE",
         "t - INTERVAL '-23:59' HOUR TO MINUTE", "t + INTERVAL 23 HOURS + INTERVAL 23 HOURS", "dateadd(HOUR, 30, t)",
-        "z + INTERVAL 1 DAY", "z - INTERVAL 1 MONTH", "z + INTERVAL '1 02' DAY TO HOUR", "dateadd(DAY, 1, z)",
+        "z + INTERVAL 1 DAY", "CAST(d AS TIMESTAMP)", "now() - INTERVAL 5 HOURS", "date_trunc('DAY', t)", "z + INTERVAL '1 02' DAY TO HOUR", "dateadd(DAY, 1, z)",
         "z - TIMESTAMP_NTZ '2024-01-01 00:00:00'", "d + INTERVAL 1 DAY", "d + INTERVAL 25 HOURS", "d - INTERVAL 1 MONTH", "d + 1",
         "CAST(t AS DATE) + INTERVAL 1 DAY", "dateadd(DAY, 1, d)", "datediff(d, DATE '2024-01-01')", "n + 5", "n + year(t)", "unix_seconds(t) - 5",
-        "now() - INTERVAL 1 DAY",
     ],
 )  # fmt: skip
 def test_what_goes_up_although_clocks_are_put_back(text):
-    assert direction(scalar(text).tree, RISING, types=TYPES, zone_shifts=True).up
+    assert direction(scalar(text).tree, RISING, types=TYPES, shifts=SHIFTS).up
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "t + INTERVAL 1 MONTH", "z - INTERVAL 1 MONTH", "t + INTERVAL '1-0' YEAR TO MONTH", "t - INTERVAL '1 month 2 days'",
+        "t + make_ym_interval(1)", "t + CAST(n AS INTERVAL MONTH)", "timestampadd(MONTH, 1, t)", "dateadd(YEAR, 1, z)",
+        "now() - INTERVAL 1 MONTH", "current_time()",
+    ],
+)  # fmt: skip
+def test_months_end_before_their_days_do(text):
+    assert direction(scalar(text).tree, RISING, types=TYPES) is Direction.NONE
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CAST(t AS DATE)", "year(t)", "date_trunc('HOUR', t)", "floor(t TO HOUR)", "datediff(t, DATE '2024-01-01')",
+        "extract(YEAR FROM t)", "current_date()", "to_date(now())",
+    ],
+)  # fmt: skip
+def test_a_date_comes_again_where_clocks_are_put_back_over_midnight(text):
+    tree = scalar(text).tree
+    assert direction(tree, RISING, types=TYPES, shifts=SHIFTS).up
+    assert direction(tree, RISING, types=TYPES, shifts=Shifts(1, dates=True)) is Direction.NONE

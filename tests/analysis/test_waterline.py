@@ -40,6 +40,14 @@ NEVER = Values(((scalar("1"),),), (Field("one", "int"),))
 CLOCK = project(NEVER, t="now() - INTERVAL 10 DAYS")
 
 
+BERLIN = CATALOG.with_setting("time zone", "'Europe/Berlin'")
+
+
+def texts(plan, catalog):
+    """Each column's waterline as it is shown."""
+    return {name: derived.shown for name, derived in waterlines(plan, catalog).items()}
+
+
 def over(text, partition=()):
     return Window(T, tuple(scalar(item) for item in partition), (("w", scalar(text)),))
 
@@ -151,8 +159,23 @@ def test_local_time_of_the_own_type():
 
 def test_local_time():
     plan = project(T, t="CAST(at AS TIMESTAMP_NTZ)")
-    assert list(waterlines(plan, CATALOG)) == ["t"]
-    assert list(waterlines(plan, CATALOG.with_setting("time zone", "'Europe/Berlin'"))) == []
+    assert texts(plan, CATALOG) == {"t": "CAST(`a.at` AS timestamp_ntz)"}
+    assert texts(plan, BERLIN) == {"t": "(CAST(`a.at` AS timestamp_ntz)) - INTERVAL '3' HOUR"}
+
+
+def test_times_with_and_without_a_zone():
+    """A time that the clock skips is read as a later one: the two orders differ."""
+    walls = alias(read(A_OF_WALL), "w")
+    for condition in ("`l.at` >= `w.at`", "`w.at` >= `l.at` - INTERVAL 1 HOUR", "`l.at` = `w.at`"):
+        assert list(waterlines(join(L, walls, residual=condition), CATALOG)) != []
+        assert list(waterlines(join(L, walls, residual=condition), BERLIN)) == []
+    both = UnionAll((project(T, t="at"), project(read(A_OF_WALL), t="at")), (Field("t", "timestamp"),))
+    assert (list(waterlines(both, CATALOG)), list(waterlines(both, BERLIN))) == (["t"], [])
+
+
+def test_a_bound_is_brought_to_the_type_of_its_column():
+    near = join(L, alias(read(A_OF_WALL), "w"), residual="`w.day` >= `l.at` AND `l.n` >= 2.5")
+    assert texts(near, CATALOG) == {"w.day": "least(TRY_CAST(`a.at` AS date), `c.day`)"}
 
 
 NEW_YORK = CATALOG.with_setting("time zone", "'America/New_York'")
@@ -161,13 +184,21 @@ DAYS = project(T, hours="at + INTERVAL 23 HOURS", days="at + INTERVAL 1 DAY", mo
 
 @pytest.mark.parametrize("zone", ["UTC", "Etc/UTC", "+05:30"])
 def test_days_in_a_zone_without_shifts(zone):
-    assert list(waterlines(DAYS, CATALOG.with_setting("time zone", f"'{zone}'"))) == ["hours", "days", "months"]
+    assert texts(DAYS, CATALOG.with_setting("time zone", f"'{zone}'")) == {
+        "hours": "`a.at` + INTERVAL '23' HOUR",
+        "days": "`a.at` + INTERVAL '1' DAY",
+        "months": "(`a.at` - INTERVAL '1' MONTH) - INTERVAL '1' DAY",
+    }
 
 
 def test_days_are_counted_in_local_time():
-    assert list(waterlines(DAYS, NEW_YORK)) == ["hours"]
-    assert list(waterlines(join(L, R, residual="`l.at` >= `r.at` - INTERVAL 1 DAY"), NEW_YORK)) == []
-    assert list(waterlines(join(L, R, residual="`l.at` + INTERVAL 1 DAY >= `r.at`"), NEW_YORK)) == []
+    assert texts(DAYS, NEW_YORK) == {
+        "hours": "`a.at` + INTERVAL '23' HOUR",
+        "days": "(`a.at` + INTERVAL '1' DAY) - INTERVAL '3' HOUR",
+        "months": "(`a.at` - INTERVAL '1' MONTH) - INTERVAL '5' DAY",
+    }
+    twice = project(T, days="at + INTERVAL 1 DAY - INTERVAL 1 DAY")
+    assert texts(twice, NEW_YORK) == {}
     assert list(waterlines(join(L, R, residual="`l.at` + INTERVAL 5 HOURS >= `r.at`"), NEW_YORK)) == ["l.at"]
 
 

@@ -4,8 +4,8 @@
     100 - n              decreasing where n is increasing
     month(t)             neither
 
-Only what a rule here says is monotonic; everything else is not. `zone_shifts` tells of a session time zone whose clocks
-are put back, in which local time does not follow time; what is then said of days needs the `types` of the columns.
+Only what a rule here says is monotonic; everything else is not. `shifts` tells of a session time zone whose clocks are
+put back, in which local time does not follow time; what is said of days and months needs the `types` of the columns.
 """
 
 from __future__ import annotations
@@ -17,8 +17,17 @@ from typing import Any
 
 from sqlglot import exp
 
-from penstock.analysis.local_time import counts_locally, followed_time
+from penstock.analysis.local_time import (
+    WITHOUT_ZONE,
+    adds_months,
+    counts_locally,
+    followed_time,
+    is_constant,
+    kind_of,
+    reads_local_clock,
+)
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
+from penstock.catalog.zones import NO_SHIFTS, Shifts
 from penstock.plan.expressions import bare, is_clock
 from penstock.sql.text import type_of
 
@@ -81,23 +90,32 @@ FALLING: Mapping[str, int] = {"datediff": 1, "date_diff": 1}
 # With a unit before them: f(unit, amount, time) and f(unit, start, end).
 _WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
 _DIFFERENCES = frozenset({"datediff", "date_diff", "timestampdiff"})
-_LOCAL = frozenset({"timestamp", "to_timestamp"})
+_LOCAL = frozenset({"timestamp", "to_timestamp", "timestamp_ntz", "timestamp_ltz"})
+
+# What reads the date of a time, and what reads a time without a zone as one of the session's.
+_OF_DATES = frozenset({
+    "year", "to_date", "date", "trunc", "date_add", "dateadd", "date_sub", "add_months", "last_day", "datediff",
+    "date_diff", "next_day", "date_trunc", "date_part", "datepart",
+})  # fmt: skip
+_OF_MOMENTS = frozenset({
+    "unix_timestamp", "to_unix_timestamp", "unix_seconds", "unix_millis", "unix_micros", "date_trunc",
+})  # fmt: skip
 
 _RISING_PARTS = frozenset({"YEAR", "YEARS", "Y", "YR", "YRS", "YEAROFWEEK", "EPOCH", "CENTURY", "MILLENNIUM"})
 
 
 def direction(
-    tree: exp.Expression, columns: Columns, *, zone_shifts: bool = False, types: Types | None = None
+    tree: exp.Expression, columns: Columns, *, shifts: Shifts = NO_SHIFTS, types: Types | None = None
 ) -> Direction:
     """The direction of an expression, given that of its columns; a column not among them has none."""
-    return _Reading(columns, types or {}, zone_shifts=zone_shifts).of(tree)
+    return _Reading(columns, types or {}, shifts).of(tree)
 
 
 class _Reading:
-    def __init__(self, columns: Columns, types: Types, *, zone_shifts: bool) -> None:
+    def __init__(self, columns: Columns, types: Types, shifts: Shifts) -> None:
         self._columns = columns
         self._types = types
-        self._zone_shifts = zone_shifts
+        self._shifts = shifts
 
     def of(self, tree: exp.Expression) -> Direction:
         """The direction of one node, from those below it."""
@@ -105,8 +123,8 @@ class _Reading:
         if isinstance(node, exp.Column):
             return self._columns.get(node.name, Direction.NONE)
         if is_clock(node):
-            return Direction.INCREASING
-        if not any(isinstance(item, exp.Column) or is_clock(item) for item in node.walk()):
+            return self.clock(node)
+        if is_constant(node):
             return Direction.CONSTANT
         followed = followed_time(node)
         if followed is not None:
@@ -114,9 +132,31 @@ class _Reading:
         rule = next((rule for kinds, rule in _RULES if isinstance(node, kinds)), None)
         return Direction.NONE if rule is None else rule(self, node)
 
+    def clock(self, node: exp.Expression) -> Direction:
+        """The time of the day starts again, and the clock on the wall may be put back."""
+        name = str(node.name).lower()
+        again = isinstance(node, exp.CurrentTime) or name == "current_time"
+        dates = isinstance(node, exp.CurrentDate) or name in ("current_date", "curdate")
+        back = (dates and self._shifts.dates) or (reads_local_clock(node) and self._shifts.most > 0)
+        return Direction.NONE if again or back else Direction.INCREASING
+
+    def _by_calendar(self, node: exp.Expression) -> bool:
+        """Whether a sum, a difference or a call with a unit may go down where its times go up."""
+        return adds_months(node, self._types) or (self._shifts.most > 0 and counts_locally(node, self._types))
+
+    def _dates_again(self, *times: exp.Expression) -> bool:
+        """Whether the dates or hours of these times may come, go, and come again."""
+        return self._shifts.dates and any(
+            not is_constant(time) and kind_of(time, self._types) not in WITHOUT_ZONE for time in times
+        )
+
+    def _skips(self, *times: exp.Expression) -> bool:
+        """Whether a time without a zone may be read as one that the clock on the wall skipped."""
+        return self._shifts.most > 0 and any(kind_of(time, self._types) == "timestamp_ntz" for time in times)
+
     def add(self, node: Any) -> Direction:
         """Two that go the same way together."""
-        if self._zone_shifts and counts_locally(node, self._types):
+        if self._by_calendar(node):
             return Direction.NONE
         return _sum(self.of(node.this), self.of(node.expression), is_null(node.this) or is_null(node.expression))
 
@@ -124,7 +164,7 @@ class _Reading:
         """The second goes the other way; `x - pmod(x, 10)` is x rounded down."""
         if rounds_down(node):
             return self.of(node.this).weakened()
-        if self._zone_shifts and counts_locally(node, self._types):
+        if self._by_calendar(node):
             return Direction.NONE
         null = is_null(node.this) or is_null(node.expression)
         return _sum(self.of(node.this), self.of(node.expression).reversed(), null)
@@ -158,7 +198,9 @@ class _Reading:
         inner = bare(node.this)
         if isinstance(inner, exp.Column) and self._types.get(inner.name) == target:
             return self.of(inner)
-        if self._zone_shifts and target.startswith("timestamp"):
+        if self._shifts.most and target.startswith("timestamp") and kind_of(inner, self._types) != "date":
+            return Direction.NONE
+        if target == "date" and self._dates_again(inner):
             return Direction.NONE
         ordered = is_numeric(target) or is_temporal(target) or is_interval(target)
         return self.of(node.this).weakened() if ordered else Direction.NONE
@@ -166,11 +208,13 @@ class _Reading:
     def extract(self, node: Any) -> Direction:
         """The year of a time goes up, its month starts again."""
         part = str(node.this.name).upper()
-        return self.of(node.expression).weakened() if part in _RISING_PARTS else Direction.NONE
+        rising = part in _RISING_PARTS and not self._dates_again(node.expression)
+        return self.of(node.expression).weakened() if rising else Direction.NONE
 
     def round_to_unit(self, node: Any) -> Direction:
         """FLOOR(t TO HOUR)."""
-        return self.of(node.this).weakened()
+        again = node.args.get("to") is not None and (self._dates_again(node.this) or self._skips(node.this))
+        return Direction.NONE if again else self.of(node.this).weakened()
 
     def call(self, node: Any) -> Direction:
         """A function that follows one argument, the others constant."""
@@ -179,10 +223,12 @@ class _Reading:
             return _common([self.of(item) for item in arguments])
         if name in _PARTS and not _rising_part(arguments[0]):
             return Direction.NONE
-        if self._zone_shifts and name in _LOCAL:
+        if (self._shifts.most and name in _LOCAL) or (name in _OF_DATES and self._dates_again(*arguments[:2])):
+            return Direction.NONE
+        if name in _OF_MOMENTS and self._skips(*arguments):
             return Direction.NONE
         unit = len(arguments) == 3 and name in _WITH_UNIT  # noqa: PLR2004 - unit and two more
-        if unit and self._zone_shifts and counts_locally(node, self._types):
+        if unit and self._by_calendar(node):
             return Direction.NONE
         rising, falling = (2, 1 if name in _DIFFERENCES else None) if unit else (RISING.get(name), FALLING.get(name))
         found = Direction.CONSTANT
@@ -258,7 +304,7 @@ def rounds_down(node: exp.Expression) -> bool:
     if rest == value:
         return True
     behind = bare(rest.expression) if isinstance(rest, exp.Sub) and bare(rest.this) == value else None
-    if behind is not None and not any(isinstance(item, exp.Column) or is_clock(item) for item in behind.walk()):
+    if behind is not None and is_constant(behind):
         return True
     return isinstance(behind, exp.Sub) and bare(behind.this) == value and rounds_down(behind)
 

@@ -3,6 +3,8 @@
 l.at >= r.at - INTERVAL 1 HOUR       l.at is at least r.at - INTERVAL 1 HOUR
 r.at <= l.at + INTERVAL 1 HOUR       the same, solved for l.at
 date_trunc('HOUR', l.at) = r.hour    l.at is at least r.hour, since a time is not before its hour
+
+A bound of another type than its column's is brought to that (`in_type`), where the two are ordered alike.
 """
 
 from __future__ import annotations
@@ -12,7 +14,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.catalog.types import INTEGRAL, Type, is_decimal
+from penstock.analysis.local_time import kind_of
+from penstock.catalog.types import INTEGRAL, Type, is_decimal, is_numeric, is_temporal
+from penstock.catalog.zones import Shifts
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.scalar import Scalar
 
@@ -38,6 +42,36 @@ def equality_bounds(left: Scalar, right: Scalar, types: Types) -> Iterator[Lower
     """The lower bounds that an equality states: each side is at least the other."""
     yield from _solved(bare(left.tree), bare(right.tree), types)
     yield from _solved(bare(right.tree), bare(left.tree), types)
+
+
+def in_type(item: LowerBound, types: Types, shifts: Shifts) -> exp.Expression | None:
+    """The bound as a value of its column's type; None where what is larger in one type is not in the other.
+
+    What is rounded to the nearest value of a number's type, or to the day of a time, has the same values below it or
+    fewer. The clock of a zone that `shifts` reads times without a zone in another order.
+    """
+    kind, found = types.get(item.column) or "", kind_of(item.bound, types)
+    if kind == found or {kind, found} <= set(INTEGRAL):
+        return item.bound
+    if is_temporal(kind):
+        return _as_time(item, types, shifts)
+    if is_numeric(kind):
+        return _cast(item.bound, kind) if is_numeric(found) else None if found else item.bound
+    return item.bound if not kind and not shifts.most else None
+
+
+def _as_time(item: LowerBound, types: Types, shifts: Shifts) -> exp.Expression | None:
+    bound, kind, found = item.bound, types[item.column] or "", kind_of(item.bound, types)
+    if kind == "date":
+        return None if shifts.dates or (found and not is_temporal(found)) else _cast(bound, kind)
+    if found:
+        return _cast(bound, kind) if found == "date" or (is_temporal(found) and not shifts.most) else None
+    read = {types.get(node.name) for node in bound.find_all(exp.Column)}
+    return bound if not shifts.most or (kind == "timestamp" and read <= {"timestamp"}) else None
+
+
+def _cast(tree: exp.Expression, kind: Type) -> exp.Expression:
+    return exp.TryCast(this=tree.copy(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind))
 
 
 def _inequalities(tree: exp.Expression) -> Iterator[tuple[exp.Expression, exp.Expression]]:

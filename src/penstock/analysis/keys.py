@@ -12,9 +12,11 @@ from typing import assert_never, cast
 from sqlglot import exp
 
 from penstock.analysis.changelog import append_only
+from penstock.analysis.local_time import counts_locally, has_months
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import INTEGRAL, Type, is_numeric
+from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import (
     ANTI,
@@ -69,7 +71,7 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
         case Values():
             return ONE_ROW if len(node.rows) <= 1 else NO_KEY
         case Project():
-            return _project_keys(node, unique_keys(node.input, catalog))
+            return _project_keys(node, unique_keys(node.input, catalog), session_shifts(catalog.settings))
         # A column that the condition fixes tells no two rows apart.
         case Filter():
             fixed = frozenset(_fixed_columns(node))
@@ -137,20 +139,20 @@ def _named(key: Key, names: Mapping[str, str]) -> Key:
     return frozenset(names[item.lower()] for item in key)
 
 
-def _project_keys(project: Project, inner: Keys) -> Iterable[Key]:
+def _project_keys(project: Project, inner: Keys, shifts: Shifts) -> Iterable[Key]:
     renamed: dict[str, str] = {}
     for name, scalar in project.items:
-        column = _told_apart(scalar, project.input)
+        column = _told_apart(scalar, project.input, shifts)
         if column is not None:
             renamed.setdefault(column, name)
     return [frozenset(renamed[item] for item in key) for key in inner if all(item in renamed for item in key)]
 
 
-_MONTHS = ("YEAR", "QUARTER", "MONTH")
+def _told_apart(scalar: Scalar, below: Plan, shifts: Shifts) -> str | None:
+    """The column whose different values the expression keeps different: itself, or moved by a fixed distance.
 
-
-def _told_apart(scalar: Scalar, below: Plan) -> str | None:
-    """The column whose different values the expression keeps different: itself, or moved by a fixed distance."""
+    A day after two times on the clock of a zone that skips an hour can be one time.
+    """
     tree = bare(scalar.tree)
     if not isinstance(tree, exp.Add | exp.Sub):
         return scalar.column
@@ -158,8 +160,9 @@ def _told_apart(scalar: Scalar, below: Plan) -> str | None:
     if not isinstance(column, exp.Column):
         return None
     if isinstance(distance, exp.Interval):
-        unit = str(distance.args.get("unit") or "").upper()
-        return None if not unit or unit.startswith(_MONTHS) else column.name
+        types = {item.name: item.type for item in below.fields}
+        mixed = has_months(distance, types) or (shifts.most > 0 and counts_locally(tree, types))
+        return None if mixed else column.name
     whole = isinstance(distance, exp.Literal) and distance.name.isdigit() and not distance.is_string
     return column.name if whole and below.field(column.name).type in INTEGRAL else None
 

@@ -13,6 +13,10 @@ And what does not, since Spark counts days, months and the distance of two TIMES
 t + INTERVAL 1 DAY                               01:50, 01:10 an hour later   →   01:50, 01:10 of the next day
 t - INTERVAL 24 HOURS                            the same: 24 hours are a day
 t - TIMESTAMP '2024-01-01'                       local time less local time
+CAST(t AS TIMESTAMP_NTZ)                         01:50, 01:10 an hour later
+t - INTERVAL 1 MONTH                             30 March 23:00, 31 March 01:00   →   both 29 February, in every zone
+
+What goes down so goes down by little: `lowered` says by how much at most.
 """
 
 from __future__ import annotations
@@ -23,16 +27,20 @@ from sqlglot import exp
 
 from penstock.bind.durations import duration_of
 from penstock.bind.types import infer
-from penstock.catalog.types import Type, is_interval, is_numeric
-from penstock.catalog.zones import repeats_within_hours
+from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
+from penstock.catalog.zones import Shifts, repeats_within_hours
 from penstock.errors import SqlError
-from penstock.plan.expressions import bare
+from penstock.plan.expressions import bare, is_clock
 from penstock.plan.nodes import Field
+from penstock.sql.text import type_of
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
-_WITHOUT_CLOCK = ("date", "timestamp_ntz")
+WITHOUT_ZONE = ("date", "timestamp_ntz")
 _ELAPSED_UNITS = frozenset({"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
+_WITH_MONTHS = ("interval year", "interval month")
+_ADDING = ("dateadd", "date_add", "timestampadd")  # of a unit, a number, and a time
+_MONTH_UNITS = ("MONTH", "QUARTER", "YEAR")
 
 
 def followed_time(node: exp.Expression) -> exp.Expression | None:
@@ -53,26 +61,97 @@ def followed_time(node: exp.Expression) -> exp.Expression | None:
 
 
 def counts_locally(node: exp.Expression, types: Mapping[str, Type | None]) -> bool:
-    """Whether `a + b`, `a - b` or `f(unit, a, b)` may count by the local clock; `types` are those of the columns.
-
-    What only the clock of the step moves (`now() - INTERVAL 1 DAY`) is for the filters on it to judge.
-    """
-    if not any(node.find_all(exp.Column)):
-        return False
+    """Whether `a + b`, `a - b` or `f(unit, a, b)` may count by the local clock; `types` are those of the columns."""
     if isinstance(node, exp.Anonymous):
         adding = not str(node.this).lower().endswith("diff")
         if adding and node.expressions[0].name.upper() in _ELAPSED_UNITS:
             return False
-        return any(_kind(item, types) not in _WITHOUT_CLOCK for item in node.expressions[2 if adding else 1 :])
+        return any(kind_of(item, types) not in WITHOUT_ZONE for item in node.expressions[2 if adding else 1 :])
     operands = (node.this, node.expression)
     lengths = [_micros(item) for item in operands]
-    kinds = [_kind(item, types) for item in operands]
+    kinds = [kind_of(item, types) for item in operands]
     if any(length is not None and length < _DAY for length in lengths) or any(is_numeric(kind) for kind in kinds):
         return False
-    return any(kind not in _WITHOUT_CLOCK and not is_interval(kind) for kind in kinds)
+    return any(kind not in WITHOUT_ZONE and not is_interval(kind) for kind in kinds)
 
 
-def _kind(tree: exp.Expression, types: Mapping[str, Type | None]) -> Type:
+def adds_months(node: exp.Expression, types: Mapping[str, Type | None]) -> bool:
+    """Whether `a + b`, `a - b` or `f(unit, n, t)` may add months to what is not a date.
+
+    They keep the time of day and end with the month: of two times the later may come out earlier, by less than a day.
+    """
+    if isinstance(node, exp.Anonymous):
+        months = node.expressions[0].name.upper().startswith(_MONTH_UNITS)
+        return months and kind_of(node.expressions[2], types) != "date"
+    operands = (node.this, node.expression)
+    kinds = [kind_of(item, types) for item in operands]
+    lengths = [item for item, kind in zip(operands, kinds, strict=True) if not is_temporal(kind)]
+    return "date" not in kinds and any(has_months(node, types) for item in lengths for node in item.walk())
+
+
+def has_months(node: exp.Expression, types: Mapping[str, Type | None]) -> bool:
+    """Whether a part of an expression is a length with months."""
+    if isinstance(node, exp.Interval):
+        return _micros(node) is None
+    if isinstance(node, exp.Anonymous):
+        return str(node.this).lower() in ("make_interval", "make_ym_interval")
+    column = types.get(node.name) if isinstance(node, exp.Column) else None
+    return (type_of(node.to) if isinstance(node, exp.Cast) else column or "").startswith(_WITH_MONTHS)
+
+
+def lowered(
+    tree: exp.Expression, types: Mapping[str, Type | None], shifts: Shifts
+) -> tuple[exp.Expression, exp.Expression] | None:
+    """What `tree` goes up with but for one step of the kinds above, and what it is at least from now on.
+
+    With d a length and s the most that the clock is moved, t + d of the local clock is within s of t + d of elapsed
+    time, so it never goes below itself by 2 s. Months differ in length by 3 days, and their days end by one more.
+    None if it has another form.
+    """
+    node, counted = bare(tree), []
+    while (inner := _moved(node)) is not None:
+        added = isinstance(node, exp.Add | exp.Sub | exp.Anonymous) and not is_clock(node)
+        months = added and adds_months(node, types)
+        if months or (shifts.most and (not added or counts_locally(node, types))):
+            counted.append(months)
+        node = inner
+    if len(counted) != 1 or not is_temporal(kind_of(node, types)):
+        return None
+    hours = 3 * shifts.most
+    if counted[0]:
+        hours = 4 * 24 + 8 * shifts.most if shifts.most else 24
+    unit, count = ("HOUR", hours) if hours < 24 else ("DAY", -(-hours // 24))  # noqa: PLR2004 - hours of a day
+    slack = exp.Interval(this=exp.Literal.string(str(count)), unit=exp.Var(this=unit))
+    return node, exp.Sub(this=exp.Paren(this=tree.copy()), expression=slack)
+
+
+def _moved(node: exp.Expression) -> exp.Expression | None:
+    """What an expression moves by a constant length, or reads on another clock."""
+    if isinstance(node, exp.Cast) and type_of(node.to) in ("timestamp", "timestamp_ntz"):
+        return bare(node.this)
+    if is_clock(node) and reads_local_clock(node):
+        return exp.CurrentTimestamp()
+    arguments = next((found for name in _ADDING if (found := _arguments(node, name, 3)) is not None), None)
+    if arguments is not None and is_constant(arguments[1]):
+        return bare(arguments[2])
+    if isinstance(node, exp.Add) and is_constant(node.this):
+        return bare(node.expression)
+    if isinstance(node, exp.Add | exp.Sub) and is_constant(node.expression):
+        return bare(node.this)
+    return None
+
+
+def reads_local_clock(node: exp.Expression) -> bool:
+    """Whether a reading of the clock is LOCALTIMESTAMP."""
+    return isinstance(node, exp.Localtimestamp) or str(node.name).lower() == "localtimestamp"
+
+
+def is_constant(tree: exp.Expression) -> bool:
+    """Whether nothing in it reads a column or the clock."""
+    return not any(isinstance(node, exp.Column) or is_clock(node) for node in tree.walk())
+
+
+def kind_of(tree: exp.Expression, types: Mapping[str, Type | None]) -> Type:
     """The type of an expression, empty where it is not known."""
     if isinstance(bare(tree), exp.Interval) or _micros(tree) is not None:
         return "interval"

@@ -8,7 +8,7 @@ stronger promise that they keep it, too, which is what collecting state needs.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never, cast
 
 from sqlglot import exp
@@ -17,12 +17,13 @@ from penstock.analysis.derived import Derived, Source, applied, greatest, least,
 from penstock.analysis.determined import determined
 from penstock.analysis.direction import Direction, Types, direction, one_of
 from penstock.analysis.generated import first_generated
-from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds
+from penstock.analysis.inequality import LowerBound, equality_bounds, in_type, lower_bounds
+from penstock.analysis.local_time import kind_of, lowered
 from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.reach import further, reach_of
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
-from penstock.catalog.zones import is_fixed
+from penstock.catalog.zones import session_shifts
 from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
 from penstock.plan.nodes import (
     ANTI,
@@ -66,8 +67,7 @@ class Reader:
     def __init__(self, catalog: Catalog, *, passing_time: bool = False) -> None:
         self._catalog = catalog
         self._passing_time = passing_time
-        zone = next((catalog.settings[name] for name in _ZONE_SETTINGS if name in catalog.settings), "UTC")
-        self._zone_shifts = not is_fixed(zone.strip("'\""))
+        self._shifts = session_shifts(catalog.settings)
 
     def of(self, plan: Plan) -> Waterlines:
         """The waterlines of one relation."""
@@ -123,6 +123,8 @@ class Reader:
         if isinstance(node, exp.Column):
             return known.get(node.name)
         chosen = one_of(node)
+        if chosen is not None and not self.alike(kind_of(item, types or {}) for item in chosen):
+            return None
         if chosen is not None and call_name(node) in ("greatest", "coalesce", "ifnull", "nvl"):
             # GREATEST is not below any argument that is there, and COALESCE gives the first if that is.
             sure = [item for item in chosen if _never_null(item, there)]
@@ -133,11 +135,33 @@ class Reader:
         if chosen is not None:
             # Each gives one of these or NULL, whatever the rest of it says.
             return least(self.bound(item, known, types, there) for item in chosen)
-        rising = dict.fromkeys(known, Direction.INCREASING)
-        if not direction(node, rising, zone_shifts=self._zone_shifts, types=types).up:
+        lower = self.never_below(node, dict.fromkeys(known, Direction.INCREASING), types)
+        if lower is None:
             return None
         read = {item.name for item in node.find_all(exp.Column)}
-        return applied(node, {name: known[name] for name in read})
+        return applied(lower, {name: known[name] for name in read})
+
+    def never_below(
+        self, tree: exp.Expression, columns: Mapping[str, Direction], types: Types | None = None
+    ) -> exp.Expression | None:
+        """What the expression is not below from now on: itself, if it goes up, or a time that is a little earlier."""
+        if self._goes_up(tree, columns, types):
+            return tree
+        found = lowered(tree, types or {}, self._shifts)
+        return None if found is None or not self._goes_up(found[0], columns, types) else found[1]
+
+    def _goes_up(self, tree: exp.Expression, columns: Mapping[str, Direction], types: Types | None) -> bool:
+        return direction(tree, columns, shifts=self._shifts, types=types).up
+
+    def lower_limit(self, item: LowerBound, known: Waterlines, types: Types) -> Derived | None:
+        """Below which value the column of the bound is not from now on; None if the bound can go down."""
+        limit = in_type(item, types, self._shifts)
+        return None if limit is None else self.bound(limit, known, types)
+
+    def alike(self, kinds: Iterable[str | None]) -> bool:
+        """Whether values of these types have one order: times with and without a zone may not."""
+        found = set(kinds)
+        return not self._shifts.most or len(found) == 1 or "timestamp_ntz" not in found
 
     def joined_bounds(self, join: Join, side: Plan, known: Waterlines) -> dict[str, Derived]:
         """Columns of one side of a join, and what a later row of the other side, with its waterlines, can match."""
@@ -146,7 +170,7 @@ class Reader:
         for item in _bounds_of(join):
             if item.column not in names or any(node.name in names for node in item.bound.find_all(exp.Column)):
                 continue
-            bound = self.bound(item.bound, known, types)
+            bound = self.lower_limit(item, known, types)
             together = greatest((found.get(item.column), bound))
             if bound is not None and together is not None:
                 found[item.column] = together
@@ -190,36 +214,49 @@ class Reader:
     def _filter(self, node: Filter) -> Waterlines:
         known = self.of(node.input)
         for part in conjuncts(node.condition):
-            known = self._with_clock(part, known) if reads_clock(part) else self._with_bounds(part, known, node)
+            known = self._with_clock(part, known, node) if reads_clock(part) else self._with_bounds(part, known, node)
         return known
 
     def _with_bounds(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
         """`c >= e`: no row with a smaller c passes."""
         found, types = dict(known), _types(node.input)
         for item in lower_bounds(part, types):
-            together = greatest((found.get(item.column), self.bound(item.bound, known, types)))
+            together = greatest((found.get(item.column), self.lower_limit(item, known, types)))
             if together is not None:
                 found[item.column] = together
         return found
 
-    def _with_clock(self, part: Scalar, known: Waterlines) -> Waterlines:
+    def _with_clock(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
         """A row leaves when the clock passes it, or comes when the clock reaches it."""
-        leaving = [item for item in lower_bounds(part, {}) if _rises_with_clock(item.bound)]
+        types = _types(node.input)
+        leaving = [item for item in lower_bounds(part, types) if self.rises_with_clock(item, types) is not None]
         if leaving and isinstance(bare(part.tree), exp.GT | exp.GTE | exp.LT | exp.LTE):
-            found = {item.column: self.bound(item.bound, known) for item in leaving}
+            found = {item.column: self.lower_limit(item, known, types) for item in leaving}
             bounds = {name: derived for name, derived in found.items() if derived is not None}
             if self._passing_time:
                 return bounds
             return {**known, **{name: greatest((known.get(name), item)) or item for name, item in bounds.items()}}
         upper = _compared_with_clock(part)
-        if upper is None or upper[0] not in known or not _rises_with_clock(upper[1]):
+        if upper is None or upper.column not in known or self.rises_with_clock(upper, types) is None:
             return NONE
-        together = least((known[upper[0]], self.bound(upper[1], NONE)))
-        return NONE if together is None else {upper[0]: together}
+        together = least((known[upper.column], self.lower_limit(upper, NONE, types)))
+        return NONE if together is None else {upper.column: together}
+
+    def rises_with_clock(self, item: LowerBound, types: Types) -> exp.Expression | None:
+        """What a bound by the clock, its columns standing still, is not below from now on; None if not known."""
+        limit = in_type(item, types, self._shifts)
+        if limit is None or not tree_reads_clock(limit):
+            return None
+        fixed = dict.fromkeys((node.name for node in limit.find_all(exp.Column)), Direction.CONSTANT)
+        return self.never_below(limit, fixed, types)
 
     def _pointwise(self, inputs: tuple[Plan, ...], names: tuple[str, ...]) -> Waterlines:
         found = [(self.of(item), item.names) for item in inputs]
-        every = {name: least(known.get(own[place]) for known, own in found) for place, name in enumerate(names)}
+        kinds = [{item.fields[place].type for item in inputs} for place in range(len(names))]
+        every = {
+            name: least(known.get(own[place]) for known, own in found) if self.alike(kinds[place]) else None
+            for place, name in enumerate(names)
+        }
         return {name: derived for name, derived in every.items() if derived is not None}
 
     def _join(self, join: Join) -> Waterlines:
@@ -255,7 +292,7 @@ class Reader:
         while True:
             new: dict[str, Derived] = {}
             for item in bounds:
-                bound = None if item.column in found else self.bound(item.bound, found, types)
+                bound = None if item.column in found else self.lower_limit(item, found, types)
                 together = greatest((new.get(item.column), bound))
                 if together is not None:
                     new[item.column] = together
@@ -287,9 +324,6 @@ class Reader:
         found = {name: derived for name, derived in known.items() if name in {item.column for item in node.keys}}
         ends = self.bound(node.time.tree, known, _types(node.input))
         return found if ends is None else {**found, node.end: ends}
-
-
-_ZONE_SETTINGS = ("time zone", "timezone", "spark.sql.session.timezone")
 
 
 def _of_table(table: Table) -> dict[str, Derived]:
@@ -341,12 +375,7 @@ def _in_one_type(item: LowerBound, types: Types) -> bool:
     return kind is not None and "collate" not in kind and read == {kind}
 
 
-def _rises_with_clock(tree: exp.Expression) -> bool:
-    fixed = dict.fromkeys((node.name for node in tree.find_all(exp.Column)), Direction.CONSTANT)
-    return tree_reads_clock(tree) and direction(tree, fixed).up
-
-
-def _compared_with_clock(part: Scalar) -> tuple[str, exp.Expression] | None:
+def _compared_with_clock(part: Scalar) -> LowerBound | None:
     """`c <= e` with e of the clock and constants alone: the column and e."""
     tree = bare(part.tree)
     if isinstance(tree, exp.LT | exp.LTE):
@@ -356,4 +385,4 @@ def _compared_with_clock(part: Scalar) -> tuple[str, exp.Expression] | None:
     else:
         return None
     timeless = not any(limit.find_all(exp.Column))
-    return (column.name, limit) if isinstance(column, exp.Column) and timeless else None
+    return LowerBound(column.name, limit) if isinstance(column, exp.Column) and timeless else None

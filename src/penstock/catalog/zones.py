@@ -6,6 +6,8 @@ A name is one of the IANA database (`Europe/Rome`), `UTC`, or an offset (`+05:30
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo
@@ -52,6 +54,37 @@ def clocks_change(name: str) -> bool:
         return False
     count = (_LAST - _FIRST) // _EVERY
     return len({(_FIRST + number * _EVERY).astimezone(zone).utcoffset() for number in range(count)}) > 1
+
+
+@dataclass(frozen=True)
+class Shifts:
+    """How a zone's clock has been moved since 1970: no distance from UTC was `most` hours more than another.
+
+    `dates`: whether it was put back over the beginning of an hour, so that a date came, went, and came again.
+    """
+
+    most: int = 0
+    dates: bool = False
+
+
+NO_SHIFTS = Shifts()
+_ZONE_SETTINGS = ("time zone", "timezone", "spark.sql.session.timezone")
+
+
+def session_shifts(settings: Mapping[str, str]) -> Shifts:
+    """Those of the session's zone; a zone of one distance from UTC has none."""
+    named = next((settings[name] for name in _ZONE_SETTINGS if name in settings), "UTC").strip("'\"")
+    return NO_SHIFTS if is_fixed(named) else _shifts(named)
+
+
+@cache
+def _shifts(name: str) -> Shifts:
+    zone = zone_named(name)
+    if zone is None:
+        return Shifts(24, dates=True)
+    found = [_offset(_FIRST + number * _EVERY, zone) for number in range((_LAST - _FIRST) // _EVERY)]
+    most = -((min(found) - max(found)) // timedelta(hours=1))
+    return Shifts(max(most, 1), dates=not repeats_within_hours(name))
 
 
 @cache

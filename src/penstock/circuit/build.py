@@ -17,7 +17,7 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type, is_collated
 from penstock.circuit.buckets import in_buckets
-from penstock.circuit.clock import clock_expires, plan_reads_clock
+from penstock.circuit.clock import clock_expires
 from penstock.circuit.closing import Closing
 from penstock.circuit.collated import as_groups, uses_collations, with_least_texts
 from penstock.circuit.collection import (
@@ -55,6 +55,7 @@ from penstock.circuit.reading import of_view, scan_of
 from penstock.circuit.rounds import Unliftable, first_round, independent, lifted_bodies
 from penstock.circuit.windows import Chain, lowest_window
 from penstock.errors import Diagnostic, InternalError
+from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
     INNER,
     Aggregate,
@@ -171,7 +172,7 @@ class _Builder:
             case Ranked() if isinstance(plan, TopK) and not made.append_only:
                 return best_expire(plan, self.reader, self.catalog)
             case Clocked():
-                return clock_expires(made.node)
+                return clock_expires(made.node, self.reader)
             case _:
                 return ()
 

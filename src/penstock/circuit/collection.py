@@ -346,7 +346,9 @@ def _beaten(top: TopK, reader: Reader, alone: Callable[[Plan], bool]) -> Iterato
     if len(parts) != 1 or bound is None or not closest.descending or bound.bound != closest.value.tree:
         return
     line = least((reader.of(join.left).get(bound.column), reader.of(join.right).get(closest.value.column or "")))
-    if line is None or sought != set(join.left.names) or any(key.null_safe for key in join.keys):
+    if not reader.alike((join.left.field(bound.column).type, closest.value.type)) or line is None:
+        return
+    if sought != set(join.left.names) or any(key.null_safe for key in join.keys):
         return
     order, ranking = _ranked(top.order, join.right, None)
     keep = Best(tuple(key.right.text for key in join.keys), order, 1, ranking)
@@ -360,7 +362,8 @@ def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:
     """Both sides of an equality go together, so no row loses its partner while it could still change."""
     left, right = reader.of(join.left), reader.of(join.right)
     types = {item.name: item.type for side in (join.left, join.right) for item in side.fields}
-    for key in join.keys if not join.null_aware else ():
+    ordered = [key for key in join.keys if reader.alike((key.left.type, key.right.type))]
+    for key in ordered if not join.null_aware else ():
         together = least((reader.bound(key.left.tree, left, types), reader.bound(key.right.tree, right, types)))
         if together is not None:
             yield Expiry(0, key.left.text, together, shown=key.left.text)

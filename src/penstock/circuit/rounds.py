@@ -19,10 +19,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from penstock.circuit.clock import plan_reads_clock
 from penstock.circuit.operators import Keyed, leaf
 from penstock.errors import Span
-from penstock.plan.expressions import place_of
+from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import (
     ANTI,
     INNER,

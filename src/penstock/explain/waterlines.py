@@ -294,8 +294,17 @@ The tables below are complete for what is inferred: what is not in them has no w
 {tables}
 ```
 
-A waterline is written over those of the tables' columns. In a time zone whose clocks are put back, local time does not
-follow time: casts between `TIMESTAMP` and `TIMESTAMP_NTZ` lose it, and so does what Spark counts by the local clock, sums
-of a `TIMESTAMP` and a day or more (`at + INTERVAL 1 DAY`, 24 hours too, months) and differences of two. Hours below a day,
-and days of a `DATE` or `TIMESTAMP_NTZ`, keep it everywhere.
+A waterline is written over those of the tables' columns. What Spark counts by the calendar can come out earlier for a
+later time, by little, and its waterline is lower by that:
+
+* A month after 30 and 31 January is the last of February, at the time of day of either: `TIMESTAMP` and `TIMESTAMP_NTZ`
+  with months lose a day. Months of a `DATE` lose nothing.
+* Where the clocks of the session's time zone are put back, local time does not follow time. Sums of a `TIMESTAMP` and a
+  day or more (`at + INTERVAL 1 DAY`, 24 hours too), and casts between `TIMESTAMP` and `TIMESTAMP_NTZ`, lose three times
+  what the clock is moved by, with months five days. Hours below a day, and days of a `DATE` or `TIMESTAMP_NTZ`, lose
+  nothing.
+* So do filters on the clock: `at >= now() - INTERVAL 7 DAYS` keeps its rows three hours longer in `Europe/Zurich`.
+* Two such steps in one expression, the difference of two `TIMESTAMP`s and comparisons of a `TIMESTAMP` with a
+  `TIMESTAMP_NTZ` have no waterline in such a zone; in one whose clocks were put back over midnight (`America/St_Johns`,
+  to 2011) dates of a `TIMESTAMP` have none.
 """

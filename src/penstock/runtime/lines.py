@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import struct
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, time, timedelta
@@ -21,6 +22,7 @@ from penstock.spark.steady import steady
 from penstock.spark.workspace import Workspace
 
 _LEAST, _GREATEST = -(2**63), 2**63 - 1
+_LARGEST_SINGLE = (2 - 2**-23) * 2.0**127
 _EXACT = Context(prec=100)  # a DECIMAL has up to 38 digits, and a bound of lateness as many
 
 
@@ -60,7 +62,23 @@ def typed_literal(at: Any, kind: Type) -> str:
         return f"CAST({min(max(math.ceil(at), _LEAST), _GREATEST)} AS BIGINT)"
     if is_decimal(kind):
         return f"CAST({_decimal(Decimal(at), kind)} AS {kind})"
+    if kind == "float":
+        return f"CAST('{_single(float(at))!r}' AS FLOAT)"
     return f"CAST('{at!r}' AS DOUBLE)" if isinstance(at, float) else f"CAST('{at}' AS DOUBLE)"
+
+
+def _single(at: float) -> float:
+    """The least number of four bytes that is not below."""
+    try:
+        bits: int = struct.unpack("<i", struct.pack("<f", at))[0]
+    except OverflowError:
+        return math.inf if at > 0 else -_LARGEST_SINGLE
+    nearest: float = struct.unpack("<f", struct.pack("<i", bits))[0]
+    if nearest >= at:
+        return nearest
+    following = 1 if bits >= 0 else -1
+    found: float = struct.unpack("<f", struct.pack("<i", bits + following))[0]
+    return found
 
 
 def _decimal(at: Decimal, kind: Type) -> str:

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.circuit.clock import plan_reads_clock
 from penstock.errors import DataError, Diagnostic
+from penstock.plan.expressions import plan_reads_clock
 from penstock.runtime.change import Change
 from penstock.runtime.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
 from penstock.runtime.failures import EvaluationError

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, cast
 
 from sqlglot import exp
 
-from penstock.circuit.clock import is_clock
+from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.render import Renderer
