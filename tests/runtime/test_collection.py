@@ -135,7 +135,7 @@ def test_answers_are_the_same_with_and_without_collection(spark, monkeypatch, gr
         penstock.Pipeline(program(views), spark=spark) as keeping,
     ):
         merging._opened().stepper.engine.workspace.memory_rows = 4 + seed * 10
-        for number, step in enumerate(steps(f"{group} {seed}", 7)):
+        for number, step in enumerate(steps(f"{group} {seed}", 5)):
             clock = datetime(1970, 1, 1, second=3 * number)
             expected = keeping.step(step, clock=clock)
             for pipeline in (merging, compacted):
