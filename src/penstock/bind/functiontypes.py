@@ -125,4 +125,6 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
         return kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
-    return _SCALARS.get(name)
+    found = _SCALARS.get(name)
+    # A function of a text with a collation gives one with it, but not each does.
+    return None if found == "string" and any("collate" in (kind or "") for kind in kinds) else found
