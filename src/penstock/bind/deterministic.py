@@ -8,6 +8,8 @@ The order is the ascending one of the whole input row, NULLs first (SEMANTICS 0)
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import reduce
+from typing import cast
 
 from sqlglot import exp
 
@@ -16,9 +18,12 @@ from penstock.bind.ordering import directions
 from penstock.bind.scope import Scope
 from penstock.bind.sortedlists import entry, first_value, in_order, values
 from penstock.bind.trees import call, call_name, core_of, filter_of, ignores_nulls
+from penstock.catalog.sorting import VARIABLE, is_sorted, sortable
 from penstock.catalog.types import INTEGRAL
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
+from penstock.sql.parse import parse_expression
+from penstock.sql.text import spark_sql
 
 Row = tuple[exp.Expression, ...]
 
@@ -68,16 +73,27 @@ def is_distinct(tree: exp.Expression) -> bool:
 
 
 def whole_row(plan: Plan, scope: Scope | None = None) -> Row:
-    """What makes the order of rows: the columns of `*`, without a scope all fields; those that Spark can compare."""
-    if scope is None:
-        return tuple(column_tree(item.name) for item in plan.fields if comparable(item.type))
+    """What makes the order of rows: the columns of `*`, without a scope all fields, in forms that can be sorted."""
     fields = fields_of(plan)
-    return tuple(item.tree for item in scope.star() or () if comparable(scalar_of(item.tree, fields).type))
+    trees = [column_tree(name) for name in fields] if scope is None else [item.tree for item in scope.star() or ()]
+    kinds = [scalar_of(tree, fields).type for tree in trees]
+    return tuple(sortable_tree(tree, kind) for tree, kind in zip(trees, kinds, strict=True) if kind != "void")
 
 
-def comparable(kind: str | None) -> bool:
-    """Whether values of the type can be sorted (an unknown type is taken to be)."""
-    return kind is None or not ("map<" in kind or "variant" in kind or kind == "void" or "interval" in kind)
+def sortable_tree(tree: exp.Expression, kind: str | None) -> exp.Expression:
+    """A value in a form that Spark can sort."""
+    if is_sorted(kind):
+        return tree
+    found: exp.Expression = parse_expression(sortable(spark_sql(tree), kind)).transform(_variable)
+    return found
+
+
+def _variable(node: exp.Expression) -> exp.Expression:
+    """A lambda's variable, or a field of it: no column of the input."""
+    if not isinstance(node, exp.Column) or not node.parts[0].name.startswith(VARIABLE):
+        return node
+    first, *others = (part.copy() for part in node.parts)
+    return cast("exp.Expression", reduce(lambda whole, part: exp.Dot(this=whole, expression=part), others, first))
 
 
 def _struct(*items: exp.Expression) -> exp.Expression:

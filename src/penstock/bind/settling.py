@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.deterministic import Row, comparable, is_distinct, settled
+from penstock.bind.deterministic import Row, is_distinct, settled, sortable_tree
 from penstock.bind.generators import is_generator
 from penstock.bind.level import scalar_of
 from penstock.bind.ordering import directions
@@ -20,6 +20,7 @@ from penstock.bind.sortedlists import Key
 from penstock.bind.stars import is_star, name_of
 from penstock.bind.trees import aggregate_calls, call, nodes, window_calls
 from penstock.bind.windows import named_windows, settled_window, with_definition
+from penstock.catalog.sorting import is_sorted
 from penstock.plan.nodes import Field
 
 # The columns of a relation, None for a name that is not known.
@@ -54,8 +55,12 @@ def _settle_limit(query: exp.Expression, first: exp.Select, read: _From) -> None
         return
     order = query.args.get("order") or exp.Order(expressions=[])
     for position, item in enumerate(first.expressions, 1):
-        if comparable(scalar_of(item, read.fields).type):
-            order.append("expressions", exp.Ordered(this=exp.Literal.number(position), nulls_first=True))
+        kind = scalar_of(item, read.fields).type
+        if kind == "void":
+            continue
+        whole = exp.Literal.number(position)
+        key = whole if is_sorted(kind) else sortable_tree(exp.column(name_of(item), quoted=True), kind)
+        order.append("expressions", exp.Ordered(this=key, nulls_first=True))
     query.set("order", order)
 
 
@@ -109,7 +114,11 @@ def _from_of(select: exp.Select, columns: Columns) -> _From:
             return _From((call("struct", exp.Star()),), {})
         found += [(item.alias_or_name, field) for field in fields]
     times = Counter(field.name.lower() for _, field in found)
-    row = tuple(exp.column(field.name, table=alias, quoted=True) for alias, field in found if comparable(field.type))
+    row = tuple(
+        sortable_tree(exp.column(field.name, table=alias, quoted=True), field.type)
+        for alias, field in found
+        if field.type != "void"
+    )
     types = {field.name: field for _, field in found if times[field.name.lower()] == 1}
     return _From(row or (exp.Literal.number(0),), types)
 

@@ -16,6 +16,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.catalog.functions import IN_FROM_ONLY
+from penstock.catalog.sorting import sortable
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
     ANTI,
@@ -218,7 +219,7 @@ class Renderer:
         order = [self._sort(key) for key in plan.order]
         function = "row_number"
         if plan.ties is None:
-            order += [f"{quoted(field.name)} ASC NULLS FIRST" for field in plan.input.fields if has_order(field.type)]
+            order += [f"{sortable(quoted(item.name), item.type)} ASC NULLS FIRST" for item in plan.input.fields]
         else:
             function = plan.ties
         partition = [self.scalar(item) for item in plan.partition] + [quoted(name) for name in self.carry]
@@ -274,8 +275,3 @@ class Renderer:
         text = filled(self.text(plan.text), inner)
         names = ", ".join(quoted(field.name) for field in plan.outputs)
         return f"SELECT * FROM ({text}) AS __recomputed({names})"
-
-
-def has_order(kind: str | None) -> bool:
-    """Whether Spark sorts values of the type; one that is not known is taken to be sorted."""
-    return kind is None or not ("map<" in kind or "variant" in kind or kind == "interval")

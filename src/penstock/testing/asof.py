@@ -7,6 +7,7 @@ from sqlglot import exp
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
 from penstock.testing.timed import cannot_say
+from penstock.testing.wholerows import WHOLE_ROW
 
 
 def is_asof(join: exp.Expression) -> bool:
@@ -24,7 +25,7 @@ def rewrite_asof(select: exp.Select) -> None:
         cannot_say("ASOF JOIN beside other joins, or under a star")
     match, right = join.args["match_condition"], join.this
     names = left.alias_or_name, right.alias_or_name
-    numbered = f"(SELECT *, row_number() OVER (ORDER BY struct(*)) AS __id FROM {_bare(left)}) AS {names[0]}"
+    numbered = f"(SELECT *, row_number() OVER (ORDER BY {WHOLE_ROW}) AS __id FROM {_bare(left)}) AS {names[0]}"
     pairs = _closest(numbered, f"{_bare(right)} AS {names[1]}", names, join, match)
     side = "LEFT" if str(join.args.get("side") or "").upper() == "LEFT" else "INNER"
     source = f"{numbered} {side} JOIN {pairs} AS {names[1]} ON {names[0]}.__id = {names[1]}.__of"

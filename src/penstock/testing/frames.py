@@ -10,6 +10,7 @@ from sqlglot import exp
 
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
+from penstock.testing.wholerows import WHOLE_ROW
 
 _ANSWERS = {
     "first": "get({rows}, 0).v",
@@ -32,6 +33,8 @@ def settle_frame(window: exp.Window) -> exp.Expression | None:
     name = str(core.this).lower() if isinstance(core, exp.Anonymous) else ""
     if name in _BEST:
         return _best(window, core, name)
+    if name == "collect_set":
+        return exp.Anonymous(this="sort_array", expressions=[window.copy()])
     if name not in _ANSWERS or _by_rows(window):
         return None
     return parse_expression(_ANSWERS[name].format(rows=_rows(window, core, name), place=_place(core)))
@@ -58,7 +61,7 @@ def _rows(window: exp.Window, core: exp.Expression, name: str) -> str:
     value = spark_sql(core.expressions[0])
     parts = ", ".join(f"'k{number}', {spark_sql(key.this)}" for number, key in enumerate(keys))
     head = f"{parts}, " if parts else ""
-    collected = _over(window, f"collect_list(named_struct({head}'r', struct(*), 'v', {value}))")
+    collected = _over(window, f"collect_list(named_struct({head}'r', {WHOLE_ROW}, 'v', {value}))")
     ordered = f"array_sort({collected}, (l, r) -> {comparison(keys)})"
     return f"filter({ordered}, e -> e.v IS NOT NULL)" if _present_only(window, core, name) else ordered
 
@@ -91,8 +94,11 @@ def comparison(keys: list[exp.Expression]) -> str:
 def _best(window: exp.Window, core: exp.Expression, name: str) -> exp.Expression:
     """Among rows with the same ordering value `max_by` and `min_by` take the last row."""
     value, by = (spark_sql(item) for item in core.expressions[:2])
-    collected = _over(window, f"collect_list(named_struct('o', {by}, 'r', struct(*), 'v', {value}))")
-    rows = f"filter(array_sort({collected}), e -> e.o IS NOT NULL)"
+    collected = _over(window, f"collect_list(named_struct('o', {by}, 'r', {WHOLE_ROW}, 'v', {value}))")
+    ties = comparison([])
+    ordered = f"CASE WHEN l.o <=> r.o THEN {ties} WHEN l.o IS NULL THEN -1 WHEN r.o IS NULL THEN 1 "
+    ordered += "WHEN l.o < r.o THEN -1 ELSE 1 END"
+    rows = f"filter(array_sort({collected}, (l, r) -> {ordered}), e -> e.o IS NOT NULL)"
     if name == "min_by":
         rows = f"filter({rows}, e -> e.o = get({rows}, 0).o)"
     return parse_expression(f"try_element_at({rows}, -1).v")

@@ -11,7 +11,7 @@ import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cache
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
@@ -26,6 +26,7 @@ from penstock.testing.lacking import rewrite_lacking
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.order import call, name_of, order_rows
 from penstock.testing.timed import Reading
+from penstock.testing.wholerows import WholeRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -59,6 +60,8 @@ class Oracle:
         self._functions: dict[str, Function] = {}
         self._registered: set[str] = set()
         self._reading = Reading()
+        self._catalog: Catalog | None = None
+        self._rows = WholeRows(self._session)
 
     def recompute(
         self, catalog: Catalog, tables: Mapping[str, DataFrame], clock: datetime | None
@@ -70,6 +73,8 @@ class Oracle:
         for setting in _SETTINGS:
             self._session.conf.set(setting, str(self._shared.conf.get(setting)))
         self._declare_functions(catalog)
+        if catalog is not self._catalog:
+            self._catalog, self._rows = catalog, WholeRows(self._session)
         times = {name: table.properties.get("event_time_column") for name, table in catalog.tables.items()}
         self._reading = Reading(
             catalog.settings.get("time zone", "UTC"),
@@ -149,7 +154,7 @@ class Oracle:
         tree = order_rows(rewrite_lacking(tree.copy(), self._reading))
         if self._dialect == "flink":
             tree = _integer_averages(tree)
-        tree = _order_limits(tree, self._session)
+        tree = _order_limits(self._rows.spelled(tree), self._rows)
         if clock is not None:
             tree = fix_clock(tree, clock)
         after = spark_sql(tree)
@@ -209,21 +214,13 @@ def _integer_averages(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
-def _order_limits(tree: exp.Expression, session: SparkSession) -> exp.Expression:
-    """Rows that a LIMIT's ORDER BY leaves tied go by the whole output row, named by position."""
+def _order_limits(tree: exp.Expression, rows: WholeRows) -> exp.Expression:
+    """Rows that a LIMIT's ORDER BY leaves tied go by the whole output row."""
     for query in list(tree.find_all(exp.Select, exp.SetOperation)):
         if query.args.get("limit") is None and query.args.get("offset") is None:
             continue
         order = query.args.get("order") or exp.Order(expressions=[])
-        for position in range(1, _width(query, session) + 1):
-            order.append("expressions", exp.Ordered(this=exp.Literal.number(position), nulls_first=True))
+        for item in rows.ties(query):
+            order.append("expressions", exp.Ordered(this=item, nulls_first=True))
         query.set("order", order)
     return tree
-
-
-def _width(query: Any, session: SparkSession) -> int:
-    """The number of output columns; Spark is asked only where a star hides it."""
-    items = query.selects
-    if not any(isinstance(item, exp.Star) or item.find(exp.Star) is not None for item in items):
-        return len(items)
-    return len(session.sql(spark_sql(query)).columns)

@@ -1,8 +1,8 @@
 """The oracle's own rewriting of functions that depend on the order of rows (SEMANTICS 0).
 
-They take rows in ascending order of the whole row, NULLs first. `struct(*)` is the whole row of the FROM clause, so
-`first(x)` is `min_by(x, struct(*))`, `collect_list(x)` sorts pairs of the row and `x`, and a window's ORDER BY is
-completed by the row.
+They take rows in ascending order of the whole row, NULLs first. `__whole_row()` stands for all columns of the FROM
+clause (`wholerows`), so `first(x)` is `min_by(x, __whole_row())`, `collect_list(x)` sorts pairs of the row and `x`, and
+a window's ORDER BY is completed by the row. A set of values is shown in the order of the values.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from sqlglot import exp
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.testing.frames import comparison, settle_frame
+from penstock.testing.wholerows import WHOLE_ROW
 
 _FIRST = ("first", "first_value", "any_value")
 _LAST = ("last", "last_value")
@@ -34,7 +35,7 @@ def call(name: str, *arguments: exp.Expression) -> exp.Expression:
 
 def whole_row() -> exp.Expression:
     """All columns of the FROM clause as one comparable value."""
-    return call("struct", exp.Star())
+    return call("__whole_row")
 
 
 def order_rows(tree: exp.Expression) -> exp.Expression:
@@ -83,6 +84,9 @@ def _order_aggregate(node: exp.Anonymous) -> None:
         return
     if name in _TEXTS:
         _replace_text(node, arguments)
+    elif name == "collect_set" or (name in _LISTS and isinstance(arguments[0], exp.Distinct)):
+        target = node.parent if isinstance(node.parent, exp.Filter) else node
+        target.replace(call("sort_array", target.copy()))
     elif isinstance(arguments[0], exp.Distinct):
         return
     elif name in _FIRST + _LAST:
@@ -122,7 +126,8 @@ def _wrap(node: exp.Anonymous, value: exp.Expression, finish: Callable[[exp.Expr
         target = node.parent
         collected = exp.Filter(this=collected, expression=target.expression.copy())
     present = _lambda("e", exp.Not(this=exp.Is(this=_field("e", "v"), expression=exp.Null())))
-    target.replace(finish(call("filter", call("array_sort", collected), present)))
+    by_row = parse_expression(f"array_sort(x, (l, r) -> {comparison([])})").expressions[1]
+    target.replace(finish(call("filter", call("array_sort", collected, by_row), present)))
 
 
 def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
@@ -143,7 +148,7 @@ def _sorted_values(value: exp.Expression, keys: list[exp.Expression], condition:
         ascending = "false" if keys and keys[0].args.get("desc") else "true"
         return f"sort_array(collect_set({spark_sql(value.expressions[0])}){condition}, {ascending})"
     parts = "".join(f"'k{number}', {spark_sql(key.this)}, " for number, key in enumerate(keys))
-    collected = f"collect_list(named_struct({parts}'r', struct(*), 'v', {spark_sql(value)})){condition}"
+    collected = f"collect_list(named_struct({parts}'r', {WHOLE_ROW}, 'v', {spark_sql(value)})){condition}"
     ordered = f"array_sort({collected}, (l, r) -> {comparison(keys)})"
     return f"transform(filter({ordered}, e -> e.v IS NOT NULL), e -> e.v)"
 

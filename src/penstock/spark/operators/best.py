@@ -10,13 +10,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.sorting import sortable
 from penstock.circuit.collection import sorted_text
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import TopK
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.operators.keyed import KeyedRunner, among, tagged
-from penstock.spark.render import KEY, VERSION, WEIGHT, has_order
+from penstock.spark.render import KEY, VERSION, WEIGHT
 from penstock.spark.workspace import columns_text
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ class BestRunner(KeyedRunner):
         """The change of the numbers: a row under its new number, and taken back under its old one."""
         node = self._node
         names = [name for name in self.schemas[0].names if name != WEIGHT]
-        whole = [f"{quoted(field.name)} ASC NULLS FIRST" for field in node.input.fields if has_order(field.type)]
+        whole = [f"{sortable(quoted(item.name), item.type)} ASC NULLS FIRST" for item in node.input.fields]
         order = ", ".join([*(sorted_text(key) for key in node.order), *whole, VERSION])
         partition = ", ".join([KEY, *(item.text for item in node.partition)])
         over = f"OVER (PARTITION BY {partition} ORDER BY {order} ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW)"

@@ -10,13 +10,15 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.catalog.sorting import sortable
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import Aggregate, Join, Window
+from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type, join_terms
 from penstock.spark.operators.runner import Runner, Terms
-from penstock.spark.render import KEY, VERSION, WEIGHT, has_order
+from penstock.spark.render import KEY, VERSION, WEIGHT
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.windows import adds_up
 from penstock.spark.workspace import Workspace, columns_text
@@ -121,8 +123,8 @@ class KeyedRunner(Runner):
         """
         if not self._adds_fractions:
             return versions
-        fields = [item.name for item in self.schemas[position].fields if has_order(item.dataType.simpleString())]
-        order = columns_text((VERSION, *(name for name in fields if name != WEIGHT)))
+        fields = [item for item in self.schemas[position].fields if item.name != WEIGHT]
+        order = ", ".join([VERSION, *(sortable(quoted(item.name), item.dataType.simpleString()) for item in fields)])
         if self.terms[position] and not local:
             keys = ", ".join([*(text for text, _ in self.terms[position]), VERSION])
             return f"SELECT * FROM ({versions}) DISTRIBUTE BY {keys} SORT BY {order}"

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.sorting import sortable
 from penstock.circuit.collection import sorted_text
 from penstock.circuit.operators import Ranked
 from penstock.plan.nodes import TopK
@@ -66,7 +67,8 @@ class RankedRunner(Runner):
 
     def _order(self) -> str:
         keys = [sorted_text(key) for key in self.node.order]
-        keys += [f"{quoted(name)} ASC NULLS FIRST" for name in self.schema.names if name != WEIGHT]
+        rest = [field for field in self.schema.fields if field.name != WEIGHT]
+        keys += [f"{sortable(quoted(item.name), item.dataType.simpleString())} ASC NULLS FIRST" for item in rest]
         return ", ".join(keys)
 
     def _merged(self, change: Delta) -> Delta:

@@ -1,0 +1,47 @@
+"""The order of all values: what Spark cannot sort is sorted in another form.
+
+Ties go by the whole row (SEMANTICS 0), which may hold a MAP or a VARIANT. Spark has no order for these. A MAP goes by
+its sorted entries, a VARIANT and an INTERVAL of the calendar by their text, an ARRAY or STRUCT by those of its parts.
+"""
+
+from __future__ import annotations
+
+import re
+
+from penstock.catalog.types import Type, struct_fields, type_arguments
+
+VARIABLE = "__s"  # how the variables of lambdas begin
+_UNSORTED = re.compile(r"map<|\bvariant\b|\binterval\b(?! (day|hour|minute|second|year|month)\b)")
+
+
+def is_sorted(kind: Type | None) -> bool:
+    """Whether Spark sorts values of the type; one that is not known is taken to be sorted."""
+    return kind is None or _UNSORTED.search(kind) is None
+
+
+def sortable(text: str, kind: Type | None) -> str:
+    """Spark SQL for a form of the value `text` that can be sorted; the text itself where Spark sorts it as it is."""
+    return _form(text, kind, 0)
+
+
+def _form(text: str, kind: Type | None, depth: int) -> str:
+    if kind is None or is_sorted(kind):
+        return text
+    variable = f"{VARIABLE}{depth}"
+    if kind.startswith("map<"):
+        entries = f"map_entries({text})"
+        key, value = type_arguments(kind)[1]
+        if is_sorted(key) and is_sorted(value):
+            return f"array_sort({entries})"
+        pair = f"struct({_form(f'{variable}.key', key, depth + 1)}, {_form(f'{variable}.value', value, depth + 1)})"
+        return f"array_sort(transform({entries}, {variable} -> {pair}))"
+    if kind.startswith("array<"):
+        return f"transform({text}, {variable} -> {_form(variable, kind[6:-1], depth + 1)})"
+    if kind.startswith("struct<"):
+        parts = (_form(f"{text}.{_quoted(name)}", of, depth) for name, of in struct_fields(kind))
+        return f"if({text} IS NULL, NULL, struct({', '.join(parts)}))"
+    return f"cast({text} AS STRING)"
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"

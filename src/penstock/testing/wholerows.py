@@ -1,0 +1,115 @@
+"""The oracle's whole row: all columns of a FROM clause as one value that can be sorted.
+
+The rewriting says `__whole_row()` where it means the row. That becomes `struct(*)`, or, where Spark cannot sort one of
+the columns (a MAP, a VARIANT), all of them in forms that can be sorted. Only Spark knows the columns, so it is asked.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from penstock.catalog.sorting import is_sorted, sortable
+from penstock.sql.parse import parse_expression
+from penstock.sql.text import spark_sql
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+WHOLE_ROW = "__whole_row()"
+_ANY_ROW = "struct(1)"
+
+
+class WholeRows:
+    """Asks one session, once for each FROM clause; new with each catalog."""
+
+    def __init__(self, session: SparkSession) -> None:
+        self._session = session
+        self._rows: dict[str, str] = {}
+
+    def spelled(self, tree: exp.Expression) -> exp.Expression:
+        """The tree with every whole row written out, in place."""
+        for node in list(tree.find_all(exp.Anonymous)):
+            select = node.find_ancestor(exp.Select)
+            if str(node.this).lower() == "__whole_row" and select is not None:
+                source = _with_names(_all_of(select), select)
+                if source not in self._rows:
+                    self._rows[source] = self._row(source)
+                node.replace(parse_expression(self._rows[source]))
+        return tree
+
+    def ties(self, query: Any) -> list[exp.Expression]:
+        """The output row of a query as items of an ORDER BY: by position, or in a form that can be sorted."""
+        frame = self._frame(_with_names(query.copy(), query)) or self._frame(_with_names(_all_rows(query), query))
+        if frame is None:
+            return [exp.Literal.number(index + 1) for index in range(len(query.selects))]
+        return [
+            exp.Literal.number(index + 1)
+            if is_sorted(kind := field.dataType.simpleString())
+            else parse_expression(sortable(_quoted(field.name), kind))
+            for index, field in enumerate(frame.schema.fields)
+        ]
+
+    def _row(self, source: str) -> str:
+        frame = self._frame(source)
+        kinds = [] if frame is None else [field.dataType.simpleString() for field in frame.schema.fields]
+        if frame is None or all(is_sorted(kind) for kind in kinds):
+            return "struct(*)"
+        columns = zip(_columns(frame), kinds, strict=True)
+        return f"struct({', '.join(sortable(name, kind) for name, kind in columns)})"
+
+    def _frame(self, query: str) -> DataFrame | None:
+        """The query analysed; None for one that reads an enclosing query, and so says nothing alone."""
+        from pyspark.errors import AnalysisException
+
+        try:
+            return self._session.sql(query)
+        except AnalysisException:
+            return None
+
+
+def _all_rows(query: Any) -> exp.Expression:
+    """The query without its WHERE, which may read an enclosing query; its columns are the same."""
+    copied: exp.Expression = query.copy()
+    copied.set("where", None)
+    return copied
+
+
+def _all_of(select: exp.Select) -> exp.Select:
+    """`SELECT *` of the FROM clause."""
+    source = exp.Select(expressions=[exp.Star()])
+    for part in ("from_", "joins", "laterals"):
+        value = select.args.get(part)
+        if value:
+            source.set(part, [item.copy() for item in value] if isinstance(value, list) else value.copy())
+    return source
+
+
+def _with_names(query: exp.Expression, place: exp.Expression) -> str:
+    """The query's text under every WITH that holds at a place; what goes by a row there need not be the row."""
+    clauses = []
+    node: Any = place
+    while node is not None:
+        clauses += [node.args["with_"]] if node.args.get("with_") else []
+        node = node.parent
+    named = {item.alias.lower(): item.copy() for clause in reversed(clauses) for item in clause.expressions}
+    recursive = any(clause.args.get("recursive") for clause in clauses)
+    query.set("with_", exp.With(expressions=list(named.values()), recursive=recursive) if named else None)
+    return spark_sql(query).replace(WHOLE_ROW, _ANY_ROW)
+
+
+def _columns(frame: DataFrame) -> list[str]:
+    """The columns of a relation by their qualified names."""
+    output = frame._jdf.queryExecution().analyzed().output()  # noqa: SLF001
+    attributes = [output.apply(index) for index in range(output.size())]
+    parts = [[*_listed(item.qualifier()), item.name()] for item in attributes]
+    return [".".join(_quoted(part) for part in path) for path in parts]
+
+
+def _listed(names: object) -> list[str]:
+    return [names.apply(index) for index in range(names.size())]  # type: ignore[attr-defined]
+
+
+def _quoted(name: str) -> str:
+    return "`" + name.replace("`", "``") + "`"
