@@ -77,7 +77,9 @@ class Shortcuts:
         """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""
         table = table.combine_chunks()
         context: Any = self.spark.sparkContext
-        if table.nbytes > _LOCAL_BYTES or context._encryption_enabled or not self._is_plain(table, schema):  # noqa: SLF001
+        # `nbytes` reads the offsets of an empty array within arrays, which need not be there: pyarrow 26 crashes.
+        large = table.get_total_buffer_size() > _LOCAL_BYTES
+        if large or context._encryption_enabled or not self._is_plain(table, schema):  # noqa: SLF001
             return self.spark.createDataFrame(table, schema=schema)
         from pyspark.sql.classic.dataframe import DataFrame
 

@@ -128,7 +128,7 @@ class Trace:
     def bytes(self) -> int:
         """An estimate of the size of what is kept, from the part on the driver and the width of the schema."""
         width = 16 * len(self.schema.fields)
-        here = sum(int(piece.table.nbytes) for piece in self.here)
+        here = sum(int(piece.table.get_total_buffer_size()) for piece in self.here)
         return here + sum(layer.rows for layer in self.layers) * width
 
     @property

@@ -48,7 +48,7 @@ class RankedRunner(Runner):
     def state(self) -> Iterator[tuple[int, int]]:
         yield from super().state()
         if self.candidates is not None:
-            yield self.candidates.count(), self.candidates.arrow().nbytes
+            yield self.candidates.count(), self.candidates.arrow().get_total_buffer_size()
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
