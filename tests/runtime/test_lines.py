@@ -1,5 +1,6 @@
 """Waterlines as values of their columns' types."""
 
+import math
 from decimal import Decimal
 
 import pytest
@@ -24,3 +25,21 @@ from penstock.runtime.lines import typed_literal
 )  # fmt: skip
 def test_a_decimal_is_one_of_its_column(at, kind, expected):
     assert typed_literal(at, kind) == expected
+
+
+@pytest.mark.parametrize(
+    ("at", "expected"),
+    [
+        (1.5, 1.5),
+        (0.1, 0.10000000149011612),
+        (-0.1, -0.09999999403953552),
+        (16_777_217, 16_777_218.0),
+        (1e39, math.inf),
+        (-1e39, -3.4028234663852886e38),
+        (1e-50, 1.401298464324817e-45),
+        (-1e-50, -0.0),
+        (math.inf, math.inf),
+    ],
+)
+def test_a_float_is_the_least_of_four_bytes_that_is_not_below(at, expected):
+    assert typed_literal(at, "float") == f"CAST('{expected!r}' AS FLOAT)"
