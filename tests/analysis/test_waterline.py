@@ -68,7 +68,7 @@ CASES = [
     ("both promises together", where(T, "n >= year(at)"), {"at": "a.at", "n": "greatest(a.n, year(a.at))"}),
     ("a constant is no progress", where(T, "x > 5"), {"at": "a.at", "n": "a.n"}),
     ("UNION ALL", UnionAll((project(T, t="at"), project(R, t="`r.at`")), (Field("t"),)), {"t": "least(a.at, b.at)"}),
-    ("UNION ALL with constants", UnionAll((project(T, t="at"), NEVER), (Field("t"),)), {"t": "a.at"}),
+    ("UNION ALL with constants", UnionAll((project(T, t="at"), project(NEVER, t="TIMESTAMP '2024-01-01'")), (Field("t"),)), {"t": "a.at"}),
     ("UNION ALL with a column that has none", UnionAll((project(T, t="n"), project(T, t="x")), (Field("t"),)), {}),
     ("EXCEPT", SetOperation(project(T, t="at"), project(R, t="`r.at`"), "except", False, (Field("t"),)), {"t": "least(a.at, b.at)"}),
     ("explode of a sequence", explode("explode(transform(filter(sequence(n - 5, n, 5L), x -> x > 2), x -> x * 2))"), {"at": "a.at", "n": "a.n", "e": "(a.n - 5) * 2"}),
@@ -170,7 +170,7 @@ def test_times_with_and_without_a_zone():
         assert list(waterlines(join(L, walls, residual=condition), CATALOG)) != []
         assert list(waterlines(join(L, walls, residual=condition), BERLIN)) == []
     both = UnionAll((project(T, t="at"), project(read(A_OF_WALL), t="at")), (Field("t", "timestamp"),))
-    assert (list(waterlines(both, CATALOG)), list(waterlines(both, BERLIN))) == (["t"], [])
+    assert texts(both, BERLIN) == {}
 
 
 def test_a_bound_is_brought_to_the_type_of_its_column():

@@ -73,6 +73,12 @@ def of_source(source: Source) -> Derived:
     return Derived((column(source.name),), frozenset({source}))
 
 
+def converted(derived: Derived, convert: Callable[[exp.Expression], exp.Expression]) -> Derived:
+    """The same, each part brought to another type."""
+    trees = [convert(part.tree) for part in derived.parts]
+    return Derived(tuple(Scalar(render_scalar(tree), tree) for tree in trees), derived.sources)
+
+
 def least(found: Iterable[Derived | None]) -> Derived | None:
     """Below each of them; None if one is missing, or there are none."""
     every = tuple(found)

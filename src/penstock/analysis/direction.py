@@ -24,6 +24,7 @@ from penstock.analysis.local_time import (
     followed_time,
     is_constant,
     kind_of,
+    one_order,
     reads_local_clock,
 )
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
@@ -95,7 +96,7 @@ _LOCAL = frozenset({"timestamp", "to_timestamp", "timestamp_ntz", "timestamp_ltz
 # What reads the date of a time, and what reads a time without a zone as one of the session's.
 _OF_DATES = frozenset({
     "year", "to_date", "date", "trunc", "date_add", "dateadd", "date_sub", "add_months", "last_day", "datediff",
-    "date_diff", "next_day", "date_trunc", "date_part", "datepart",
+    "date_diff", "next_day", "date_trunc", "date_part", "datepart", "unix_date",
 })  # fmt: skip
 _OF_MOMENTS = frozenset({
     "unix_timestamp", "to_unix_timestamp", "unix_seconds", "unix_millis", "unix_micros", "date_trunc",
@@ -152,7 +153,9 @@ class _Reading:
 
     def _skips(self, *times: exp.Expression) -> bool:
         """Whether a time without a zone may be read as one that the clock on the wall skipped."""
-        return self._shifts.most > 0 and any(kind_of(time, self._types) == "timestamp_ntz" for time in times)
+        return self._shifts.most > 0 and any(
+            not is_constant(time) and kind_of(time, self._types) not in ("timestamp", "date") for time in times
+        )
 
     def add(self, node: Any) -> Direction:
         """Two that go the same way together."""
@@ -213,12 +216,16 @@ class _Reading:
 
     def round_to_unit(self, node: Any) -> Direction:
         """FLOOR(t TO HOUR)."""
-        again = node.args.get("to") is not None and (self._dates_again(node.this) or self._skips(node.this))
+        unit = node.args.get("to")
+        skips = self._skips(node.this) or (isinstance(node, exp.Ceil) and self._shifts.most > 0)
+        again = unit is not None and (self._dates_again(node.this) or skips)
         return Direction.NONE if again else self.of(node.this).weakened()
 
     def call(self, node: Any) -> Direction:
         """A function that follows one argument, the others constant."""
         name, arguments = str(node.this).lower(), node.expressions
+        if name in ("greatest", "least") and not one_order((kind_of(i, self._types) for i in arguments), self._shifts):
+            return Direction.NONE
         if name in ("greatest", "least"):
             return _common([self.of(item) for item in arguments])
         if name in _PARTS and not _rising_part(arguments[0]):
@@ -228,7 +235,7 @@ class _Reading:
         if name in _OF_MOMENTS and self._skips(*arguments):
             return Direction.NONE
         unit = len(arguments) == 3 and name in _WITH_UNIT  # noqa: PLR2004 - unit and two more
-        if unit and self._by_calendar(node):
+        if unit and (self._by_calendar(node) or (name in _DIFFERENCES and self._skips(*arguments[1:]))):
             return Direction.NONE
         rising, falling = (2, 1 if name in _DIFFERENCES else None) if unit else (RISING.get(name), FALLING.get(name))
         found = Direction.CONSTANT

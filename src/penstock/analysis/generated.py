@@ -30,7 +30,8 @@ def _least_element(array: exp.Expression) -> exp.Expression | None:
     match str(array.this).lower(), len(arguments):
         case "sequence", 3:
             step = bare(arguments[2])
-            rising = isinstance(step, exp.Interval) or sign_of(step) == 1
+            forward = isinstance(step, exp.Interval) and not str(step.this.name).startswith("-")
+            rising = forward or sign_of(step) == 1
             return bare(arguments[0]) if rising else None
         case "filter", 2:
             return _least_element(bare(arguments[0]))

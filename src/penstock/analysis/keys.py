@@ -15,7 +15,7 @@ from penstock.analysis.changelog import append_only
 from penstock.analysis.local_time import counts_locally, has_months
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
-from penstock.catalog.types import INTEGRAL, Type, is_numeric
+from penstock.catalog.types import INTEGRAL, Type, is_numeric, is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import (
@@ -161,8 +161,9 @@ def _told_apart(scalar: Scalar, below: Plan, shifts: Shifts) -> str | None:
         return None
     if isinstance(distance, exp.Interval):
         types = {item.name: item.type for item in below.fields}
-        mixed = has_months(distance, types) or (shifts.most > 0 and counts_locally(tree, types))
-        return None if mixed else column.name
+        kind = types[column.name] or ""
+        skipped = shifts.most >= 24 or (shifts.most > 0 and counts_locally(tree, types))  # noqa: PLR2004 - hours
+        return column.name if is_temporal(kind) and not has_months(distance, types) and not skipped else None
     whole = isinstance(distance, exp.Literal) and distance.name.isdigit() and not distance.is_string
     return column.name if whole and below.field(column.name).type in INTEGRAL else None
 

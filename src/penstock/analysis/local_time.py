@@ -21,7 +21,7 @@ What goes down so goes down by little: `lowered` says by how much at most.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
@@ -38,7 +38,7 @@ _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR
 WITHOUT_ZONE = ("date", "timestamp_ntz")
 _ELAPSED_UNITS = frozenset({"HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND"})
-_WITH_MONTHS = ("interval year", "interval month")
+_WITHOUT_MONTHS = ("interval day", "interval hour", "interval minute", "interval second")
 _ADDING = ("dateadd", "date_add", "timestampadd")  # of a unit, a number, and a time
 _MONTH_UNITS = ("MONTH", "QUARTER", "YEAR")
 
@@ -81,8 +81,7 @@ def adds_months(node: exp.Expression, types: Mapping[str, Type | None]) -> bool:
     They keep the time of day and end with the month: of two times the later may come out earlier, by less than a day.
     """
     if isinstance(node, exp.Anonymous):
-        months = node.expressions[0].name.upper().startswith(_MONTH_UNITS)
-        return months and kind_of(node.expressions[2], types) != "date"
+        return bool(node.expressions[0].name.upper().startswith(_MONTH_UNITS))
     operands = (node.this, node.expression)
     kinds = [kind_of(item, types) for item in operands]
     lengths = [item for item, kind in zip(operands, kinds, strict=True) if not is_temporal(kind)]
@@ -94,9 +93,10 @@ def has_months(node: exp.Expression, types: Mapping[str, Type | None]) -> bool:
     if isinstance(node, exp.Interval):
         return _micros(node) is None
     if isinstance(node, exp.Anonymous):
-        return str(node.this).lower() in ("make_interval", "make_ym_interval")
+        return str(node.this).lower() in ("make_interval", "try_make_interval", "make_ym_interval")
     column = types.get(node.name) if isinstance(node, exp.Column) else None
-    return (type_of(node.to) if isinstance(node, exp.Cast) else column or "").startswith(_WITH_MONTHS)
+    kind = type_of(node.to) if isinstance(node, exp.Cast) else column or ""
+    return is_interval(kind) and not kind.startswith(_WITHOUT_MONTHS)
 
 
 def lowered(
@@ -120,9 +120,20 @@ def lowered(
     hours = 3 * shifts.most
     if counted[0]:
         hours = 4 * 24 + 8 * shifts.most if shifts.most else 24
+    return node, earlier(tree, hours)
+
+
+def earlier(tree: exp.Expression, hours: int) -> exp.Expression:
+    """A time, so many hours or a little more before."""
     unit, count = ("HOUR", hours) if hours < 24 else ("DAY", -(-hours // 24))  # noqa: PLR2004 - hours of a day
     slack = exp.Interval(this=exp.Literal.string(str(count)), unit=exp.Var(this=unit))
-    return node, exp.Sub(this=exp.Paren(this=tree.copy()), expression=slack)
+    return exp.Sub(this=exp.Paren(this=tree.copy()), expression=slack)
+
+
+def one_order(kinds: Iterable[Type | None], shifts: Shifts) -> bool:
+    """Whether values of these types, brought to one, keep their order: times without a zone may not."""
+    found = {kind or "" for kind in kinds}
+    return not shifts.most or not found & {"", "timestamp_ntz"} or found == {"timestamp_ntz"}
 
 
 def _moved(node: exp.Expression) -> exp.Expression | None:
@@ -130,7 +141,7 @@ def _moved(node: exp.Expression) -> exp.Expression | None:
     if isinstance(node, exp.Cast) and type_of(node.to) in ("timestamp", "timestamp_ntz"):
         return bare(node.this)
     if is_clock(node) and reads_local_clock(node):
-        return exp.CurrentTimestamp()
+        return exp.Anonymous(this="now")
     arguments = next((found for name in _ADDING if (found := _arguments(node, name, 3)) is not None), None)
     if arguments is not None and is_constant(arguments[1]):
         return bare(arguments[2])

@@ -107,9 +107,14 @@ def _sides(frame: exp.Expression) -> Iterator[tuple[str, exp.Expression | None] 
         if value is None or str(value).upper() == "CURRENT ROW":
             yield "", None
         elif isinstance(value, exp.Expression):
-            yield side, value
+            yield None if _is_negative(value) else (side, value)
         else:
             yield None
+
+
+def _is_negative(distance: exp.Expression) -> bool:
+    node = bare(distance)
+    return isinstance(node, exp.Neg) or (isinstance(node, exp.Interval) and str(node.this.name).startswith("-"))
 
 
 def _count(bound: exp.Expression | None) -> int | None:

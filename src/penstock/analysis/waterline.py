@@ -13,17 +13,18 @@ from typing import assert_never, cast
 
 from sqlglot import exp
 
-from penstock.analysis.derived import Derived, Source, applied, greatest, least, of_source
+from penstock.analysis.derived import Derived, Source, applied, converted, greatest, least, of_source
 from penstock.analysis.determined import determined
 from penstock.analysis.direction import Direction, Types, direction, one_of
 from penstock.analysis.generated import first_generated
-from penstock.analysis.inequality import LowerBound, equality_bounds, in_type, lower_bounds
-from penstock.analysis.local_time import kind_of, lowered
+from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds, to_type_of
+from penstock.analysis.local_time import kind_of, lowered, one_order
 from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.reach import further, reach_of
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
-from penstock.catalog.zones import session_shifts
+from penstock.catalog.types import is_temporal
+from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
 from penstock.plan.nodes import (
     ANTI,
@@ -85,9 +86,9 @@ class Reader:
             case Values():
                 return NONE
             case UnionAll():
-                return self._pointwise(tuple(item for item in node.branches if _reads_tables(item)), node.names)
+                return self._pointwise(node.branches, node.names)
             case SetOperation():
-                return self._pointwise(tuple(item for item in node.inputs if _reads_tables(item)), node.names)
+                return self._pointwise(node.inputs, node.names)
             case Distinct():
                 return self.of(node.input)
             case Generate():
@@ -123,7 +124,7 @@ class Reader:
         if isinstance(node, exp.Column):
             return known.get(node.name)
         chosen = one_of(node)
-        if chosen is not None and not self.alike(kind_of(item, types or {}) for item in chosen):
+        if chosen is not None and not self._of_one_type({kind_of(item, types or {}) or None for item in chosen}):
             return None
         if chosen is not None and call_name(node) in ("greatest", "coalesce", "ifnull", "nvl"):
             # GREATEST is not below any argument that is there, and COALESCE gives the first if that is.
@@ -155,19 +156,29 @@ class Reader:
 
     def lower_limit(self, item: LowerBound, known: Waterlines, types: Types) -> Derived | None:
         """Below which value the column of the bound is not from now on; None if the bound can go down."""
-        limit = in_type(item, types, self._shifts)
-        return None if limit is None else self.bound(limit, known, types)
+        convert = to_type_of(item, types, self._shifts)
+        found = None if convert is None else self.bound(item.bound, known, types)
+        return None if found is None or convert is None else converted(found, convert)
 
     def alike(self, kinds: Iterable[str | None]) -> bool:
         """Whether values of these types have one order: times with and without a zone may not."""
-        found = set(kinds)
-        return not self._shifts.most or len(found) == 1 or "timestamp_ntz" not in found
+        return one_order(kinds, self._shifts)
+
+    def bounds_in(self, condition: Scalar, types: Types) -> Iterator[LowerBound]:
+        """The lower bounds of columns that a condition states, as times are read in the session's zone."""
+        return lower_bounds(condition, types, self._shifts)
+
+    def _of_one_type(self, kinds: Iterable[str | None]) -> bool:
+        """Whether a value that is one of several is so in its own type: a DATE among TIMESTAMPs becomes one."""
+        found = set(kinds) - {"void"}
+        known = {kind for kind in found if kind}
+        return self.alike(found) and (len(known) <= 1 or not any(is_temporal(kind) for kind in known))
 
     def joined_bounds(self, join: Join, side: Plan, known: Waterlines) -> dict[str, Derived]:
         """Columns of one side of a join, and what a later row of the other side, with its waterlines, can match."""
         names, types = set(side.names), _types(join.left) | _types(join.right)
         found: dict[str, Derived] = {}
-        for item in _bounds_of(join):
+        for item in _bounds_of(join, self._shifts):
             if item.column not in names or any(node.name in names for node in item.bound.find_all(exp.Column)):
                 continue
             bound = self.lower_limit(item, known, types)
@@ -220,7 +231,7 @@ class Reader:
     def _with_bounds(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
         """`c >= e`: no row with a smaller c passes."""
         found, types = dict(known), _types(node.input)
-        for item in lower_bounds(part, types):
+        for item in self.bounds_in(part, types):
             together = greatest((found.get(item.column), self.lower_limit(item, known, types)))
             if together is not None:
                 found[item.column] = together
@@ -229,7 +240,7 @@ class Reader:
     def _with_clock(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
         """A row leaves when the clock passes it, or comes when the clock reaches it."""
         types = _types(node.input)
-        leaving = [item for item in lower_bounds(part, types) if self.rises_with_clock(item, types) is not None]
+        leaving = [item for item in self.bounds_in(part, types) if self.rises_with_clock(item, types) is not None]
         if leaving and isinstance(bare(part.tree), exp.GT | exp.GTE | exp.LT | exp.LTE):
             found = {item.column: self.lower_limit(item, known, types) for item in leaving}
             bounds = {name: derived for name, derived in found.items() if derived is not None}
@@ -244,17 +255,18 @@ class Reader:
 
     def rises_with_clock(self, item: LowerBound, types: Types) -> exp.Expression | None:
         """What a bound by the clock, its columns standing still, is not below from now on; None if not known."""
-        limit = in_type(item, types, self._shifts)
-        if limit is None or not tree_reads_clock(limit):
+        convert = to_type_of(item, types, self._shifts)
+        if convert is None or not tree_reads_clock(item.bound):
             return None
-        fixed = dict.fromkeys((node.name for node in limit.find_all(exp.Column)), Direction.CONSTANT)
-        return self.never_below(limit, fixed, types)
+        fixed = dict.fromkeys((node.name for node in item.bound.find_all(exp.Column)), Direction.CONSTANT)
+        lower = self.never_below(item.bound, fixed, types)
+        return None if lower is None else convert(lower)
 
     def _pointwise(self, inputs: tuple[Plan, ...], names: tuple[str, ...]) -> Waterlines:
-        found = [(self.of(item), item.names) for item in inputs]
+        found = [(self.of(item), item.names) for item in inputs if _reads_tables(item)]
         kinds = [{item.fields[place].type for item in inputs} for place in range(len(names))]
         every = {
-            name: least(known.get(own[place]) for known, own in found) if self.alike(kinds[place]) else None
+            name: least(known.get(own[place]) for known, own in found) if self._of_one_type(kinds[place]) else None
             for place, name in enumerate(names)
         }
         return {name: derived for name, derived in every.items() if derived is not None}
@@ -288,7 +300,7 @@ class Reader:
         Only comparisons within one type are followed: texts have another order than the times that they stand for.
         """
         found, types = dict(known), _types(join.left) | _types(join.right)
-        bounds = [item for item in _bounds_of(join) if _in_one_type(item, types)]
+        bounds = [item for item in _bounds_of(join, self._shifts) if _in_one_type(item, types)]
         while True:
             new: dict[str, Derived] = {}
             for item in bounds:
@@ -360,12 +372,12 @@ def _types(plan: Plan) -> dict[str, str | None]:
     return {item.name: item.type for item in plan.fields}
 
 
-def _bounds_of(join: Join) -> Iterator[LowerBound]:
+def _bounds_of(join: Join, shifts: Shifts) -> Iterator[LowerBound]:
     types = _types(join.left) | _types(join.right)
     for key in join.keys:
-        yield from equality_bounds(key.left, key.right, types)
+        yield from equality_bounds(key.left, key.right, types, shifts)
     if join.residual is not None:
-        yield from lower_bounds(join.residual, types)
+        yield from lower_bounds(join.residual, types, shifts)
 
 
 def _in_one_type(item: LowerBound, types: Types) -> bool:

@@ -62,6 +62,7 @@ _SCALARS: dict[str, Type] = {
         ),
         "timestamp",
     ),
+    **dict.fromkeys(["localtimestamp", "timestamp_ntz", "to_timestamp_ntz"], "timestamp_ntz"),
     **dict.fromkeys(
         words(
             "isnull isnotnull isnan startswith endswith contains like rlike regexp regexp_like "
@@ -83,7 +84,7 @@ def aggregate_type(name: str, kinds: Kinds) -> Type | None:
         return _average(first)
     if name in ("collect_list", "collect_set", "array_agg"):
         return None if first is None else f"array<{first}>"
-    return _AGGREGATES.get(name)
+    return collation_kept(_AGGREGATES.get(name), kinds)
 
 
 def _sum(kind: Type | None) -> Type | None:
@@ -125,6 +126,17 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
         return kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
-    found = _SCALARS.get(name)
-    # A function of a text with a collation gives one with it, but not each does.
+    if name in _WITH_UNIT and len(kinds) == 3:  # noqa: PLR2004 - a unit, a number and a time, or two times
+        moment = kinds[2] if kinds[2] == "timestamp_ntz" else "timestamp" if kinds[2] in ("timestamp", "date") else None
+        return "bigint" if name.endswith("diff") else moment
+    if name in ("greatest", "least"):
+        return kinds[0] if len(set(kinds)) == 1 else None
+    return collation_kept(_SCALARS.get(name), kinds)
+
+
+_WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
+
+
+def collation_kept(found: Type | None, kinds: Kinds) -> Type | None:
+    """Some functions of a text with a collation give texts with it, some do not: only Spark knows."""
     return None if found == "string" and any("collate" in (kind or "") for kind in kinds) else found

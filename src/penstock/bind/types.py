@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from sqlglot import exp
 
 from penstock.bind.commontypes import MOST_DIGITS, as_decimal, common_type
-from penstock.bind.functiontypes import aggregate_type, scalar_type, windowed_type
+from penstock.bind.functiontypes import aggregate_type, collation_kept, scalar_type, windowed_type
 from penstock.bind.nestedtypes import element_of, field_of, nested_type
 from penstock.bind.trees import call_name, core_of, is_aggregate_call
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_interval, is_numeric
@@ -58,7 +58,7 @@ def infer(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
         case exp.Floor() | exp.Ceil():
             return "timestamp", infer(tree.this, fields)[1]
         case exp.Trim():
-            return "string", True
+            return collation_kept("string", [infer(tree.this, fields)[0]]), True
         case exp.Dot():
             return field_of(infer(tree.this, fields)[0], tree.expression.name), True
         case exp.Bracket():
@@ -95,11 +95,18 @@ def _number(text: str) -> Type | None:
     return "bigint" if value < 2**63 else f"decimal({len(text)},0)"
 
 
+_OTHER_UNITS = {"WEEK": "day", "MILLISECOND": "second", "MICROSECOND": "second"}
+
+
 def _interval(tree: exp.Expression) -> Type | None:
     unit = tree.args.get("unit")
     if unit is None or isinstance(unit, exp.IntervalSpan):
         return None
     name = unit.name.upper().removesuffix("S")
+    if name == "QUARTER":
+        return "interval month"
+    if name in _OTHER_UNITS:
+        return f"interval {_OTHER_UNITS[name]}"
     if name in ("YEAR", "MONTH"):
         return f"interval {name.lower()}"
     return f"interval {name.lower()}" if name in ("DAY", "HOUR", "MINUTE", "SECOND") else None

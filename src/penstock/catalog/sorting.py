@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 
-from penstock.catalog.types import Type, struct_fields, type_arguments
+from penstock.catalog.types import Type, struct_fields, struct_type, type_arguments
 
 VARIABLE = "__s"  # how the variables of lambdas begin
 _UNSORTED = re.compile(r"map<|\bvariant\b|\binterval\b(?! (day|hour|minute|second|year|month)\b)")
@@ -38,7 +38,11 @@ def _form(text: str, kind: Type | None, depth: int) -> str:
     if kind.startswith("array<"):
         return f"transform({text}, {variable} -> {_form(variable, kind[6:-1], depth + 1)})"
     if kind.startswith("struct<"):
-        parts = (_form(f"{text}.{_quoted(name)}", of, depth) for name, of in struct_fields(kind))
+        fields = struct_fields(kind)
+        if len({name.lower() for name, _ in fields}) < len(fields):
+            numbered = [(f"_{place}", of) for place, (_, of) in enumerate(fields)]
+            return _form(f"cast({text} AS {struct_type(numbered)})", struct_type(numbered), depth)
+        parts = (_form(f"{text}.{_quoted(name)}", of, depth) for name, of in fields)
         return f"if({text} IS NULL, NULL, struct({', '.join(parts)}))"
     return f"cast({text} AS STRING)"
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.derived import Derived
-from penstock.analysis.inequality import lower_bounds
 from penstock.analysis.waterline import Reader
 from penstock.circuit.collection import Expiry
 from penstock.plan.expressions import conjuncts
@@ -22,7 +21,7 @@ def clock_expires(node: Plan, reader: Reader) -> tuple[Expiry, ...]:
 
 def _passed(part: Scalar, below: Plan, reader: Reader) -> Iterator[Expiry]:
     types = {item.name: item.type for item in below.fields}
-    for item in lower_bounds(part, types):
+    for item in reader.bounds_in(part, types):
         limit = None if part.columns - {item.column} else reader.rises_with_clock(item, types)
         if limit is not None:
             bound = Scalar(render_scalar(limit), limit)

@@ -33,8 +33,6 @@ def settle_frame(window: exp.Window) -> exp.Expression | None:
     name = str(core.this).lower() if isinstance(core, exp.Anonymous) else ""
     if name in _BEST:
         return _best(window, core, name)
-    if name == "collect_set":
-        return exp.Anonymous(this="sort_array", expressions=[window.copy()])
     if name not in _ANSWERS or _by_rows(window):
         return None
     return parse_expression(_ANSWERS[name].format(rows=_rows(window, core, name), place=_place(core)))

@@ -2,7 +2,7 @@
 
 They take rows in ascending order of the whole row, NULLs first. `__whole_row()` stands for all columns of the FROM
 clause (`wholerows`), so `first(x)` is `min_by(x, __whole_row())`, `collect_list(x)` sorts pairs of the row and `x`, and
-a window's ORDER BY is completed by the row. A set of values is shown in the order of the values.
+a window's ORDER BY is completed by the row.
 """
 
 from __future__ import annotations
@@ -84,9 +84,6 @@ def _order_aggregate(node: exp.Anonymous) -> None:
         return
     if name in _TEXTS:
         _replace_text(node, arguments)
-    elif name == "collect_set" or (name in _LISTS and isinstance(arguments[0], exp.Distinct)):
-        target = node.parent if isinstance(node.parent, exp.Filter) else node
-        target.replace(call("sort_array", target.copy()))
     elif isinstance(arguments[0], exp.Distinct):
         return
     elif name in _FIRST + _LAST:

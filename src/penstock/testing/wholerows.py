@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from penstock.catalog.sorting import is_sorted, sortable
+from penstock.spark.typetext import type_text
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 
@@ -46,14 +47,14 @@ class WholeRows:
             return [exp.Literal.number(index + 1) for index in range(len(query.selects))]
         return [
             exp.Literal.number(index + 1)
-            if is_sorted(kind := field.dataType.simpleString())
+            if is_sorted(kind := type_text(field.dataType))
             else parse_expression(sortable(_quoted(field.name), kind))
             for index, field in enumerate(frame.schema.fields)
         ]
 
     def _row(self, source: str) -> str:
         frame = self._frame(source)
-        kinds = [] if frame is None else [field.dataType.simpleString() for field in frame.schema.fields]
+        kinds = [] if frame is None else [type_text(field.dataType) for field in frame.schema.fields]
         if frame is None or all(is_sorted(kind) for kind in kinds):
             return "struct(*)"
         columns = zip(_columns(frame), kinds, strict=True)

@@ -20,6 +20,7 @@ from penstock.spark.operators.join import expression_type, join_terms
 from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import KEY, VERSION, WEIGHT
 from penstock.spark.trace import Trace, with_key
+from penstock.spark.typetext import type_text
 from penstock.spark.windows import adds_up
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -124,7 +125,7 @@ class KeyedRunner(Runner):
         if not self._adds_fractions:
             return versions
         fields = [item for item in self.schemas[position].fields if item.name != WEIGHT]
-        order = ", ".join([VERSION, *(sortable(quoted(item.name), item.dataType.simpleString()) for item in fields)])
+        order = ", ".join([VERSION, *(sortable(quoted(item.name), type_text(item.dataType)) for item in fields)])
         if self.terms[position] and not local:
             keys = ", ".join([*(text for text, _ in self.terms[position]), VERSION])
             return f"SELECT * FROM ({versions}) DISTRIBUTE BY {keys} SORT BY {order}"

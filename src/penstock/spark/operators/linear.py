@@ -48,10 +48,13 @@ class ConstantRunner(Runner):
 class LinearRunner(Runner):
     """A chain of filters, projections, unions and generators over the change, lazily."""
 
-    def __init__(self, workspace: Workspace, operator: Linear | Clocked, schema: StructType) -> None:
+    def __init__(
+        self, workspace: Workspace, operator: Linear | Clocked, schema: StructType, inputs: Sequence[StructType]
+    ) -> None:
         super().__init__(workspace)
         self.operator = operator
         self.schema = schema
+        self.inputs = {f"#{number}": kinds for number, kinds in zip(operator.inputs, inputs, strict=True)}
         self.fanout = GENERATED ** sum(isinstance(node, Generate) for node in operator.node.walk())
         self.read = Counter(node.relation for node in operator.node.walk() if isinstance(node, Scan))
 
@@ -89,16 +92,24 @@ class LinearRunner(Runner):
         frame = self.workspace.sql(f"SELECT {items} FROM {delta.view}")
         return Delta.of_frame(self.workspace, frame, rows=delta.rows)
 
-    def applied(self, inputs: Sequence[Delta | None]) -> Delta:
-        """The chain over changes; an input without a change takes no part in the plan."""
+    def _over(self, names: dict[str, str]) -> Plan:
+        """The chain over the inputs that have names; one that stays in it without rows gets a name."""
         from penstock.spark.operators.absent import without
 
+        node = without(self.operator.node, frozenset(names))
+        for item in node.walk():
+            if isinstance(item, Scan) and item.relation not in names:
+                names[item.relation] = self.workspace.name(self.workspace.empty(self.inputs[item.relation]))
+        return node
+
+    def applied(self, inputs: Sequence[Delta | None]) -> Delta:
+        """The chain over changes; an input without a change takes no part in the plan."""
         names = {
             f"#{number}": delta.view
             for number, delta in zip(self.operator.inputs, inputs, strict=True)
             if delta is not None and not delta.is_empty()
         }
-        node = without(self.operator.node, frozenset(names))
+        node = self._over(names)
         sizes = zip(self.operator.inputs, inputs, strict=True)
         rows = sum(self.read[f"#{number}"] * delta.estimate for number, delta in sizes if delta is not None)
         estimate = rows * self.fanout
@@ -109,8 +120,10 @@ class LinearRunner(Runner):
 class ClockedRunner(LinearRunner):
     """A chain that reads the clock: when the clock has moved, what the chain says of the remembered rows has too."""
 
-    def __init__(self, workspace: Workspace, operator: Clocked, schema: StructType) -> None:
-        super().__init__(workspace, operator, schema)
+    def __init__(
+        self, workspace: Workspace, operator: Clocked, schema: StructType, inputs: Sequence[StructType]
+    ) -> None:
+        super().__init__(workspace, operator, schema, inputs)
         self.at = workspace.clock
         self.moved_to = workspace.clock
 
@@ -142,9 +155,7 @@ class ClockedRunner(LinearRunner):
             for number, trace in zip(self.operator.inputs, self.traces, strict=True)
             if trace.frame is not None
         }
-        from penstock.spark.operators.absent import without
-
-        node = without(self.operator.node, frozenset(names))
+        node = self._over(names)
         now = self.workspace.sql(self.workspace.renderer(names, (WEIGHT,)).sql(node))
         before = self.workspace.sql(self.workspace.renderer(names, (WEIGHT,), clock=self.at).sql(node))
         taken = before.withColumn(WEIGHT, -before[WEIGHT])

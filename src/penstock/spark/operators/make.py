@@ -45,9 +45,9 @@ def make_runner(
         case Constant():
             return ConstantRunner(workspace, operator)
         case Linear():
-            return LinearRunner(workspace, operator, output())
+            return LinearRunner(workspace, operator, output(), schemas)
         case Clocked():
-            return ClockedRunner(workspace, operator, output())
+            return ClockedRunner(workspace, operator, output(), schemas)
         case Bilinear():
             return BilinearRunner(workspace, operator, schemas[0], schemas[1])
         case Additive():

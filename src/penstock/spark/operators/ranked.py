@@ -21,6 +21,7 @@ from penstock.spark.grouping import consolidation
 from penstock.spark.operators.runner import Runner, column_terms
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace, with_key
+from penstock.spark.typetext import type_text
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
@@ -68,7 +69,7 @@ class RankedRunner(Runner):
     def _order(self) -> str:
         keys = [sorted_text(key) for key in self.node.order]
         rest = [field for field in self.schema.fields if field.name != WEIGHT]
-        keys += [f"{sortable(quoted(item.name), item.dataType.simpleString())} ASC NULLS FIRST" for item in rest]
+        keys += [f"{sortable(quoted(item.name), type_text(item.dataType))} ASC NULLS FIRST" for item in rest]
         return ", ".join(keys)
 
     def _merged(self, change: Delta) -> Delta:
