@@ -84,7 +84,8 @@ RISING = dict.fromkeys(TYPES, Direction.INCREASING)
     "text",
     [
         "t + INTERVAL 1 DAY", "t - INTERVAL 1 DAY", "INTERVAL 1 DAY + t", "t + INTERVAL 24 HOURS", "t + INTERVAL 86400 SECONDS",
-        "t - INTERVAL '-1 02' DAY TO HOUR", "t + INTERVAL 1 WEEK", "localtimestamp()", "unix_micros(z)", "date_trunc('MINUTE', z)", "timestamp_ntz(t)",
+        "t - INTERVAL '-1 02' DAY TO HOUR", "t + INTERVAL 1 WEEK", "localtimestamp()", "unix_micros(z)", "greatest(t, z)", "unix_seconds(dateadd(HOUR, 1, z))", "ceil(t TO DAY)",
+        "timestampdiff(MINUTE, TIMESTAMP_NTZ '2024-01-01 00:00:00', z)", "date_add(HOUR, 1, t) + INTERVAL 1 DAY", "date_trunc('MINUTE', z)", "timestamp_ntz(t)",
         "t + (INTERVAL 23 HOURS + INTERVAL 2 HOURS)", "t + make_dt_interval(1)", "t - TIMESTAMP '2024-01-01 00:00:00'",
         "(t + INTERVAL 1 DAY) - INTERVAL 1 HOUR", "t + (z - TIMESTAMP_NTZ '2024-01-01 00:00:00')",
         "dateadd(DAY, 1, t)", "timestampdiff(HOUR, TIMESTAMP '2024-01-01 00:00:00', t)",
@@ -114,7 +115,7 @@ def test_what_goes_up_although_clocks_are_put_back(text):
     "text",
     [
         "t + INTERVAL 1 MONTH", "z - INTERVAL 1 MONTH", "t + INTERVAL '1-0' YEAR TO MONTH", "t - INTERVAL '1 month 2 days'",
-        "t + make_ym_interval(1)", "t + CAST(n AS INTERVAL MONTH)", "timestampadd(MONTH, 1, t)", "dateadd(YEAR, 1, z)",
+        "t + make_ym_interval(1)", "t + try_make_interval(0, 1)", "t + CAST('1 month' AS INTERVAL)", "dateadd(MONTH, 1, d)", "t + CAST(n AS INTERVAL MONTH)", "timestampadd(MONTH, 1, t)", "dateadd(YEAR, 1, z)",
         "now() - INTERVAL 1 MONTH", "current_time()",
     ],
 )  # fmt: skip
@@ -126,7 +127,7 @@ def test_months_end_before_their_days_do(text):
     "text",
     [
         "CAST(t AS DATE)", "year(t)", "date_trunc('HOUR', t)", "floor(t TO HOUR)", "datediff(t, DATE '2024-01-01')",
-        "extract(YEAR FROM t)", "current_date()", "to_date(now())",
+        "extract(YEAR FROM t)", "current_date()", "to_date(now())", "unix_date(to_date(t))",
     ],
 )  # fmt: skip
 def test_a_date_comes_again_where_clocks_are_put_back_over_midnight(text):

@@ -89,3 +89,26 @@ def test_a_diamond_of_views_is_asked_once():
         both = join(alias(last, "a"), alias(last, "b"), on="`a.who` = `b.who`")
         found = with_view(found, f"v{number + 1}", project(both, who="`a.who`", n="`b.n`"))
     assert shown(unique_keys(read(found.views["v40"]), found)) == "who"
+
+
+MOMENTS = table("moments", key=("t",), t="timestamp", x="int")
+WALLS = table("walls", key=("z",), z="timestamp_ntz", x="int")
+TEXTS = table("texts", key=("s",), s="string", x="int")
+ZURICH = "'Europe/Zurich'"
+
+
+@pytest.mark.parametrize(
+    ("of", "text", "zone", "kept"),
+    [
+        (MOMENTS, "t + INTERVAL 1 DAY", "'UTC'", True),
+        (MOMENTS, "t + INTERVAL 1 DAY", ZURICH, False),  # 02:30 and 03:30 before the clock skips an hour
+        (MOMENTS, "t - INTERVAL 23 HOURS", ZURICH, True),
+        (MOMENTS, "t + INTERVAL '1' MONTH", "'UTC'", False),
+        (MOMENTS, "t + INTERVAL '1-0' YEAR TO MONTH", "'UTC'", False),
+        (WALLS, "z + INTERVAL 1 DAY", ZURICH, True),
+        (TEXTS, "s + INTERVAL 1 DAY", "'UTC'", False),  # two texts of one day
+    ],
+)
+def test_times_moved_by_a_distance(of, text, zone, kept):
+    found = unique_keys(project(read(of), a=text), catalog(of).with_setting("time zone", zone))
+    assert bool(found) is kept

@@ -173,6 +173,28 @@ def test_times_with_and_without_a_zone():
     assert texts(both, BERLIN) == {}
 
 
+def test_an_hour_of_a_time_without_a_zone_may_be_after_it():
+    walls, others = alias(read(A_OF_WALL), "w"), alias(read(A_OF_WALL), "o")
+    hourly = join(walls, others, residual="date_trunc('HOUR', `w.at`) >= `o.at`")
+    assert set(texts(hourly, CATALOG)) == {"w.at"}
+    assert texts(hourly, BERLIN) == {}
+
+
+def test_a_bound_of_days_is_solved_by_the_clock_on_the_wall():
+    """In some zones an hour before midnight is skipped: a day after 23:30 is 00:30 of the day after that."""
+    days = join(L, alias(read(A_OF_WALL), "w"), residual="`l.at` + INTERVAL 1 DAY >= `w.day`")
+    line = "TRY_CAST(`c.day` - INTERVAL '1' DAY AS timestamp)"
+    assert texts(days, CATALOG)["l.at"] == f"least({line}, `a.at`)"
+    assert texts(days, BERLIN)["l.at"] == f"least(({line}) - INTERVAL '3' HOUR, `a.at`)"
+
+
+def test_a_whole_number_is_compared_with_a_double_as_one():
+    doubles = alias(read(table("q", x="double late 1")), "q")
+    near = join(L, doubles, residual="`l.n` >= `q.x`")
+    found = waterlines(near, catalog(A, table("q", x="double late 1")))
+    assert found["l.n"].shown == "least(`a.n`, `q.x`)"
+
+
 def test_a_bound_is_brought_to_the_type_of_its_column():
     near = join(L, alias(read(A_OF_WALL), "w"), residual="`w.day` >= `l.at` AND `l.n` >= 2.5")
     assert texts(near, CATALOG) == {"w.day": "least(TRY_CAST(`a.at` AS date), `c.day`)"}
