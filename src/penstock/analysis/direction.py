@@ -27,6 +27,7 @@ from penstock.analysis.local_time import (
     one_order,
     reads_local_clock,
 )
+from penstock.bind.functiontypes import WITH_UNIT
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.catalog.zones import NO_SHIFTS, Shifts
 from penstock.plan.expressions import bare, is_clock
@@ -88,8 +89,6 @@ RISING: Mapping[str, int] = {
 }  # fmt: skip
 FALLING: Mapping[str, int] = {"datediff": 1, "date_diff": 1}
 
-# With a unit before them: f(unit, amount, time) and f(unit, start, end).
-_WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
 _DIFFERENCES = frozenset({"datediff", "date_diff", "timestampdiff"})
 _LOCAL = frozenset({"timestamp", "to_timestamp", "timestamp_ntz", "timestamp_ltz"})
 
@@ -224,17 +223,16 @@ class _Reading:
     def call(self, node: Any) -> Direction:
         """A function that follows one argument, the others constant."""
         name, arguments = str(node.this).lower(), node.expressions
-        if name in ("greatest", "least") and not one_order((kind_of(i, self._types) for i in arguments), self._shifts):
-            return Direction.NONE
         if name in ("greatest", "least"):
-            return _common([self.of(item) for item in arguments])
+            alike = one_order((kind_of(item, self._types) for item in arguments), self._shifts)
+            return _common([self.of(item) for item in arguments]) if alike else Direction.NONE
         if name in _PARTS and not _rising_part(arguments[0]):
             return Direction.NONE
         if (self._shifts.most and name in _LOCAL) or (name in _OF_DATES and self._dates_again(*arguments[:2])):
             return Direction.NONE
         if name in _OF_MOMENTS and self._skips(*arguments):
             return Direction.NONE
-        unit = len(arguments) == 3 and name in _WITH_UNIT  # noqa: PLR2004 - unit and two more
+        unit = len(arguments) == 3 and name in WITH_UNIT  # noqa: PLR2004 - unit and two more
         if unit and (self._by_calendar(node) or (name in _DIFFERENCES and self._skips(*arguments[1:]))):
             return Direction.NONE
         rising, falling = (2, 1 if name in _DIFFERENCES else None) if unit else (RISING.get(name), FALLING.get(name))

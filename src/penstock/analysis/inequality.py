@@ -62,8 +62,8 @@ def to_type_of(item: LowerBound, types: Types, shifts: Shifts) -> Conversion | N
     if is_numeric(kind) and is_numeric(found):
         # Spark compares a whole number or a DECIMAL with a DOUBLE as DOUBLE, which rounds it.
         return _unchanged if found in FRACTIONAL else _cast_to(kind)
-    unknown = not kind or (is_numeric(kind) and not found)
-    return _unchanged if unknown and not (shifts.most and not kind) else None
+    numeric = is_numeric(kind) and not found
+    return _unchanged if numeric or (not kind and not shifts.most) else None
 
 
 def _to_time(item: LowerBound, types: Types, shifts: Shifts) -> Conversion | None:

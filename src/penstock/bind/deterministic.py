@@ -89,14 +89,14 @@ def sortable_tree(tree: exp.Expression, kind: str | None) -> exp.Expression:
     return found
 
 
-def is_variable(name: exp.Expr) -> bool:
+def _is_variable(name: exp.Expr) -> bool:
     """Whether a name is that of a variable which `sortable` has made."""
     return not name.args.get("quoted") and re.fullmatch(VARIABLE + r"\d+", name.name) is not None
 
 
 def _variable(node: exp.Expression) -> exp.Expression:
     """A lambda's variable, or a field of it: no column of the input."""
-    if not isinstance(node, exp.Column) or not is_variable(node.parts[0]):
+    if not isinstance(node, exp.Column) or not _is_variable(node.parts[0]):
         return node
     first, *others = (part.copy() for part in node.parts)
     return cast("exp.Expression", reduce(lambda whole, part: exp.Dot(this=whole, expression=part), others, first))

@@ -126,7 +126,7 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
         return kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
-    if name in _WITH_UNIT and len(kinds) == 3:  # noqa: PLR2004 - a unit, a number and a time, or two times
+    if name in WITH_UNIT and len(kinds) == 3:  # noqa: PLR2004 - a unit, a number and a time, or two times
         moment = kinds[2] if kinds[2] == "timestamp_ntz" else "timestamp" if kinds[2] in ("timestamp", "date") else None
         return "bigint" if name.endswith("diff") else moment
     if name in ("greatest", "least"):
@@ -134,7 +134,8 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
     return collation_kept(_SCALARS.get(name), kinds)
 
 
-_WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
+# With a unit before them: f(unit, amount, time) and f(unit, start, end).
+WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
 
 
 def collation_kept(found: Type | None, kinds: Kinds) -> Type | None:

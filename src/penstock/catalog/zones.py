@@ -52,8 +52,7 @@ def clocks_change(name: str) -> bool:
     zone = zone_named(name)
     if zone is None or isinstance(zone, timezone):
         return False
-    count = (_LAST - _FIRST) // _EVERY
-    return len({(_FIRST + number * _EVERY).astimezone(zone).utcoffset() for number in range(count)}) > 1
+    return len(_offsets(zone)) > 1
 
 
 @dataclass(frozen=True)
@@ -82,7 +81,7 @@ def _shifts(name: str) -> Shifts:
     zone = zone_named(name)
     if zone is None:
         return Shifts(24, dates=True)
-    found = [_offset(_FIRST + number * _EVERY, zone) for number in range((_LAST - _FIRST) // _EVERY)]
+    found = _offsets(zone)
     most = -((min(found) - max(found)) // timedelta(hours=1))
     return Shifts(max(most, 1), dates=not repeats_within_hours(name))
 
@@ -103,6 +102,11 @@ def repeats_within_hours(name: str) -> bool:
                 return False
         moment += _EVERY
     return True
+
+
+def _offsets(zone: tzinfo) -> set[timedelta]:
+    """The zone's distances from UTC in the years known."""
+    return {_offset(_FIRST + number * _EVERY, zone) for number in range((_LAST - _FIRST) // _EVERY)}
 
 
 def _offset(moment: datetime, zone: tzinfo) -> timedelta:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from sqlglot import exp
 
 from penstock.catalog.sorting import is_sorted, sortable
+from penstock.plan.scalar import quoted
 from penstock.spark.typetext import type_text
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
@@ -48,7 +49,7 @@ class WholeRows:
         return [
             exp.Literal.number(index + 1)
             if is_sorted(kind := type_text(field.dataType))
-            else parse_expression(sortable(_quoted(field.name), kind))
+            else parse_expression(sortable(quoted(field.name), kind))
             for index, field in enumerate(frame.schema.fields)
         ]
 
@@ -105,12 +106,8 @@ def _columns(frame: DataFrame) -> list[str]:
     output = frame._jdf.queryExecution().analyzed().output()  # noqa: SLF001
     attributes = [output.apply(index) for index in range(output.size())]
     parts = [[*_listed(item.qualifier()), item.name()] for item in attributes]
-    return [".".join(_quoted(part) for part in path) for path in parts]
+    return [".".join(quoted(part) for part in path) for path in parts]
 
 
 def _listed(names: object) -> list[str]:
     return [names.apply(index) for index in range(names.size())]  # type: ignore[attr-defined]
-
-
-def _quoted(name: str) -> str:
-    return "`" + name.replace("`", "``") + "`"
