@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from bench.nexmark import growth_page
-from bench.nexmark.growth import LONG, SIZES, STEPPED, Wanted, measured
+from bench.nexmark.growth import LEAST_STEPS, LONG, SIZES, STEPPED, Wanted, measured
 from bench.nexmark.queries import chosen
 
 
@@ -24,6 +24,9 @@ def main(*, page: Path, **values: Any) -> None:
     """Measure how Penstock's cost grows, and write a page with two pictures; what was measured before stays on it."""
     for name in ("long", "short"):
         values[name] = [] if values[name] == "none" else chosen(values[name])
+    if values["long"] and values["events"] < LEAST_STEPS * values["step"]:
+        message = f"a long run has at least {LEAST_STEPS} steps: a quarter of it is cut into tenths"
+        raise click.BadParameter(message, param_hint="--events")
     values["sizes"] = [int(size) for size in values["sizes"].split(",")]
     for found in measured(Wanted(**values)):
         growth_page.keep(page, found)

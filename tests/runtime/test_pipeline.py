@@ -330,3 +330,52 @@ def test_importing_penstock_imports_no_pyspark():
 
     code = "import sys, penstock, penstock.sql.parse; assert 'pyspark' not in sys.modules; print(penstock.__version__)"
     assert subprocess.run([sys.executable, "-c", code], check=True, capture_output=True).returncode == 0
+
+
+def test_the_time_zone_stays_once_there_are_rows(spark):
+    text = "CREATE TABLE t (ts TIMESTAMP); CREATE VIEW v AS SELECT CAST(ts AS DATE) AS d FROM t;"
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        pipeline.execute("SET TIME ZONE 'Asia/Tokyo'")
+        pipeline.step({"t": [("2024-01-01 23:30:00",)]})
+        with pytest.raises(penstock.SqlError, match="the time zone cannot change after the first step"):
+            pipeline.execute("SET TIME ZONE 'UTC'")
+        pipeline.execute("SET TIME ZONE 'Asia/Tokyo'")
+        assert [weight for weight, _ in pipeline.execute("DELETE FROM t")["v"].rows] == [-1]
+
+
+def test_a_step_that_is_stopped_before_its_commit_leaves_nothing_behind(spark, monkeypatch):
+    from penstock.runtime import stepper
+
+    text = "CREATE TABLE t (k INT, x INT); CREATE VIEW v AS SELECT k, max(x) AS m FROM t WHERE x > 0 GROUP BY k;"
+
+    def stopped():
+        raise KeyboardInterrupt
+
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        pipeline.step({"t": [(9, 9)]})
+        with monkeypatch.context() as patched:
+            patched.setattr(stepper, "uninterrupted", stopped)
+            with pytest.raises(KeyboardInterrupt):
+                pipeline.step({"t": [(1, 5)]})
+        pipeline.step({"t": [(2, -1)]})
+        assert pipeline.step({"t": [(1, 3)]})["v"].rows == [(1, (1, 3))]
+        assert pipeline.verify("v")
+
+
+def test_not_null_beside_other_operations(spark):
+    text = "CREATE TABLE t (k INT PRIMARY KEY, v INT NOT NULL); CREATE VIEW w AS SELECT * FROM t;"
+    columns = {"__op": ["+", "-"], "k": pa.array([1, 2], pa.int32())}
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        with pytest.raises(penstock.DataError, match="NOT NULL"):
+            pipeline.step({"t": pa.table({**columns, "v": pa.array([None, None], pa.int32())})})
+        rows = pa.table({**columns, "v": pa.array([7, None], pa.int32())})
+        assert pipeline.step({"t": rows})["w"].rows == [(1, (1, 7))]
+
+
+@pytest.mark.parametrize("size", [1_000, 60_000])
+def test_an_arrival_order_that_is_null_comes_last(spark, size):
+    text = "CREATE TABLE t (k BIGINT PRIMARY KEY, v BIGINT); CREATE VIEW w AS SELECT count(*) AS n, sum(v) AS s FROM t;"
+    rows = spark.range(size).selectExpr("id AS k", "1L AS v", "IF(id = 7, NULL, id) AS __seq")
+    more = spark.sql("SELECT 7L AS k, 5L AS v, 100L AS __seq")
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        assert pipeline.step({"t": rows.union(more)})["w"].rows == [(1, (size, size))]

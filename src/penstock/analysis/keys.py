@@ -15,7 +15,7 @@ from penstock.analysis.changelog import append_only
 from penstock.analysis.local_time import counts_locally, has_months
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
-from penstock.catalog.types import INTEGRAL, Type, is_numeric, is_temporal
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_collated, is_numeric, is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import (
@@ -80,7 +80,7 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
         case UnionAll() | Generate():
             return NO_KEY
         case Join():
-            return _join_keys(node, unique_keys(node.left, catalog), unique_keys(node.right, catalog))
+            return _join_keys(node, unique_keys(node.left, catalog), unique_keys(node.right, catalog), catalog)
         case Aggregate():
             return _aggregate_keys(node, unique_keys(node.input, catalog))
         case Distinct():
@@ -114,7 +114,8 @@ def _scan_keys(scan: Scan, catalog: Catalog) -> Iterable[Key]:
     if relation is None:
         return NO_KEY
     if isinstance(relation, Table):
-        inner: Keys = frozenset({frozenset(relation.key)}) if relation.key else NO_KEY
+        unique = relation.key and not _has_collated_key(relation)
+        inner: Keys = frozenset({frozenset(relation.key)}) if unique else NO_KEY
         columns = tuple(item.name for item in relation.columns)
     else:
         inner = view_keys(relation, catalog)
@@ -123,6 +124,11 @@ def _scan_keys(scan: Scan, catalog: Catalog) -> Iterable[Key]:
     read = {column_read(scan, name, columns): name for name in scan.names}
     names = {column.lower(): name for column, name in read.items() if column is not None}
     return [_named(key, names) for key in inner if all(item.lower() in names for item in key)]
+
+
+def _has_collated_key(table: Table) -> bool:
+    """Whether a key's texts are told apart by their bytes, while everything that reads them goes by a collation."""
+    return any(is_collated(item.type) for item in table.columns if item.name in table.key)
 
 
 def view_keys(view: View, catalog: Catalog) -> Keys:
@@ -186,13 +192,18 @@ def _is_fixed(one: exp.Expression, other: exp.Expression, types: Mapping[str, Ty
     if not isinstance(one, exp.Column) or not isinstance(other, exp.Literal):
         return False
     kind = types.get(one.name)
-    return kind is not None and ("collate" not in kind if other.is_string else is_numeric(kind))
+    if other.is_string:
+        return kind is not None and not is_collated(kind)
+    # A number with an exponent is a DOUBLE, to which several whole numbers are equal.
+    return kind is not None and is_numeric(kind) and (kind in FRACTIONAL or "e" not in other.name.lower())
 
 
-def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
+def _join_keys(join: Join, left: Keys, right: Keys, catalog: Catalog) -> Iterable[Key]:
     if join.kind in (SEMI, ANTI):
         return left
-    found = [one | other for one in left for other in right]
+    found = [
+        one | other for one in left for other in right if join.kind != FULL or _never_both(join, one, other, catalog)
+    ]
     # At most one match on the other side: this side's keys tell the joined rows apart.
     exact = [key for key in join.keys if _same_equality(key)]
     if join.kind != FULL:
@@ -201,6 +212,31 @@ def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
         if join.kind != LEFT and _matches_one(left, join.left, (key.left for key in exact)):
             found += right
     return found
+
+
+def _never_both(join: Join, left: Key, right: Key, catalog: Catalog) -> bool:
+    """Whether not each side of a FULL join may have a row without partner whose key is NULL, as the other side's is."""
+    return any(_filled(join.left, name, catalog) for name in left) or any(
+        _filled(join.right, name, catalog) for name in right
+    )
+
+
+def _filled(plan: Plan, name: str, catalog: Catalog) -> bool:
+    """Whether a column is never NULL: by its declaration, or as a part of a primary key."""
+    if not plan.field(name).nullable:
+        return True
+    match plan:
+        case Scan():
+            relation = catalog.relation(plan.relation)
+            columns = tuple(item.name for item in relation.columns) if isinstance(relation, Table) else ()
+            return isinstance(relation, Table) and column_read(plan, name, columns) in relation.key
+        case Project():
+            column = dict(plan.items)[name].column
+            return column is not None and _filled(plan.input, column, catalog)
+        case Filter() | Window() | TopK() | Distinct():
+            return name in plan.inputs[0].names and _filled(plan.inputs[0], name, catalog)
+        case _:
+            return False
 
 
 def _same_equality(key: JoinKey) -> bool:

@@ -13,7 +13,18 @@ from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.grouping import Grouping
 from penstock.bind.groupingsets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.level import Domain, Level, NeedDomain, fields_of, scalar_of
-from penstock.bind.trees import OUTER, aggregate_calls, at, call, call_name, core_of, filter_of, has_mark, replace_nodes
+from penstock.bind.trees import (
+    OUTER,
+    aggregate_calls,
+    at,
+    call,
+    call_name,
+    core_of,
+    filter_of,
+    has_mark,
+    replace_nodes,
+    same,
+)
 from penstock.catalog.functions import UNREPEATABLE
 from penstock.plan.nodes import LEFT, Aggregate, AggregateCall, Join, JoinKey, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
@@ -72,7 +83,7 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     level.carried = [(name, column_tree(name)) for name, _ in level.carried]
     columns: dict[str, exp.Expression] = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
     pairs = zip(found.trees, names, strict=True)
-    keys: dict[str, exp.Expression] = {spark_sql(tree): column_tree(name) for tree, name in pairs}
+    keys: dict[str, exp.Expression] = {same(tree): column_tree(name) for tree, name in pairs}
     if found.sets is None:
         _refuse_grouping(trees)
     rewritten = [_over(tree, keys, columns) for tree in trees]
@@ -167,8 +178,7 @@ def _over(tree: exp.Expression, keys: dict[str, exp.Expression], columns: dict[s
             return None
         if call_name(node) in ("grouping", "grouping_id"):
             return grouping_bits(node, keys)
-        text = spark_sql(node) if _may_match(node) else None
-        found = None if text is None else (keys.get(text) or columns.get(text))
+        found = None if not _may_match(node) else keys.get(same(node)) or columns.get(spark_sql(node))
         return None if found is None else at(found.copy(), node)
 
     return replace_nodes(tree, replacement)

@@ -13,7 +13,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.level import Level, fields_of, scalar_of
-from penstock.bind.lookups import Answers, Key, can_be_null, count_rows, join, keyed, on_keys
+from penstock.bind.lookups import Answers, Key, can_be_null, count_rows, join, keyed, on_keys, told_apart_alike
 from penstock.bind.membership import MAYBE, SURE, denials_named, in_value
 from penstock.bind.quantified import quantified_value
 from penstock.bind.subqueries import EXISTS, IN, QUANTIFIED, Subquery, domained
@@ -55,6 +55,8 @@ def _as_join(plan: Plan, part: exp.Expression, level: Level) -> Plan | None:
         return None
     found, needles, outers = _arguments(mark, level)
     if found.kind not in (EXISTS, IN) or any(has_mark(item, SUBQUERY) for item in [*needles, *outers]):
+        return None
+    if found.kind == IN and found.keys and found.bound.single_row:
         return None
     right, names = _renamed(found, plan, outers, level)
     keys: list[Key] = [(item, column_tree(name), False) for item, name in zip(needles, names, strict=False)]
@@ -143,7 +145,7 @@ def _found(node: exp.Expression, done: dict[str, exp.Expression]) -> exp.Express
 
 def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Expression]:
     found, needles, outers = _arguments(mark, level)
-    if found.residual:
+    if _needs_domain(found, plan, outers):
         position = level.subqueries.index(found)
         found = level.subqueries[position] = domained(found)
         outers = list(found.outers)
@@ -158,6 +160,24 @@ def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Ex
     if found.kind == QUANTIFIED:
         return quantified_value(plan, Answers(right, keys, prefix), (found, needles, names))
     return _scalar_value(plan, right, keys, (found, names[0]), prefix)
+
+
+def _needs_domain(found: Subquery, plan: Plan, outers: list[exp.Expression]) -> bool:
+    """Whether the subquery has to be asked for each value of the enclosing query.
+
+    A join on keys carries no other condition; it has no row for a key over which a global aggregate has one; and keys
+    of different types are equal to several that differ ('1' and '01' both are 1).
+    """
+    if found.domain is not None:
+        return False
+    if found.residual or (found.keys and found.kind == IN and found.bound.single_row):
+        return True
+    empty = found.bound.empty
+    if found.keys and empty is not None and empty.find(exp.Column) is not None:
+        return True
+    own, inner = fields_of(plan), fields_of(found.bound.plan)
+    pairs = [(scalar_of(outers[number], own).type, inner[name].type) for name, number, _ in found.keys]
+    return any(not told_apart_alike(one, other) for one, other in pairs)
 
 
 def _exists_value(plan: Plan, right: Plan, keys: list[Key], prefix: str) -> tuple[Plan, exp.Expression]:
@@ -177,7 +197,10 @@ def _scalar_value(
     value = column_tree(name)
     if not found.bound.single_row:
         right = _one_row(right, keys, value, prefix)
-    elif keys and found.bound.empty is not None and found.domain is None:
+        message = exp.Literal.string("a subquery used as a value has more than one row")
+        many = exp.GT(this=column_tree(f"{prefix}n"), expression=exp.Literal.number(1))
+        return on_keys(plan, right, keys), call("if", many, call("raise_error", message), value)
+    if keys and found.bound.empty is not None and found.domain is None:
         fields = fields_of(right)
         items = tuple((item, scalar_of(column_tree(item), fields)) for item in right.names)
         right = Project(right, (*items, (f"{prefix}mark", scalar_of(exp.Boolean(this=True), {}))))
@@ -188,14 +211,10 @@ def _scalar_value(
 
 
 def _one_row(right: Plan, keys: list[Key], value: exp.Expression, prefix: str) -> Plan:
-    """The only row for each key, NULL where there is none; more than one is an error, as in Spark."""
+    """A row for each key and how many there are: more than one is an error, as in Spark, for a row that has the key."""
     fields = fields_of(right)
     groups = tuple((tree.name, scalar_of(tree, fields)) for _, tree, _ in keys)
     typed = scalar_of(value, fields)
     first = AggregateCall("first", (typed,), Scalar(f"first({typed.text})", call("first", value.copy()), typed.type))
     node = Aggregate(right, groups, ((value.name, first), (f"{prefix}n", count_rows(right))))
-    message = exp.Literal.string("a subquery used as a value has more than one row")
-    many = exp.GT(this=column_tree(f"{prefix}n"), expression=exp.Literal.number(1))
-    checked = call("if", many, call("raise_error", message), value.copy())
-    scalar = Scalar(spark_sql(checked), checked, typed.type)
-    return keyed(node, keys, (value.name, scalar))
+    return keyed(node, keys, *((item.name, column(item.name, item.type)) for item in node.fields[len(groups) :]))

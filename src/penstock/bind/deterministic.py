@@ -52,7 +52,7 @@ def settled(
     if name in _FIRST or name in _LAST:
         return _end(tree, _struct(*leading, *row), last=name in _LAST)
     if name in _LISTS and not is_distinct(tree):
-        return _list(tree, _struct(*leading, *row), fields)
+        return _list(tree, (*leading, *row), fields)
     if name in _LISTS or name == "collect_set":
         return call("sort_array", tree)
     if name in _TEXTS:
@@ -145,35 +145,34 @@ def _last_of_least(tree: exp.Expression, row: Row, kind: str | None) -> exp.Expr
     return first_value(in_order(rows, keys, last_first=True))
 
 
-def _list(tree: exp.Expression, row: exp.Expression, fields: Mapping[str, Field]) -> exp.Expression:
+def _list(tree: exp.Expression, row: Row, fields: Mapping[str, Field]) -> exp.Expression:
+    """`collect_list`: the values of the rows in their order."""
     value = core_of(tree).expressions[0]
-    kind = scalar_of(value, fields).type
-    is_map = kind is not None and kind.startswith("map<")
-    row.append("expressions", exp.Literal.string("v"))
-    row.append("expressions", call("map_entries", value.copy()) if is_map else value.copy())
-    rows = _with_core(tree, call("collect_list", row), _not_null(value))
-    listed = call("transform", call("sort_array", rows), _lambda("v"))
-    if not is_map:
-        return listed
-    entries = exp.Identifier(this="e", quoted=False)
-    restored = exp.Lambda(this=call("map_from_entries", entries), expressions=[entries.copy()])
-    return call("transform", listed, restored)
+    if not is_sorted(scalar_of(value, fields).type):
+        rows = _with_core(tree, call("collect_list", entry([], row, value)), _not_null(value))
+        return values(in_order(rows, []))
+    rows = _with_core(tree, call("collect_list", _struct_with(value, row)), _not_null(value))
+    return values(call("sort_array", rows))
 
 
-def nth_of(tree: exp.Expression, whole: Row, leading: Row = ()) -> exp.Expression:
+def nth_of(tree: exp.Expression, row: Row, fields: Mapping[str, Field]) -> exp.Expression:
     """`nth_value(x, n)` as the n-th of the sorted rows, as `get(sort_array(collect_list(…)), n - 1).v`."""
     value, place = core_of(tree).expressions
-    row = _struct(*leading, *whole)
-    row.append("expressions", exp.Literal.string("v"))
-    row.append("expressions", value.copy())
-    rows = _with_core(tree, call("collect_list", row), _not_null(value) if ignores_nulls(tree) else None)
+    condition = _not_null(value) if ignores_nulls(tree) else None
     before = exp.Sub(this=exp.Paren(this=place.copy()), expression=exp.Literal.number(1))
-    return exp.Dot(this=call("get", call("sort_array", rows), before), expression=exp.Identifier(this="v"))
+    if not is_sorted(scalar_of(value, fields).type):
+        rows = _with_core(tree, call("collect_list", entry([], row, value)), condition)
+        return first_value(in_order(rows, []), before)
+    rows = _with_core(tree, call("collect_list", _struct_with(value, row)), condition)
+    return first_value(call("sort_array", rows), before)
 
 
-def _lambda(name: str) -> exp.Lambda:
-    variable = exp.Identifier(this="e", quoted=False)
-    return exp.Lambda(this=exp.Dot(this=variable, expression=exp.Identifier(this=name)), expressions=[variable.copy()])
+def _struct_with(value: exp.Expression, row: Row) -> exp.Expression:
+    """A row as one value that sorts as it does, with another value at its end."""
+    found = _struct(*row)
+    found.append("expressions", exp.Literal.string("v"))
+    found.append("expressions", value.copy())
+    return found
 
 
 def _text(tree: exp.Expression, row: Row) -> exp.Expression:

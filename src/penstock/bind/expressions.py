@@ -38,12 +38,21 @@ def bind(tree: exp.Expression, level: Level) -> exp.Expression:
 
 
 def bind_output(tree: exp.Expression, level: Level) -> exp.Expression:
-    """HAVING, QUALIFY and ORDER BY: an alias of the SELECT list comes before a column of FROM."""
+    """QUALIFY and ORDER BY: an alias of the SELECT list comes before a column of FROM."""
     level.output_first = True
     try:
         return bind(tree, level)
     finally:
         level.output_first = False
+
+
+def bind_having(tree: exp.Expression, level: Level, keys: frozenset[str]) -> exp.Expression:
+    """HAVING: a column that is grouped by (`keys`, bound, as text) comes before an alias, and that before others."""
+    level.grouped_first = keys
+    try:
+        return bind_output(tree, level)
+    finally:
+        level.grouped_first = frozenset()
 
 
 def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
@@ -58,6 +67,8 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _subquery(node, level)
         case exp.Anonymous() | exp.Window() | exp.Filter():
             return _average(node, level) or _calling(node, level)
+        case exp.WithinGroup() if level.output_first:
+            return _inside_aggregate(node, level)
         case exp.Dot() if isinstance(node.expression, exp.Star):
             raise wrong(code="STAR_HERE", message="`.*` stands behind a name", place=node, hint=_NAME_IT)
         case exp.Tuple() if not isinstance(node.parent, exp.Predicate):
@@ -79,8 +90,19 @@ def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
             return _call(node, level)
         case exp.Window():
             return _window(node, level)
+        case exp.Filter() if level.output_first:
+            return _inside_aggregate(node, level)
         case _:
             return None
+
+
+def _inside_aggregate(node: exp.Expression, level: Level) -> exp.Expression:
+    """An aggregate reads rows, not the SELECT list, in all its clauses."""
+    level.output_first = False
+    try:
+        return bind(node, level)
+    finally:
+        level.output_first = True
 
 
 def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
@@ -97,7 +119,10 @@ def _is_query(node: exp.Expression) -> bool:
 def _column(node: exp.Column, level: Level) -> exp.Expression:
     if isinstance(node.this, exp.Star):
         raise wrong(code="STAR_HERE", message="`*` cannot stand in this place", place=node, hint="name the columns")
-    return level.column([part.name for part in node.parts], node)
+    parts = [part.name for part in node.parts]
+    if len(parts) == 1 and parts[0].lower() == "grouping__id" and level.find(parts, node) is None:
+        return call("grouping_id")
+    return level.column(parts, node)
 
 
 def _is_quantified(node: exp.Expression) -> bool:
@@ -140,6 +165,10 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     output_first = level.output_first
     level.output_first = output_first and not is_aggregate(name)
     copy = call(name, *_arguments(name, node, level))
+    if name == "count_if" and isinstance(copy.expressions[0], exp.Distinct):
+        # Of the distinct values of a condition at most one is TRUE.
+        (condition,) = copy.expressions[0].expressions
+        copy = call("count", exp.Distinct(expressions=[call("if", condition, exp.Boolean(this=True), exp.Null())]))
     if name == "arrays_zip":
         copy = _zipped(node, copy, level)
     level.output_first = output_first
@@ -243,7 +272,8 @@ def _argument(item: exp.Expression, level: Level) -> exp.Expression:
     if isinstance(item, exp.Star):
         return exp.Literal.number(1)
     if isinstance(item, exp.Distinct):
-        return exp.Distinct(expressions=[bind(part, level) for part in item.expressions])
+        parts = [_star(part, level) if _starred(part) else [bind(part, level)] for part in item.expressions]
+        return exp.Distinct(expressions=[tree for part in parts for tree in part])
     return bind(item, level)
 
 
@@ -253,17 +283,16 @@ def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expre
         message = f"{function.name} takes {len(function.parameters)} arguments, not {len(node.expressions)}"
         raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, sqlstate="42605")
     values = {
-        parameter.name.lower(): _cast(bind(argument, level), parameter.type)
+        parameter.name.lower(): cast_to(bind(argument, level), parameter.type)
         for parameter, argument in zip(function.parameters, node.expressions, strict=True)
     }
-    inner = Level(level.context)
-    inner.aliases.update(values)
+    inner = Level(level.context, aliases={**values}, subqueries=level.subqueries, fields=level.fields)
     body = bind(function.body, inner)
-    level.subqueries.extend(inner.subqueries)
-    return grouped(body) if function.returns is None else _cast(body, function.returns)
+    return grouped(body) if function.returns is None else cast_to(body, function.returns)
 
 
-def _cast(tree: exp.Expression, kind: str) -> exp.Cast:
+def cast_to(tree: exp.Expression, kind: str) -> exp.Cast:
+    """The value cast to a type."""
     return exp.Cast(this=tree, to=data_type(kind))
 
 

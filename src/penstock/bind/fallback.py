@@ -8,6 +8,7 @@ from functools import partial
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.expressions import cast_to
 from penstock.bind.level import Bound, Context, Level, unique_names
 from penstock.bind.relations import bind_from, scan
 from penstock.bind.settling import settle
@@ -64,21 +65,22 @@ def _inlined(tree: exp.Expression, context: Context) -> exp.Expression:
         function = context.catalog.functions.get(call_name(node) or "")
         if function is None:
             return None
-        values = {item.name.lower(): value for item, value in zip(function.parameters, node.expressions, strict=False)}
+        pairs = zip(function.parameters, node.expressions, strict=False)
+        values = {item.name.lower(): cast_to(_inlined(value, context), item.type) for item, value in pairs}
         body = replace_nodes(
-            function.body, lambda part: values.get(part.name.lower()) if isinstance(part, exp.Column) else None
+            _inlined(function.body, context),
+            lambda part: values.get(part.name.lower()) if isinstance(part, exp.Column) else None,
         )
-        return grouped(_inlined(body, context))
+        return grouped(body) if function.returns is None else cast_to(body, function.returns)
 
     return replace_nodes(tree, replacement)
 
 
 def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) -> exp.Expression:
     """The tree with a numbered mark where a relation is named."""
-    own = _own_names(tree)
     for node in list(tree.find_all(exp.Table)):
         name = str(node.name).lower()
-        if isinstance(node.this, exp.Anonymous) or name in own:
+        if isinstance(node.this, exp.Anonymous) or _is_own(node):
             continue
         found = _relation(name, context)
         if found is None:
@@ -88,6 +90,23 @@ def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) 
             node.set("alias", exp.TableAlias(this=exp.Identifier(this=node.name, quoted=True)))
         node.set("this", exp.Identifier(this=f"__relation_{list(relations).index(name)}", quoted=False))
     return tree
+
+
+def _is_own(table: exp.Table) -> bool:
+    """Whether a name is that of a CTE around the place; one sees those before it, and itself if it is recursive."""
+    name, within = table.name.lower(), set[int]()
+    node: exp.Expr | None = table
+    while node is not None:
+        within.add(id(node))
+        clause = node.args.get("with_")
+        for item in [] if clause is None else clause.expressions:
+            inside = id(item) in within
+            if item.alias.lower() == name and (not inside or item.parent.args.get("recursive")):
+                return True
+            if inside:
+                break
+        node = node.parent
+    return False
 
 
 def _own_names(tree: exp.Expression) -> set[str]:

@@ -70,6 +70,7 @@ _SCALARS: dict[str, Type] = {
         ),
         "boolean",
     ),
+    **dict.fromkeys(["parse_json", "try_parse_json", "to_variant_object"], "variant"),
 }
 
 

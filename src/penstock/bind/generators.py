@@ -282,12 +282,8 @@ def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tu
     side = str(join.args.get("side") or "").upper()
     condition = join.args.get("on")
     if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
-        raise unsupported(
-            code="LATERAL_CONDITION",
-            message="a lateral join on a condition",
-            place=join,
-            hint="put the condition into the subquery",
-        )
+        reason = "a lateral join on a condition"
+        raise NotIncremental(reason, join, rewriting="the condition within the subquery")
     inner = Level(level.context, scope)
     inner.see(left)
     kind = LEFT if side == "LEFT" else INNER

@@ -12,8 +12,7 @@ from penstock.bind.expressions import bind
 from penstock.bind.groupwindows import group_keys
 from penstock.bind.level import Level
 from penstock.bind.ordering import by_position
-from penstock.bind.trees import aggregate_calls, bare
-from penstock.sql.text import spark_sql
+from penstock.bind.trees import aggregate_calls, bare, same
 
 
 @dataclass(frozen=True)
@@ -30,9 +29,11 @@ def grouping_of(select: exp.Select, names: list[str], items: list[exp.Expression
     if group is None:
         return None
     if group.args.get("all"):
-        return Grouping(tuple(tree for tree in items if next(aggregate_calls(tree), None) is None))
+        keys = {same(tree): tree for tree in items if next(aggregate_calls(tree), None) is None}
+        return Grouping(tuple(keys.values()))
     builder = _Builder(names, items, level)
-    alternatives = [builder.alternatives(item) for item in _parts(group)]
+    listed = builder.listed(group) if group.args.get("grouping_sets") else _parts(group)
+    alternatives = [builder.alternatives(item) for item in listed]
     if all(len(item) == 1 for item in alternatives) and not builder.sets:
         return Grouping(tuple(builder.trees))
     sets = tuple(tuple(dict.fromkeys(part for one in choice for part in one)) for choice in product(*alternatives))
@@ -42,7 +43,7 @@ def grouping_of(select: exp.Select, names: list[str], items: list[exp.Expression
 def _parts(group: exp.Group) -> list[exp.Expression]:
     """The items of GROUP BY; `a, b WITH ROLLUP` is `ROLLUP (a, b)`."""
     items = list(group.expressions)
-    for key in ("grouping_sets", "cube", "rollup"):
+    for key in ("cube", "rollup"):
         for item in group.args.get(key) or []:
             behind = isinstance(item, exp.Cube | exp.Rollup) and not item.expressions
             items = [type(item)(expressions=items)] if behind else [*items, item]
@@ -55,6 +56,12 @@ class _Builder:
         self.trees: list[exp.Expression] = []
         self.texts: dict[str, int] = {}
         self.sets = False
+
+    def listed(self, group: exp.Group) -> list[exp.Expression]:
+        """`a, b GROUPING SETS (…)`: the sets alone; the list before them says what the keys are."""
+        for item in group.expressions:
+            self._position_set(item)
+        return list(group.args["grouping_sets"])
 
     def alternatives(self, item: exp.Expression) -> list[tuple[int, ...]]:
         """The grouping sets that one item of GROUP BY stands for."""
@@ -92,7 +99,7 @@ class _Builder:
         if found is not None:
             message = "an aggregate cannot stand in GROUP BY"
             raise wrong(code="AGGREGATE_IN_GROUP_BY", message=message, place=found, sqlstate="42903")
-        text = spark_sql(tree)
+        text = same(tree)
         if text not in self.texts:
             self.texts[text] = len(self.trees)
             self.trees.append(tree)

@@ -11,10 +11,9 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import fields_of, scalar_of
-from penstock.bind.trees import call, call_name
+from penstock.bind.trees import call, call_name, same
 from penstock.plan.nodes import Field, Generate, Plan
 from penstock.plan.scalar import column_tree
-from penstock.sql.text import spark_sql
 
 GROUPING_ID = "__gid"
 _SHIFT = 4294967296  # the position of a set stands above the 32 bits of the id
@@ -60,7 +59,7 @@ def grouping_bits(node: exp.Expression, keys: dict[str, exp.Expression]) -> exp.
     positions = {text: index for index, text in enumerate(keys)}
     if not node.expressions:
         return identifier
-    found = [positions.get(spark_sql(item)) for item in node.expressions]
+    found = [positions.get(same(item)) for item in node.expressions]
     if None in found:
         message = f"{call_name(node)} takes expressions of GROUP BY"
         raise wrong(code="NOT_IN_GROUP_BY", message=message, place=node)

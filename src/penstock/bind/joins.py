@@ -19,7 +19,17 @@ Relation = tuple[Plan, Scope]
 
 
 def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
-    """What FROM has so far, joined with one more relation."""
+    """What FROM has so far, joined with one more relation; PIVOT and UNPIVOT behind a join are over all of that."""
+    from penstock.bind.pivots import bind_pivots
+
+    plan, scope = _joined(left, scope, join, level)
+    if not join.args.get("pivots"):
+        return plan, scope
+    level.see(plan)
+    return bind_pivots(plan, scope, join, level)
+
+
+def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
     from penstock.bind.generators import bind_lateral, is_lateral
     from penstock.bind.relations import bind_relation
 

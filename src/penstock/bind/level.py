@@ -21,7 +21,7 @@ from penstock.bind.trees import OUTER, grouped, marked
 from penstock.bind.types import infer
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
-from penstock.errors import Span
+from penstock.errors import Span, SqlError
 from penstock.plan.nodes import Field, Plan, Scan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
@@ -123,6 +123,7 @@ class Level:
     group_windows: list[GroupWindow] = field(default_factory=list)
     in_group: bool = False
     output_first: bool = False
+    grouped_first: frozenset[str] = frozenset()
 
     def column(self, parts: list[str], place: exp.Expression) -> exp.Expression:
         """The tree that a column reference stands for; raises SqlError if there is none."""
@@ -137,13 +138,21 @@ class Level:
         if alias is not None:
             alias = with_fields(grouped(alias.copy()), parts[1:])
         if alias is not None and self.output_first and len(parts) == 1:
-            return alias
+            return self._grouped(parts, place) or alias
         found = self.scope.resolve(parts, place)
         if found is not None:
             return found
         if alias is not None:
             return alias
         return self._outer(parts, place)
+
+    def _grouped(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
+        """The column of FROM that is meant, where that is grouped by."""
+        try:
+            found = self.scope.resolve(parts, place) if self.grouped_first else None
+        except SqlError:  # of several relations, none of which is meant
+            return None
+        return found if found is not None and spark_sql(found) in self.grouped_first else None
 
     def _outer(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
         enclosing = self.context.enclosing

@@ -10,6 +10,7 @@ from sqlglot import exp
 from penstock.bind.joins import aligned, join_on
 from penstock.bind.level import fields_of, scalar_of
 from penstock.bind.trees import call
+from penstock.catalog.types import INTEGRAL, Type, is_collated, is_decimal
 from penstock.plan.nodes import INNER, LEFT, AggregateCall, Join, Plan, Project
 from penstock.plan.scalar import Scalar, column
 
@@ -24,6 +25,15 @@ class Answers:
     plan: Plan
     keys: Sequence[Key]
     prefix: str
+
+
+def told_apart_alike(one: Type | None, other: Type | None) -> bool:
+    """Whether values of two types that differ are equal to different values of the other, where the types are known."""
+    if one is None or other is None or one == other or "void" in (one, other):
+        return True
+    exact = all(kind in INTEGRAL or is_decimal(kind) for kind in (one, other))
+    texts = all(kind.startswith(("string", "varchar", "char")) and not is_collated(kind) for kind in (one, other))
+    return exact or texts or {one, other} in ({"float", "double"}, {"date", "timestamp"}, {"date", "timestamp_ntz"})
 
 
 def can_be_null(keys: Sequence[Key], left: Plan, right: Plan) -> bool:

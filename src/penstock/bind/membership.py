@@ -31,6 +31,7 @@ from penstock.bind.lookups import (
     keyed,
     on_keys,
     renamed,
+    told_apart_alike,
 )
 from penstock.bind.subqueries import IN
 from penstock.bind.trees import DENIED, SUBQUERY, call, conjunction, is_mark, marked, replace_nodes
@@ -71,6 +72,7 @@ def in_value(plan: Plan, found: Answers, pairs: Sequence[Pair], asked: str) -> V
     """
     if asked != SURE and not can_be_null([(*pair, False) for pair in pairs], plan, found.plan):
         asked = SURE
+    _refuse_unlike(plan, found, pairs)
     several = len(pairs) > 1
     sure: exp.Expression = exp.Boolean(this=False)
     if asked != MAYBE or not several:
@@ -86,6 +88,16 @@ def in_value(plan: Plan, found: Answers, pairs: Sequence[Pair], asked: str) -> V
         return plan, maybe
     ifs = [exp.If(this=sure, true=exp.Boolean(this=True)), exp.If(this=maybe, true=exp.Null())]
     return plan, exp.Case(ifs=ifs, default=exp.Boolean(this=False))
+
+
+def _refuse_unlike(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> None:
+    """Answers are looked up by value: those of another type may be several that are equal to one of the row's."""
+    asking, answering = fields_of(plan), fields_of(found.plan)
+    for needle, value in pairs:
+        one, other = scalar_of(needle, asking).type, scalar_of(value, answering).type
+        if not told_apart_alike(one, other):
+            reason = f"IN of a query whose {str(other).upper()} is compared with {str(one).upper()}"
+            raise NotIncremental(reason, needle, rewriting="a CAST of one to the type of the other")
 
 
 def _sure(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> Value:

@@ -13,8 +13,9 @@ from penstock.bind.grouping import Grouping
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.stars import name_of
-from penstock.bind.trees import call, conjunction
+from penstock.bind.trees import call, call_name, conjunction, replace_nodes
 from penstock.bind.unpivots import unpivoted
+from penstock.catalog.functions import is_aggregate
 from penstock.plan.nodes import Plan, Project
 
 
@@ -29,7 +30,7 @@ def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) ->
         plan, names = made(plan, pivot, inner)
         given = pivot.args.get("alias")
         holder = exp.Table(this=exp.Identifier(this=""), alias=given) if given is not None else exp.Table()
-        default = str(tree.alias_or_name) or "__pivot"
+        default = "__pivot" if isinstance(tree, exp.Join) else str(tree.alias_or_name) or "__pivot"
         plan, scope = aliased(Bound(plan, tuple(names)), holder, level, default)
     return plan, scope
 
@@ -66,10 +67,15 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str
 def _pivoted_value(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expression:
     """The aggregate over the rows of one value, NULL where there are none (a count as well, as in Spark)."""
     where = exp.Where(this=condition)
-    value = exp.Filter(this=aggregate.copy(), expression=where.copy())
+    value = replace_nodes(aggregate, lambda node: _filtered(node, where))
     rows = exp.Filter(this=call("count", exp.Literal.number(1)), expression=where.copy())
     some = exp.If(this=exp.GT(this=rows, expression=exp.Literal.number(0)), true=value)
     return exp.Case(ifs=[some])
+
+
+def _filtered(node: exp.Expression, where: exp.Where) -> exp.Expression | None:
+    found = is_aggregate(call_name(node) or "") or isinstance(node, exp.WithinGroup)
+    return exp.Filter(this=node.copy(), expression=where.copy()) if found else None
 
 
 def _values(field: exp.In, columns: list[exp.Expression]) -> Iterator[tuple[str, exp.Expression]]:
@@ -89,7 +95,10 @@ def _values(field: exp.In, columns: list[exp.Expression]) -> Iterator[tuple[str,
 
 def _named(values: list[exp.Expression]) -> str:
     """The name that Spark gives: the value as text, several as a struct's text."""
-    names = [name_of(value) for value in values]
+    names = [
+        str(value.this.name) if value.meta.get("typed_literal") and isinstance(value, exp.Cast) else name_of(value)
+        for value in values
+    ]
     return names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
 
 

@@ -11,8 +11,8 @@ from penstock.bind.aggregates import Aggregation, aggregated
 from penstock.bind.attach import attached, filtered
 from penstock.bind.correlation import split_correlated
 from penstock.bind.deterministic import Row, whole_row
-from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.expressions import bind, bind_output
+from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.expressions import bind, bind_having, bind_output
 from penstock.bind.generators import is_generator, select_generator, with_generators
 from penstock.bind.grouping import Grouping, grouping_of
 from penstock.bind.groupwindows import with_group_windows
@@ -20,10 +20,10 @@ from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, sc
 from penstock.bind.ordering import Limit, Ordering, limit_of, ordered, ordering_of
 from penstock.bind.relations import bind_from, refuse_unread
 from penstock.bind.stars import expand, is_star, name_of
-from penstock.bind.trees import OUTER, aggregate_calls, call_name, conjuncts, has_mark
+from penstock.bind.trees import OUTER, aggregate_calls, call_name, conjuncts, has_mark, replace_nodes, window_calls
 from penstock.bind.windows import named_windows, windowed
 from penstock.plan.nodes import Distinct, Plan, Project
-from penstock.plan.scalar import Scalar, column
+from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 
 
@@ -61,9 +61,11 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)
     _name_windows(select, level)
-    pieces = _pieces(select, level)
+    listed = [found for item in select.expressions for found in _item(item, level)]
+    names, items = [name for name, _ in listed], [tree for _, tree in listed]
+    grouping = grouping_of(select, names, items, level)
+    pieces = _pieces(select, names, items, grouping, level)
     plan = with_generators(plan, level.generators, level)
-    grouping = grouping_of(select, pieces.names, pieces.items, level)
     if grouping is not None and _read_generated(grouping, level):
         plan, level.selected = with_generators(plan, level.selected, level), []
     made = None
@@ -73,6 +75,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
         plan, pieces = made.plan, pieces.with_trees(made.trees[: len(pieces.trees())])
         if made.single_row and level.keys and pieces.having:
             raise NeedDomain
+        made = replace(made, single_row=made.single_row and not _may_lack_rows(select))
         level.selected = [(tree, fields) for tree, (_, fields) in zip(made.trees[-1:], level.selected, strict=False)]
         made = replace(made, single_row=made.single_row and not level.selected)
     plan = with_generators(plan, level.selected, level)
@@ -104,6 +107,9 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
         return plan
     condition = bind(clause.this, level)
     found = next(aggregate_calls(condition), None)
+    if found is not None and has_mark(found, OUTER):
+        reason = "an aggregate of the enclosing query in a subquery"
+        raise NotIncremental(reason, found)
     if found is not None:
         hint = "conditions on aggregates go into HAVING"
         raise wrong(
@@ -116,18 +122,20 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
     return filtered(plan, split_correlated(list(conjuncts(condition)), level), level)
 
 
-def _pieces(select: exp.Select, level: Level) -> Pieces:
-    names: list[str] = []
-    items: list[exp.Expression] = []
-    for item in select.expressions:
-        for name, tree in _item(item, level):
-            names.append(name)
-            items.append(tree)
+def _may_lack_rows(select: exp.Select) -> bool:
+    """Whether a global aggregate need not have its one row."""
+    return any(select.args.get(clause) is not None for clause in ("having", "qualify", "limit", "offset"))
+
+
+def _pieces(
+    select: exp.Select, names: list[str], items: list[exp.Expression], grouping: Grouping | None, level: Level
+) -> Pieces:
     having, qualify = select.args.get("having"), select.args.get("qualify")
+    keys = frozenset(spark_sql(tree) for tree in (() if grouping is None else grouping.trees))
     return Pieces(
         names,
         items,
-        [] if having is None else list(conjuncts(bind_output(having.this, level))),
+        [] if having is None else list(conjuncts(bind_having(having.this, level, keys))),
         [] if qualify is None else list(conjuncts(bind_output(qualify.this, level))),
         ordering_of(select, names, items, level),
     )
@@ -182,6 +190,8 @@ def _computed(plan: Plan, pieces: Pieces, level: Level, row: Row) -> tuple[Plan,
     """HAVING, subqueries in the SELECT list, OVER and QUALIFY."""
     plan = filtered(plan, pieces.having, level)
     rest = replace(pieces, having=[])
+    if level.residual and any(next(window_calls(tree), None) is not None for tree in rest.trees()):
+        raise NeedDomain
     plan, trees = attached(plan, rest.trees(), level)
     plan, trees = windowed(plan, trees, row, level)
     pieces = rest.with_trees(trees)
@@ -203,13 +213,11 @@ def _output(select: exp.Select, plan: Plan, pieces: Pieces, level: Level, *, kee
             code="DISTINCT_ON", message="DISTINCT ON", place=select, hint="use QUALIFY ROW_NUMBER() OVER (…) = 1"
         )
     if distinct is not None:
-        if limit is not None or keep_order:
-            _refuse_unseen_order(pieces)
         plan = Distinct(Project(plan, tuple(items)))
         if limit is None and (not keep_order or not pieces.order.keys):
             return plan
-        hidden = pieces.order.over({spark_sql(tree): name for name, tree in outputs})
-        return ordered(plan, hidden, limit, tuple(name for name, _ in level.carried))
+        shown = [(name, column(name, item.type, item.nullable)) for name, item in items]
+        return _sorted(plan, shown, replace(pieces, order=_over_outputs(pieces.order, outputs)), limit, level)
     if level.residual and (limit is not None or select.args.get("qualify")):
         raise NeedDomain
     if limit is None and (not keep_order or not pieces.order.keys):
@@ -234,12 +242,22 @@ def _sorted(plan: Plan, items: list[tuple[str, Scalar]], pieces: Pieces, limit: 
     return Project(sorted_plan, tuple((name, column(name, item.type, item.nullable)) for name, item in items))
 
 
-def _refuse_unseen_order(pieces: Pieces) -> None:
-    seen = {spark_sql(tree) for tree in pieces.items}
-    for tree in pieces.order.trees():
-        if spark_sql(tree) not in seen:
-            message = "ORDER BY of a SELECT DISTINCT can only name what the SELECT list has"
-            raise wrong(code="ORDER_BY_NOT_SELECTED", message=message, place=tree)
+def _over_outputs(order: Ordering, outputs: list[tuple[str, exp.Expression]]) -> Ordering:
+    """ORDER BY of a SELECT DISTINCT, over the columns of the SELECT list."""
+    names = {spark_sql(tree): name for name, tree in outputs}
+
+    def shown(node: exp.Expression) -> exp.Expression | None:
+        if isinstance(node, exp.Identifier | exp.DataType | exp.Var | exp.Literal):
+            return None
+        name = names.get(spark_sql(node))
+        return None if name is None else column_tree(name)
+
+    trees = [replace_nodes(tree, shown) for tree in order.trees()]
+    for tree, written in zip(trees, order.trees(), strict=True):
+        if any(found.name not in names.values() for found in tree.find_all(exp.Column)):
+            message = "ORDER BY of a SELECT DISTINCT can only read what the SELECT list has"
+            raise wrong(code="ORDER_BY_NOT_SELECTED", message=message, place=written)
+    return order.with_trees(trees)
 
 
 def _empty_value(made: Aggregation, pieces: Pieces) -> exp.Expression | None:

@@ -1,7 +1,8 @@
 """A recomputed query in words whose answer no order of rows changes (SEMANTICS 0): as `deterministic`, before binding.
 
 The whole row is named column by column where FROM has named relations alone; beside anything else it is `struct(*)`.
-Left as they are: windows over groups, and LIMIT behind a star, whose rows have no names here.
+Left as they are: windows over groups, and LIMIT behind `t.*`, `* EXCEPT (…)` or a star over anything else than
+named relations, since such rows have no names here.
 """
 
 from __future__ import annotations
@@ -30,10 +31,11 @@ _CLAUSES = ("expressions", "having", "order")
 
 @dataclass(frozen=True)
 class _From:
-    """What stands in FROM: the whole row, and the columns whose types are known by their names alone."""
+    """What stands in FROM: the whole row, column by column if `named`, and those columns that a name alone tells."""
 
     row: Row
     fields: Mapping[str, Field]
+    named: bool = True
 
 
 def settle(tree: exp.Expression, columns: Columns) -> exp.Expression:
@@ -49,19 +51,47 @@ def settle(tree: exp.Expression, columns: Columns) -> exp.Expression:
 
 
 def _settle_limit(query: exp.Expression, first: exp.Select, read: _From) -> None:
-    """Rows that ORDER BY leaves tied go by the whole output row, its columns named by position."""
+    """Rows that ORDER BY leaves tied go by the whole output row."""
     limited = query.args.get("limit") is not None or query.args.get("offset") is not None
-    if not limited or any(is_star(item) or is_generator(item.unalias()) for item in first.expressions):
+    if not limited or any(is_generator(item.unalias()) for item in first.expressions):
+        return
+    starred = any(is_star(item) for item in first.expressions)
+    keys = _starred(first, read) if starred and query is first else None if starred else _numbered(first, read)
+    if keys is None:
         return
     order = query.args.get("order") or exp.Order(expressions=[])
-    for position, item in enumerate(first.expressions, 1):
-        kind = scalar_of(item, read.fields).type
-        if kind == "void":
-            continue
-        whole = exp.Literal.number(position)
-        key = whole if is_sorted(kind) else sortable_tree(exp.column(name_of(item), quoted=True), kind)
+    for key in keys:
         order.append("expressions", exp.Ordered(this=key, nulls_first=True))
     query.set("order", order)
+
+
+def _numbered(select: exp.Select, read: _From) -> list[exp.Expression]:
+    """The output row of a list without a star, its columns named by position."""
+    found: list[exp.Expression] = []
+    for position, item in enumerate(select.expressions, 1):
+        kind = scalar_of(item, read.fields).type
+        if is_sorted(kind):
+            found += [exp.Literal.number(position)] if kind != "void" else []
+        else:
+            found.append(sortable_tree(exp.column(name_of(item), quoted=True), kind))
+    return found
+
+
+def _starred(select: exp.Select, read: _From) -> list[exp.Expression] | None:
+    """The output row of a list with `*`, which is the whole row; None where its columns have no names.
+
+    A number would be taken for a position, and says nothing.
+    """
+    found: list[exp.Expression] = []
+    for item in select.expressions:
+        kind = None if is_star(item) else scalar_of(item, read.fields).type
+        if (is_star(item) and (not read.named or item != exp.Star())) or any(window_calls(item)):
+            return None
+        if is_star(item):
+            found += [column.copy() for column in read.row]
+        elif kind != "void":
+            found.append(sortable_tree(item.unalias().copy(), kind))
+    return [item for item in found if not isinstance(item, exp.Literal)]
 
 
 def _settle_aggregates(select: exp.Select, read: _From) -> None:
@@ -111,7 +141,7 @@ def _from_of(select: exp.Select, columns: Columns) -> _From:
     for item in _relations(select):
         fields = columns(item.name) if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) else None
         if fields is None or item.args.get("pivots"):
-            return _From((call("struct", exp.Star()),), {})
+            return _From((call("struct", exp.Star()),), {}, named=False)
         found += [(item.alias_or_name, field) for field in fields]
     times = Counter(field.name.lower() for _, field in found)
     row = tuple(

@@ -14,6 +14,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, wrong
+from penstock.bind.generators import is_generator
 from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
 from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_mark, marked, replace_nodes
 from penstock.plan.nodes import Field
@@ -174,6 +175,8 @@ def simplified(query: exp.Expression) -> exp.Expression:
     """EXISTS asks for rows, not for values: in a plain query `SELECT *` becomes `SELECT 1`."""
     select = _plain(query)
     if select is None or any(select.args.get(key) for key in ("group", "having", "qualify", "limit", "offset")):
+        return query
+    if any(is_generator(item.unalias()) for item in select.expressions):
         return query
     copy = select.copy()
     copy.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])

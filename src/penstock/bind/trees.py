@@ -8,7 +8,7 @@ expressions e of this query; `__denied(n, e, …)` is the same for an IN below a
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, cast
 
 from sqlglot import exp
 
@@ -201,6 +201,41 @@ def _holds_trees(value: object) -> bool:
     )
 
 
+_COMMUTATIVE = (
+    exp.Add,
+    exp.Mul,
+    exp.And,
+    exp.Or,
+    exp.EQ,
+    exp.NullSafeEQ,
+    exp.BitwiseAnd,
+    exp.BitwiseOr,
+    exp.BitwiseXor,
+)
+
+
 def same(tree: exp.Expression) -> str:
-    """A text by which equal expressions are found, without regard to case outside literals and quoted names."""
-    return spark_sql(tree)
+    """A text by which bound expressions are equal as Spark sees it: in any order of a sum, in any case of a field."""
+    plain = tree.find(exp.Paren, exp.Dot, *_COMMUTATIVE) is None
+    return spark_sql(tree if plain else _canonical(tree))
+
+
+def _canonical(tree: exp.Expression) -> exp.Expression:
+    if isinstance(tree, exp.Paren):
+        return _canonical(tree.this)
+    if isinstance(tree, _COMMUTATIVE):
+        parts = sorted((_canonical(cast("exp.Expression", part)) for part in tree.flatten()), key=spark_sql)
+        return exp.Anonymous(this=f"__{type(tree).__name__}", expressions=parts)
+    if isinstance(tree, exp.Dot):
+        field = tree.expression
+        lower = (
+            exp.Identifier(this=field.name.lower(), quoted=True) if isinstance(field, exp.Identifier) else field.copy()
+        )
+        return exp.Dot(this=_canonical(tree.this), expression=lower)
+    copy = tree.copy() if not tree.args else _shallow(tree)
+    for key, value in tree.args.items():
+        if isinstance(value, list):
+            copy.set(key, [_canonical(item) if isinstance(item, exp.Expression) else item for item in value])
+        elif isinstance(value, exp.Expression):
+            copy.set(key, _canonical(value))
+    return copy

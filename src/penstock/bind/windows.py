@@ -119,7 +119,7 @@ def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, ex
         text = _ordering(node)
         if not _needs_rank(node) or text in ranks or node.args.get("order") is None:
             continue
-        name = f"__k{len(ranks)}"
+        name = f"__rank{len(ranks)}"
         ranks[text] = column_tree(name)
         over = node.copy()
         over.set("this", call("dense_rank"))
@@ -178,7 +178,7 @@ def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: e
             return node
     leading = () if rank is None or not _needs_rank(node) else (rank.copy(),)
     if name == "nth_value":
-        return _over(nth_of(node.this, row, leading), node)
+        return _over(nth_of(node.this, (*leading, *row), fields), node)
     if name in _RANKED or name in _TIED:
         return _over(settled(node.this, row, fields, leading), node)
     return node

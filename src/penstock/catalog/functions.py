@@ -26,6 +26,8 @@ UNREPEATABLE = frozenset(
     | {"approx_top_k_combine"}
     | {f"kll_{work}_agg_{kind}" for work in ("sketch", "merge") for kind in ("bigint", "float", "double")}
 )
+# The approximation depends on the order of the rows, which can be asked for.
+APPROXIMATIONS = frozenset({"percentile_approx", "approx_percentile", "theta_sketch_agg", "theta_union_agg"})
 # Generators that Spark takes in FROM alone, not in LATERAL VIEW.
 IN_FROM_ONLY = frozenset({"variant_explode", "variant_explode_outer"})
 # Syntax that the parser reads with a rule of its own, so that it is no call of a registered function.

@@ -1,7 +1,8 @@
 """The order of all values: what Spark cannot sort is sorted in another form.
 
 Ties go by the whole row (SEMANTICS 0), which may hold a MAP or a VARIANT. Spark has no order for these. A MAP goes by
-its sorted entries, a VARIANT and an INTERVAL of the calendar by their text, an ARRAY or STRUCT by those of its parts.
+its sorted entries, a VARIANT by its text and then its type, an INTERVAL of the calendar by its text, an ARRAY or STRUCT
+by those of its parts. Texts that a collation holds equal go by their bytes.
 """
 
 from __future__ import annotations
@@ -11,11 +12,13 @@ import re
 from penstock.catalog.types import Type, struct_fields, struct_type, type_arguments
 
 VARIABLE = "__s"  # how the variables of lambdas begin
-_UNSORTED = re.compile(r"map<|\bvariant\b|\binterval\b(?! (day|hour|minute|second|year|month)\b)")
+_UNSORTED = re.compile(
+    r"map<|\bvariant\b|\bcollate\b|\binterval\b(?! (day|hour|minute|second|year|month)\b)", re.IGNORECASE
+)
 
 
 def is_sorted(kind: Type | None) -> bool:
-    """Whether Spark sorts values of the type; one that is not known is taken to be sorted."""
+    """Whether Spark sorts values of the type, all that differ; one that is not known is taken to be sorted."""
     return kind is None or _UNSORTED.search(kind) is None
 
 
@@ -44,6 +47,10 @@ def _form(text: str, kind: Type | None, depth: int) -> str:
             return _form(f"cast({text} AS {struct_type(numbered)})", struct_type(numbered), depth)
         parts = (_form(f"{text}.{_quoted(name)}", of, depth) for name, of in fields)
         return f"if({text} IS NULL, NULL, struct({', '.join(parts)}))"
+    if kind.startswith("string"):
+        return f"struct({text}, cast({text} AS BINARY))"
+    if kind == "variant":
+        return f"struct(cast({text} AS STRING), schema_of_variant({text}))"
     return f"cast({text} AS STRING)"
 
 

@@ -60,6 +60,8 @@ def _bucket(call: AggregateCall, type_of: TypeOf) -> Scalar | None:
     if kind is None or (kind not in _PLAIN and kind not in FRACTIONAL and not is_decimal(kind)):
         return None
     value = f"({call.arguments[0].text})"
+    if call.filter is not None:  # a row that the FILTER leaves out may have an argument that cannot be evaluated
+        value = f"(CASE WHEN {call.filter.text} THEN {value} END)"
     if kind in FRACTIONAL:
         value += " + 0"  # which makes one zero of both
     return _scalar(f"cast(pmod(xxhash64({value}), {BUCKETS}L) as int)", "int")

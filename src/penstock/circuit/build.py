@@ -28,9 +28,9 @@ from penstock.circuit.collection import (
     keys_expire,
     sessions_expire,
     sides_expire,
-    windows_expire,
 )
 from penstock.circuit.errors import reads_error_view
+from penstock.circuit.lookback import windows_expire
 from penstock.circuit.operators import (
     Additive,
     Bilinear,

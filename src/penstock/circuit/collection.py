@@ -17,15 +17,14 @@ EXPLAIN shows these values, and the engine does what they say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
 
 from sqlglot import exp
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.derived import Derived, least
 from penstock.analysis.inequality import lower_bounds
-from penstock.analysis.reach import Reach, further, reach_of
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog
 from penstock.circuit.closing import closing_columns
@@ -38,7 +37,6 @@ from penstock.plan.nodes import (
     SEMI,
     Aggregate,
     Distinct,
-    Filter,
     Join,
     Plan,
     Project,
@@ -48,7 +46,7 @@ from penstock.plan.nodes import (
     TopK,
     Window,
 )
-from penstock.plan.scalar import Scalar, column_tree, quoted, render_scalar
+from penstock.plan.scalar import Scalar, quoted, render_scalar
 
 _READABLE = 60  # characters
 
@@ -106,22 +104,23 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
             found = [(scalar, known[name]) for name, scalar in plan.groups if name in known]
             return _by_key(found) or _extremes_expire(plan, reader)
         case TopK():
-            by_key = _by_partition(plan, reader)
-            return by_key or (*_by_closing(plan, reader, catalog), *best_expire(plan, reader, catalog))
+            by_key = by_partition(plan, reader)
+            return by_key or (*by_closing(plan, reader, catalog), *best_expire(plan, reader, catalog))
         case Window():
-            return _by_partition(plan, reader) or _by_closing(plan, reader, catalog)
+            return by_partition(plan, reader) or by_closing(plan, reader, catalog)
         case _:
             return ()
 
 
-def _by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:
+def by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:
+    """Rows by a column of their partition."""
     known = reader.of(plan.input)
     types = {item.name: item.type for item in plan.input.fields}
     bounds = [(scalar, reader.bound(scalar.tree, known, types)) for scalar in plan.partition]
     return _by_key([(scalar, derived) for scalar, derived in bounds if derived is not None])
 
 
-def _by_closing(plan: Window | TopK, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
+def by_closing(plan: Window | TopK, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
     """Partitions by a column that is the same in all rows of one, and that a waterline passes (docs/adr/0010)."""
     names = closing_columns(plan.input, (scalar.column for scalar in plan.partition), reader, catalog)
     known = reader.of(plan.input) if names else {}
@@ -210,113 +209,6 @@ def _extremes_expire(plan: Aggregate, reader: Reader) -> tuple[Expiry, ...]:
     preferred = next((name for name in known if name in read), None)
     lines = _lines_of(known, preferred)
     return tuple(Expiry(0, quoted(name), known[name], keep=keep, shown=quoted(name)) for name in lines)
-
-
-def windows_expire(chain: tuple[Plan, ...], lowest: Window, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
-    """Rows of windows over windows of one key (`chain`, the top first) that later rows do not look back on."""
-    by_key = _by_partition(lowest, reader)
-    return by_key or (*_by_closing(lowest, reader, catalog), *_looked_back_on(chain, lowest, reader))
-
-
-def _looked_back_on(chain: tuple[Plan, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
-    looks = _looks(chain, lowest)
-    if looks is None:
-        return ()
-    known, types = reader.of(lowest.input), {item.name: item.type for item in lowest.input.fields}
-    derived = least(reader.bound(tree, known, types) for tree in looks.lines)
-    if derived is None:
-        return ()
-    partition = tuple(scalar.text for scalar in lowest.partition)
-    keep = tuple(Best(partition, order, looks.rows, ranking) for order, ranking in looks.orders)
-    return (Expiry(0, quoted(looks.time), derived, keep=keep, shown=quoted(looks.time)),)
-
-
-_Order = tuple[tuple[str, ...], str]
-
-
-@dataclass(frozen=True)
-class _Looks:
-    """How far all windows of a chain look back by one time column: to `lines`, and `rows` further."""
-
-    time: str
-    lines: tuple[exp.Expression, ...]
-    rows: int = 0
-    orders: tuple[_Order, ...] = ()
-
-
-@dataclass(frozen=True)
-class _Level:
-    """Where in a chain a window stands: what its columns are called in the chain's input, whether rows are missing."""
-
-    names: Mapping[str, str]
-    filtered: bool = False
-
-    def above(self, node: Plan) -> _Level:
-        """The level above a projection, a filter or a window."""
-        match node:
-            case Project():
-                read = {name: self.names.get(scalar.column or "") for name, scalar in node.items}
-                return replace(self, names={name: found for name, found in read.items() if found is not None})
-            case Filter():
-                return replace(self, filtered=True)
-            case _:
-                return self
-
-
-def _looks(chain: tuple[Plan, ...], lowest: Window) -> _Looks | None:
-    looks: _Looks | None = None
-    level = _Level({name: name for name in lowest.input.names})
-    for node in reversed(chain):
-        if isinstance(node, Window):
-            looks = _looking_further(looks, node, lowest, level)
-            if looks is None:
-                return None
-        level = level.above(node)
-    return looks
-
-
-def _looking_further(before: _Looks | None, node: Window, lowest: Window, level: _Level) -> _Looks | None:
-    """What a window adds to the windows that its input has gone through."""
-    found = [reach_of(call, node.input) for _, call in node.calls]
-    reaches = [item for item in found if item is not None]
-    key = reaches[0].key if reaches else None
-    time = level.names.get(key.name) if isinstance(key, exp.Column) else None
-    if len(reaches) < len(found) or time is None or any(item.key != key for item in reaches):
-        return None
-    if before is not None and before.time != time:
-        return None
-    rows = max(item.rows for item in reaches)
-    lines = (column_tree(time),) if before is None else before.lines
-    partition = {scalar.renamed(level.names).text for scalar in node.partition}
-    split = partition != {scalar.text for scalar in lowest.partition}
-    # The rows before a line are counted as they come in: none may have been left out, or counted by another key,
-    # and below a window that looks back by time they would be needed for each row that it reaches.
-    if rows and (level.filtered or split or any(not isinstance(line, exp.Column) for line in lines)):
-        return None
-    lines = tuple(further(line, item.distances) for line in lines for item in reaches)
-    orders = [_nearest(item, level) for item in reaches if item.rows]
-    if before is not None:
-        rows, orders = rows + before.rows, [*before.orders, *orders]
-    return _Looks(time, tuple(dict.fromkeys(lines)), rows, tuple(dict.fromkeys(orders)))
-
-
-def _nearest(reach: Reach, level: _Level) -> _Order:
-    """The rows below a line from the nearest on: the window's own order, or that backwards.
-
-    Where the order is by what the chain computes, rows of one time count as one.
-    """
-    backwards = not reach.order[0].args.get("desc")
-    found: list[str] = []
-    for item in reach.order:
-        read = {node.name for node in item.find_all(exp.Column)}
-        if not read <= set(level.names):
-            return (found[0],), "rank"
-        descending, first = bool(item.args.get("desc")), item.args.get("nulls_first")
-        nulls_first = not descending if first is None else bool(first)
-        down, nulls = ("ASC" if descending is backwards else "DESC"), nulls_first is not backwards
-        text = Scalar(render_scalar(item.this), item.this).renamed(level.names).text
-        found.append(f"{text} {down} NULLS {'FIRST' if nulls else 'LAST'}")
-    return tuple(found), "row_number"
 
 
 def from_above(plan: Plan, reader: Reader, alone: Callable[[Plan], bool]) -> Iterator[tuple[Plan, Expiry]]:

@@ -55,8 +55,48 @@ class Scalar:
             found = replacement(node.name)
             return node if found is None else _parenthesised(found.copy(), node)
 
-        tree = self.tree.copy().transform(swap)
+        tree = without_capture(self.tree.copy().transform(swap))
         return Scalar(render_scalar(tree), tree, self.type, self.nullable, self.span)
+
+
+def without_capture(tree: exp.Expression) -> exp.Expression:
+    """The tree with other names for parameters of lambdas that columns in their bodies have too, in place.
+
+    Spark takes a name in a lambda's body for its parameter, whatever the case of its letters and however it is quoted.
+    """
+    for node in list(tree.find_all(exp.Lambda)):
+        columns = {item.name.lower() for item in node.this.find_all(exp.Column)}
+        for parameter in node.expressions:
+            if parameter.name.lower() in columns:
+                taken = columns | {item.name.lower() for item in node.find_all(exp.Identifier)}
+                name = parameter.name
+                while name.lower() in taken:
+                    name += "_"
+                node.set("this", _parameter_renamed(node.this, parameter.name, name))
+                parameter.set("this", name)
+    return tree
+
+
+def _parameter_renamed(tree: exp.Expr, old: str, new: str) -> exp.Expr:
+    """A lambda's body in which a parameter has another name; a lambda within may have one of its own of that name."""
+    match tree:
+        case exp.Identifier():
+            return exp.Identifier(this=new, quoted=False) if tree.name.lower() == old.lower() else tree
+        case exp.Column() | exp.DataType():
+            return tree
+        case exp.Lambda() if any(item.name.lower() == old.lower() for item in tree.expressions):
+            return tree
+        case exp.Dot():
+            tree.set("this", _parameter_renamed(tree.this, old, new))
+            return tree
+    for key, value in list(tree.args.items()):
+        if isinstance(value, exp.Expr):
+            tree.set(key, _parameter_renamed(value, old, new))
+        elif isinstance(value, list):
+            tree.set(
+                key, [_parameter_renamed(item, old, new) if isinstance(item, exp.Expr) else item for item in value]
+            )
+    return tree
 
 
 def _parenthesised(tree: exp.Expression, replaced: exp.Expression) -> exp.Expression:

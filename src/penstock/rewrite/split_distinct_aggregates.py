@@ -72,8 +72,13 @@ def _arguments(call: AggregateCall) -> tuple[Scalar, ...]:
     if call.filter is None or not call.distinct:
         return call.arguments
     first, *others = call.arguments
-    tree = exp.Case(ifs=[exp.If(this=call.filter.tree.copy(), true=first.tree.copy())])
-    return (Scalar(render_scalar(tree), tree, first.type), *others)
+    return (_where(call.filter, first), *others)
+
+
+def _where(condition: Scalar, value: Scalar) -> Scalar:
+    """The value where the condition holds, else NULL."""
+    tree = exp.Case(ifs=[exp.If(this=condition.tree.copy(), true=value.tree.copy())])
+    return Scalar(render_scalar(tree), tree, value.type)
 
 
 def _over_one(plan: Aggregate, calls: tuple[tuple[str, AggregateCall], ...]) -> Plan:
@@ -137,7 +142,10 @@ def _read(call: AggregateCall) -> tuple[Scalar, ...]:
     """The values of a call beside the distinct ones; its FILTER's is one more."""
     constant = call.function == "count" and all(item.text in ("*", "1") for item in call.arguments)
     arguments = () if constant else call.arguments
-    return arguments if call.filter is None else (*arguments, _boolean(call.filter))
+    if call.filter is None:
+        return arguments
+    # A row that the FILTER leaves out may have arguments that cannot be evaluated.
+    return (*(_where(call.filter, item) for item in arguments), _boolean(call.filter))
 
 
 def _boolean(scalar: Scalar) -> Scalar:

@@ -274,7 +274,8 @@ class _Bulk:
         keys = [quoted(name) for name in self._table.key]
         payload = ", ".join([*self._names, OPERATION])
         view = self._workspace.name(self._frame)
-        query = f"SELECT max_by(struct({payload}), {SEQUENCE}) AS last FROM {view} GROUP BY {', '.join(keys)}"
+        last = f"max_by(struct({payload}), struct({SEQUENCE} IS NULL, {SEQUENCE}))"  # NULL comes last, as in small ones
+        query = f"SELECT {last} AS last FROM {view} GROUP BY {', '.join(keys)}"
         return self._workspace.sql(f"SELECT last.* FROM ({query})")
 
     def _delta(self, frame: DataFrame) -> Delta:

@@ -41,7 +41,7 @@ def insert_batch(
         if rows > DRIVER_ROWS:
             return FrameBatch(table, frame, readers(table))
     rows_here = in_arrow(table, carried(frame, table).toArrow())
-    return readers(table).read_arrow(rows_here, Rejections())
+    return readers(table).read_arrow(rows_here, Rejections(), carried=True)
 
 
 def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Contents) -> Batch:

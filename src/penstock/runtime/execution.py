@@ -243,6 +243,10 @@ class Execution:
             message = "a declaration cannot stand in a transaction"
             raise SqlError(Diagnostic("IN_TRANSACTION", message, statement.span, hint="COMMIT first"))
         before, after = self.catalog, declare(self.catalog, statement, source)
+        if self.stepper.number and zone_of(before) != zone_of(after):
+            message = "the time zone cannot change after the first step: rows that are there were read in it"
+            hint = "SET TIME ZONE before the first step, or use from_utc_timestamp() in a view"
+            raise SqlError(Diagnostic("TIME_ZONE_FIXED", message, statement.span, hint=hint))
         gone = [name for name, view in before.views.items() if after.views.get(name) is not view]
         added = [view.name for name, view in after.views.items() if before.views.get(name) is not view]
         self._check_dependents(gone, after)

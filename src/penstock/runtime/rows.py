@@ -235,10 +235,13 @@ class RowReader:
         return _lossless(given, target)
 
     def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
+        """Whether no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
         required = [at for at, column in enumerate(self._columns) if not column.nullable or at in self._key]
-        if operations is not None and self._key:
-            required = sorted(self._key) if DELETE in operations or UPDATE in operations else required
-        return all(columns[at].null_count == 0 for at in required)
+        missing = [at for at in required if columns[at].null_count]
+        if operations is None or not self._key or any(at in self._key for at in missing):
+            return not missing
+        inserted = pa.array([operation == INSERT for operation in operations])
+        return not any(pc.any(pc.and_(pc.is_null(columns[at]), inserted)).as_py() for at in missing)
 
     def read_arrow_rows(
         self, rows: Sequence[Mapping[str, Any]], rejections: Rejections, place: Place = row_number

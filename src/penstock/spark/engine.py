@@ -161,6 +161,9 @@ class Engine:
     def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
         """Evaluate one step; `inputs` maps lower-case table names to changes."""
         self.maintain()
+        for installed in self.installed:
+            for runner in installed.runners.values():
+                runner.discard()  # a step that was stopped where nothing could follow it
         self.profiler.begin()
         self.workspace.clock = clock
         result = StepResult(self, {}, [])

@@ -1,9 +1,9 @@
 """Rows as keys: grouping, and the hash that places a key, for every type that Spark can compare.
 
-Spark groups by most types itself. A VARIANT, and whatever holds one, is grouped by its text. Rows that differ in
-letters that their collation does not tell apart are different rows: one can come while the other goes. The hash must
-agree with equality: -0.0 with 0.0, one NaN with another, a MAP with the same entries in another order, texts that
-their collation holds equal. It may be the same for more: whoever finds rows by it compares their keys as well.
+Spark groups by most types itself. A VARIANT is grouped by its text and its type, what holds one by its text. Rows that
+differ in letters that their collation does not tell apart are different rows: one can come while the other goes. The
+hash must agree with equality: -0.0 with 0.0, one NaN with another, a MAP with the same entries in another order, texts
+that their collation holds equal. It may be the same for more: whoever finds rows by it compares their keys as well.
 """
 
 from __future__ import annotations
@@ -44,6 +44,8 @@ def consolidation(schema: StructType, source: str, weight: str, border: str | No
 
 def _identity(text: str, kind: DataType) -> str | None:
     """What tells values apart that Spark cannot group, or groups though they differ; None for all others."""
+    if kind.simpleString() == "variant":
+        return f"cast({text} as string), schema_of_variant({text})"
     if holds_variant(kind):
         return f"cast({text} as string)"
     name = kind.simpleString()

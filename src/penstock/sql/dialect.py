@@ -165,6 +165,15 @@ class SparkParser(DatabricksParser):
             return super()._parse_bracket(call)
         return super()._parse_bracket(this)
 
+    def _replace_lambda(self, node: Any, expressions: list[Any]) -> Any:
+        """A lambda's parameters are found whatever the case of their letters."""
+        named = {item.name.lower(): item.name for item in expressions}
+        for column in [] if node is None else node.find_all(exp.Column):
+            first = column.parts[0]
+            if first.name.lower() in named:
+                first.set("this", named[first.name.lower()])
+        return super()._replace_lambda(node, expressions)
+
     def _parse_term(self, *args: Any, **kwargs: Any) -> Any:
         """A sum, and `>>>` behind it: it is printed as it stands, so it may bind closer in the tree than in Spark."""
         this = super()._parse_term(*args, **kwargs)

@@ -34,6 +34,7 @@ class SparkText(DatabricksGenerator):
         exp.BitwiseRightShift: lambda self, tree: self.binary(tree, ">>"),
         UnsignedRightShift: lambda self, tree: self.binary(tree, ">>>"),
     }
+    EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[Any]] = set()  # a WITH stays where it was written
     TYPE_MAPPING: ClassVar[dict[Any, str]] = {
         **DatabricksGenerator.TYPE_MAPPING,
         exp.DType.TIME: "TIME",

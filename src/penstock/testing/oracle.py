@@ -72,7 +72,6 @@ class Oracle:
         """
         for setting in _SETTINGS:
             self._session.conf.set(setting, str(self._shared.conf.get(setting)))
-        self._declare_functions(catalog)
         if catalog is not self._catalog:
             self._catalog, self._rows = catalog, WholeRows(self._session)
         times = {name: table.properties.get("event_time_column") for name, table in catalog.tables.items()}
@@ -86,6 +85,7 @@ class Oracle:
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
             self._session.table(f"global_temp.{self._prefix}_{name}").createOrReplaceTempView(f"`{name}`")
             self._registered.add(name)
+        self._declare_functions(catalog)  # whose bodies may read tables
         in_order, mutual = self._in_order(catalog)
         self._settle(mutual, clock)
         for view in in_order:

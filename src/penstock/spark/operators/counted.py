@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Counted
@@ -32,13 +33,13 @@ class CountedRunner(GroupedRunner):
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
-        sides = [
-            self._side(delta, position)
-            for position, delta in enumerate(inputs)
-            if delta is not None and not delta.is_empty()
-        ]
-        if not sides:
+        changed = [delta is not None and not delta.is_empty() for delta in inputs]
+        if not any(changed):
             return None
+        sides = [self._side(delta, place) for place, delta in enumerate(inputs) if delta is not None and changed[place]]
+        if not all(changed) and self._unlike:
+            # Where only Spark knows the type that both sides have together, both take part in the plan.
+            sides += [self._absent(place) for place, there in enumerate(changed) if not there]
         estimate = sum(delta.estimate for delta in inputs if delta is not None)
         return self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
 
@@ -48,6 +49,16 @@ class CountedRunner(GroupedRunner):
             f"{WEIGHT if side == position else '0L'} AS {quoted(item.name)}" for side, item in enumerate(self.partials)
         ]
         return f"SELECT {', '.join([*columns, *counts])} FROM {delta.view}"
+
+    @cached_property
+    def _unlike(self) -> bool:
+        """Whether the sides' columns are of different types."""
+        kinds = [[field.dataType for field in schema.fields] for schema in self.schemas]
+        return any(kind != kinds[0] for kind in kinds)
+
+    def _absent(self, position: int) -> str:
+        schema = self.schemas[position]
+        return self._side(Delta.of_frame(self.workspace, self.workspace.empty(schema)), position)
 
     def _hashed(self, sides: str) -> str:
         schema = self.schemas[0]

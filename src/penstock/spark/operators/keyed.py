@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.catalog.functions import APPROXIMATIONS
 from penstock.catalog.sorting import sortable
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import Aggregate, Join, Window
@@ -134,10 +135,15 @@ class KeyedRunner(Runner):
 
     @cached_property
     def _adds_fractions(self) -> bool:
-        """Whether an aggregate, or a window over rows that its order may leave tied, gives DOUBLE or FLOAT."""
+        """Whether an aggregate, or a window over rows that its order may leave tied, gives DOUBLE or FLOAT.
+
+        An approximation, too, depends on the order in which rows are added.
+        """
         found: list[str] = []
         for node in self.operator.node.walk():
             if isinstance(node, Aggregate):
+                if any(call.function in APPROXIMATIONS for _, call in node.aggregates):
+                    return True
                 found += [name for name, _ in node.aggregates]
             if isinstance(node, Window):
                 found += [name for name, call in node.calls if adds_up(call)]

@@ -109,7 +109,7 @@ class RankedRunner(Runner):
         return self.border
 
     def _border_of(self, found: Delta) -> Delta | None:
-        if found.count() < self.room:
+        if found.count() < max(self.room, 1):
             return None
         table = found.arrow()
         return Delta.of_arrow(self.workspace, table.slice(table.num_rows - 1, 1), self.schema)

@@ -73,18 +73,27 @@ def _rounds(checker: Checker, options: argparse.Namespace) -> int:
     seed = options.seed if options.seed is not None else random.SystemRandom().randrange(2**31)
     first, found = seed, 0
     size = Size(views=options.views, steps=options.steps)
-    while time.monotonic() < end and (options.programs is None or seed - first < options.programs):
-        random_state = Random(seed)  # noqa: S311 - reproducible, not secret
-        program, finding = checker.check(random_program(random_state, size, shared=seed % 3 == 0))
-        if finding is not None:
-            found += 1
-            _record(checker, program, finding, seed, options)
-        if seed % _QUERIES == 0:
-            found += _single(checker, seed, options)
-        found += _read(checker, seed)
-        seed += 1
+    try:
+        while time.monotonic() < end and (options.programs is None or seed - first < options.programs):
+            found += _round(checker, seed, size, options)
+            seed += 1
+    except KeyboardInterrupt:
+        sys.stderr.write("stopped\n")
     sys.stderr.write(f"seeds {first} to {seed - 1}: {summary(checker.tally, found)}\n")
     return found
+
+
+def _round(checker: Checker, seed: int, size: Size, options: argparse.Namespace) -> int:
+    """One program, and what belongs to its seed beside it; how much was found."""
+    found = 0
+    random_state = Random(seed)  # noqa: S311 - reproducible, not secret
+    program, finding = checker.check(random_program(random_state, size, shared=seed % 3 == 0))
+    if finding is not None:
+        found += 1
+        _record(checker, program, finding, seed, options)
+    if seed % _QUERIES == 0:
+        found += _single(checker, seed, options)
+    return found + _read(checker, seed)
 
 
 def _read(checker: Checker, seed: int) -> int:
