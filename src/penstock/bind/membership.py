@@ -72,7 +72,6 @@ def in_value(plan: Plan, found: Answers, pairs: Sequence[Pair], asked: str) -> V
     """
     if asked != SURE and not can_be_null([(*pair, False) for pair in pairs], plan, found.plan):
         asked = SURE
-    _refuse_unlike(plan, found, pairs)
     several = len(pairs) > 1
     sure: exp.Expression = exp.Boolean(this=False)
     if asked != MAYBE or not several:
@@ -90,20 +89,13 @@ def in_value(plan: Plan, found: Answers, pairs: Sequence[Pair], asked: str) -> V
     return plan, exp.Case(ifs=ifs, default=exp.Boolean(this=False))
 
 
-def _refuse_unlike(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> None:
-    """Answers are looked up by value: those of another type may be several that are equal to one of the row's."""
-    asking, answering = fields_of(plan), fields_of(found.plan)
-    for needle, value in pairs:
-        one, other = scalar_of(needle, asking).type, scalar_of(value, answering).type
-        if not told_apart_alike(one, other):
-            reason = f"IN of a query whose {str(other).upper()} is compared with {str(one).upper()}"
-            raise NotIncremental(reason, needle, rewriting="a CAST of one to the type of the other")
-
-
 def _sure(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> Value:
     right, keys, prefix = found.plan, found.keys, found.prefix
     every: list[Key] = [*keys, *((needle, value, False) for needle, value in pairs)]
-    fields = fields_of(right)
+    own, fields = fields_of(plan), fields_of(right)
+    kinds = [(scalar_of(needle, own).type, scalar_of(value, fields).type) for needle, value in pairs]
+    if not all(told_apart_alike(one, other) for one, other in kinds):
+        return _sure_of_unlike(plan, right, every, f"{prefix}x")
     present = conjunction(call("isnotnull", value.copy()) for _, value in pairs)
     known = right if present is None else Filter(right, scalar_of(present, fields))
     distinct = Distinct(keyed(known, every))
@@ -111,6 +103,17 @@ def _sure(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> Value:
     hits = renamed(keyed(distinct, every, hit), "h")
     plan = join(plan, hits, LEFT, [(item, column_tree(f"h{value.name}"), safe) for item, value, safe in every])
     return plan, call("isnotnull", column_tree(f"h{prefix}hit"))
+
+
+def _sure_of_unlike(plan: Plan, right: Plan, every: list[Key], prefix: str) -> Value:
+    """Answers of another type, of which several may be equal to one value of the row: which values have any."""
+    fields = fields_of(plan)
+    names = [f"{prefix}{index}" for index in range(len(every))]
+    asked = [(needle, name) for (needle, _, _), name in zip(every, names, strict=True)]
+    wanted = Distinct(Project(plan, tuple((name, scalar_of(tree, fields)) for tree, name in asked)))
+    ties: list[Key] = [(column_tree(name), value, safe) for name, (_, value, safe) in zip(names, every, strict=True)]
+    met = join(wanted, right, INNER, ties)
+    return _looked_up(plan, Distinct(_chosen(met, names)), asked, prefix)
 
 
 def _maybe_one(plan: Plan, found: Answers, pair: Pair) -> Value:
