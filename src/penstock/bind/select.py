@@ -124,7 +124,9 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
 
 def _may_lack_rows(select: exp.Select) -> bool:
     """Whether a global aggregate need not have its one row."""
-    return any(select.args.get(clause) is not None for clause in ("having", "qualify", "limit", "offset"))
+    limit = limit_of(select)
+    left_out = limit is not None and (limit.offset > 0 or limit.rows == 0)
+    return left_out or any(select.args.get(clause) is not None for clause in ("having", "qualify"))
 
 
 def _pieces(
