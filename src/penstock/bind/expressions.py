@@ -39,11 +39,15 @@ def bind(tree: exp.Expression, level: Level) -> exp.Expression:
 
 def bind_output(tree: exp.Expression, level: Level) -> exp.Expression:
     """QUALIFY and ORDER BY: an alias of the SELECT list comes before a column of FROM."""
-    level.output_first = True
+    return _reading(tree, level, output_first=True)
+
+
+def _reading(tree: exp.Expression, level: Level, *, output_first: bool) -> exp.Expression:
+    before, level.output_first = level.output_first, output_first
     try:
         return bind(tree, level)
     finally:
-        level.output_first = False
+        level.output_first = before
 
 
 def bind_having(tree: exp.Expression, level: Level, keys: frozenset[str]) -> exp.Expression:
@@ -98,11 +102,7 @@ def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
 
 def _inside_aggregate(node: exp.Expression, level: Level) -> exp.Expression:
     """An aggregate reads rows, not the SELECT list, in all its clauses."""
-    level.output_first = False
-    try:
-        return bind(node, level)
-    finally:
-        level.output_first = True
+    return _reading(node, level, output_first=False)
 
 
 def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
