@@ -9,6 +9,7 @@ give a struct of both ends.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
@@ -20,7 +21,7 @@ from penstock.bind.expressions import bind
 from penstock.bind.grids import Exploded, Grid
 from penstock.bind.level import Level, NeedDomain
 from penstock.bind.scope import with_fields
-from penstock.bind.sessions import with_sessions
+from penstock.bind.sessions import fixed_gap, with_sessions
 from penstock.bind.timewindows import grid_of, refuse_gaps, window_time, with_time
 from penstock.bind.trees import SUBQUERY, aggregate_calls, bare, call, call_name, has_mark
 from penstock.plan.nodes import Field, Plan
@@ -34,6 +35,7 @@ _FORMS = {
     "session_window": "(time, '10 minutes')",
 }
 _LENGTHS = {"tumble": 1, "hop": 2, "session": 1, "session_window": 1}
+_CALENDAR = re.compile(r"(?i)month|year")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
 
 
@@ -94,13 +96,23 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> tuple[exp.Expres
         message = f"{name.upper()} is written {name.upper()}{_FORMS[name]}"
         raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node)
     given = node.expressions[1 : count + 1]
-    if name == "session_window" and not isinstance(given[0], exp.Literal | exp.Interval):
-        reason = "session_window with a gap that is no constant"
-        raise NotIncremental(reason, node)
-    lengths = [duration_of_text(item) if isinstance(item, exp.Literal) else duration_of(item) for item in given]
+    if name == "session_window":
+        _check_gap(given[0], node)
+    length = fixed_gap if name.startswith("session") else duration_of
+    lengths = [duration_of_text(item) if isinstance(item, exp.Literal) else length(item) for item in given]
     offset = node.expressions[count + 1] if len(node.expressions) > count + 1 else None
     time = window_time(node.expressions[0], level, from_text=name == "session_window")
     return time, lengths, grid_of(offset, None, level)
+
+
+def _check_gap(gap: exp.Expression, node: exp.Anonymous) -> None:
+    """Raise NotIncremental for a gap of session_window that is of another length from row to row."""
+    if not isinstance(gap, exp.Literal | exp.Interval):
+        reason = "session_window with a gap that is no constant"
+        raise NotIncremental(reason, node)
+    if isinstance(gap, exp.Literal) and _CALENDAR.search(str(gap.this)):
+        reason = "session_window with a gap of months"
+        raise NotIncremental(reason, node)
 
 
 def _texts(name: str, node: exp.Anonymous, level: Level) -> tuple[str, ...]:

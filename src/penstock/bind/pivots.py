@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from sqlglot import exp
 
@@ -11,10 +11,10 @@ from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind
 from penstock.bind.grouping import Grouping
 from penstock.bind.level import Bound, Level, fields_of, scalar_of
-from penstock.bind.scope import Scope
+from penstock.bind.scope import Scope, Source, Visible
 from penstock.bind.stars import name_of
 from penstock.bind.trees import call, call_name, conjunction, replace_nodes
-from penstock.bind.unpivots import unpivoted
+from penstock.bind.unpivots import unpivoted, unread
 from penstock.catalog.functions import is_aggregate
 from penstock.plan.nodes import Plan, Project
 
@@ -27,15 +27,28 @@ def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) ->
         inner = Level(level.context.alone(), scope)
         inner.see(plan)
         made = unpivoted if pivot.args.get("unpivot") else _pivoted
-        plan, names = made(plan, pivot, inner)
+        plan, kept, names = made(plan, pivot, inner)
         given = pivot.args.get("alias")
         holder = exp.Table(this=exp.Identifier(this=""), alias=given) if given is not None else exp.Table()
         default = "__pivot" if isinstance(tree, exp.Join) else str(tree.alias_or_name) or "__pivot"
-        plan, scope = aliased(Bound(plan, tuple(names)), holder, level, default)
+        plan, after = aliased(Bound(plan, (*(item.name for item in kept), *names)), holder, level, default)
+        scope = after if given is not None else _qualified(after, kept, scope)
     return plan, scope
 
 
-def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str]]:
+def _qualified(after: Scope, kept: Sequence[Visible], before: Scope) -> Scope:
+    """The scope behind a clause without an alias: the columns that it keeps are still those of their relations."""
+    (made,) = after.sources
+    columns = dict(zip(kept, made.columns, strict=False))
+    owned = tuple(
+        Source(source.alias, tuple(columns[item] for item in source.columns if item in columns))
+        for source in before.sources
+        if source.alias.lower() != made.alias.lower()
+    )
+    return Scope((made, *owned), made.columns)
+
+
+def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Visible], list[str]]:
     fields = pivot.args.get("fields") or []
     if len(fields) != 1 or not isinstance(fields[0], exp.In):
         raise unsupported(
@@ -46,10 +59,8 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str
         )
     aggregates = [(item.alias if isinstance(item, exp.Alias) else "", item.unalias()) for item in pivot.expressions]
     over = _parts(fields[0].this)
-    used = {part.name.lower() for _, aggregate in aggregates for part in aggregate.find_all(exp.Column)}
-    used |= {column.name.lower() for column in over}
-    groups = [item for item in level.scope.star() or () if item.name.lower() not in used]
-    names = [item.name for item in groups]
+    groups = unread(level, [aggregate for _, aggregate in aggregates] + over)
+    names: list[str] = []
     trees = [item.tree.copy() for item in groups]
     for value_name, condition in _values(fields[0], over):
         for alias, aggregate in aggregates:
@@ -59,9 +70,9 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str
     after = fields_of(made.plan)
     items = tuple(
         (f"{index}.{name}", scalar_of(tree, after))
-        for index, (name, tree) in enumerate(zip(names, made.trees, strict=True))
+        for index, (name, tree) in enumerate(zip([*(item.name for item in groups), *names], made.trees, strict=True))
     )
-    return Project(made.plan, items), names
+    return Project(made.plan, items), groups, names
 
 
 def _pivoted_value(aggregate: exp.Expression, condition: exp.Expression) -> exp.Expression:

@@ -63,7 +63,7 @@ def _recursive(cte: exp.CTE, context: Context) -> Bound:
     body, outputs = _body(union, cte.alias, (names, fields), context)
     distinct = bool(union.args.get("distinct"))
     name = f"{cte.alias}@recursive"
-    bound = recursion_limit(context.catalog)
+    bound = cte.args["alias"].meta.get("rounds") or recursion_limit(context.catalog)
     node = Fixpoint((body,), (name,), 0, outputs, bound, distinct=distinct, span=span_of(cte))
     return Bound(node, names)
 

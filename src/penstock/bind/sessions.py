@@ -101,17 +101,23 @@ def _arguments(tree: TableFunction, level: Level) -> _Arguments:
     return _Arguments(relation, times[0], keys, _limits(gap, longest, between, level))
 
 
+def fixed_gap(tree: exp.Expression) -> Duration:
+    """The gap of a SESSION. It has no months: of two times a month later, the earlier one may come to lie behind."""
+    gap = duration_of(tree)
+    if gap.months:
+        message, hint = "the gap of a SESSION has a fixed length, without months", "write it in days"
+        raise wrong(code="NOT_AN_INTERVAL", message=message, place=tree, hint=hint)
+    return gap
+
+
 def _limits(
     gap: exp.Expression, longest: exp.Expression | None, between: exp.Expression | None, level: Level
 ) -> Limits:
     """What ends a session; in the dialect of Timeplus it is no longer than five times its idle time, if not said."""
-    idle = duration_of(gap)
+    idle = fixed_gap(gap)
     most = None if longest is None else duration_of(longest)
     if most is None and level.context.catalog.settings.get("dialect") == "timeplus":
         most = Duration(micros=_LONGEST * idle.micros)
-    if idle.months and (most is not None or between is not None):
-        message = "a SESSION with a longest length or bounds needs a gap of fixed length, without months"
-        raise wrong(code="NOT_AN_INTERVAL", message=message, place=gap)
     if most is not None and most.months:
         raise wrong(code="NOT_AN_INTERVAL", message="the longest length of a SESSION has no months", place=longest)
     if between is None:

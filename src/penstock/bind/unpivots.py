@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
 from penstock.bind.expressions import bind
 from penstock.bind.generators import generated_columns
 from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.scope import Visible
 from penstock.bind.trees import call
 from penstock.plan.nodes import Field, Filter, Generate, Plan, Project
 
 _VALUE = "__unpivoted"
 
 
-def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[str]]:
-    """The relation with its columns turned into rows, and the names of its columns.
+def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Visible], list[str]]:
+    """The relation with its columns turned into rows: the columns that stay, and the names of the new ones.
 
     Rows whose values are all NULL are left out, unless INCLUDE NULLS says otherwise.
     """
@@ -23,8 +26,7 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[st
     values = _parts(pivot.expressions[0])
     names = [listed.this.name, *(item.name for item in values)]
     rows = [_row(item, len(values), pivot) for item in listed.expressions]
-    used = {column.name.lower() for _, columns in rows for column in columns}
-    kept = [item for item in level.scope.star() or () if item.name.lower() not in used]
+    kept = unread(level, [column for _, columns in rows for column in columns])
     bound = [[bind(column.copy(), level) for column in columns] for _, columns in rows]
     structs = [_struct(name, columns) for (name, _), columns in zip(rows, bound, strict=True)]
     node = _generated(plan, call("inline", call("array", *structs)), names, level)
@@ -36,7 +38,14 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[st
         (f"{len(kept) + place}.{name}", scalar_of(_column(f"{_VALUE}.{name}"), fields))
         for place, name in enumerate(names)
     ]
-    return Project(node, tuple(items)), [*(item.name for item in kept), *names]
+    return Project(node, tuple(items)), kept, names
+
+
+def unread(level: Level, expressions: Sequence[exp.Expression]) -> list[Visible]:
+    """The columns of `*` that none of these expressions reads."""
+    columns = (column for tree in expressions for column in tree.find_all(exp.Column))
+    used = {part.name for column in columns for part in bind(column.copy(), level).find_all(exp.Column)}
+    return [item for item in level.scope.columns if not {part.name for part in item.tree.find_all(exp.Column)} & used]
 
 
 def _struct(name: str, columns: list[exp.Expression]) -> exp.Expression:

@@ -12,6 +12,7 @@ import pyarrow as pa
 
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT
+from penstock.runtime.parts import changed_parts, part_changer
 from penstock.runtime.store import canonical_row
 
 if TYPE_CHECKING:
@@ -119,22 +120,23 @@ def fetched_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     places = [f"c{at}" for at in range(len(kinds))]
     expressions = [_fetchable(place, kind) for place, kind in zip(places, kinds, strict=True)]
     rows = python_values(frame.toDF(*places).selectExpr(*expressions).toArrow())
-    variants = [at for at, kind in enumerate(kinds) if kind == "variant"]
-    if not variants:
+    changers = {at: change for at, kind in enumerate(kinds) if (change := part_changer(kind, "variant", json.loads))}
+    if not changers:
         return rows
-    return [tuple(_parsed(value) if at in variants else value for at, value in enumerate(row)) for row in rows]
+    return [tuple(changers[at](value) if at in changers else value for at, value in enumerate(row)) for row in rows]
 
 
 def _fetchable(name: str, kind: str) -> str:
     """A column as an expression that Arrow can carry: a VARIANT as JSON, months as their text."""
+    plain = "variant" not in kind and "interval" not in kind
+    return name if plain else f"{changed_parts(name, kind, _fetchable_part)} AS {name}"
+
+
+def _fetchable_part(text: str, kind: str) -> str:
     if kind == "variant":
-        return f"to_json({name}) AS {name}"
+        return f"to_json({text})"
     months = kind.startswith("interval") and ("year" in kind or "month" in kind)
-    return f"CAST({name} AS STRING) AS {name}" if months or kind == "interval" else name
-
-
-def _parsed(text: str | None) -> Any:
-    return None if text is None else json.loads(text)
+    return f"CAST({text} AS STRING)" if months or kind == "interval" else text
 
 
 def python_values(table: pa.Table) -> list[tuple[Any, ...]]:

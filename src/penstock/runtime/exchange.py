@@ -10,6 +10,7 @@ import pyarrow as pa
 from penstock.catalog.model import Table
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, carried_plainly
+from penstock.runtime.parts import changed_parts
 from penstock.spark.change import consolidated
 
 if TYPE_CHECKING:
@@ -49,20 +50,25 @@ def _from_carried(name: str, kind: str | None) -> str:
     column = quoted(name)
     if kind is None:
         return column
+    if carried_plainly(kind):
+        return f"CAST({column} AS {kind}) AS {column}"
+    return f"{changed_parts(column, kind, _declared_part)} AS {column}"
+
+
+def _declared_part(text: str, kind: str) -> str:
     if kind.lower() == "variant":
-        return f"parse_json({column}) AS {column}"
-    if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
-        return f"CAST(make_ym_interval(0, {column}) AS {kind}) AS {column}"
-    return f"CAST({column} AS {kind}) AS {column}"
+        return f"parse_json({text})"
+    return text if carried_plainly(kind) else f"CAST(make_ym_interval(0, {text}) AS {kind})"
 
 
 def _to_carried(name: str, kind: str) -> str:
-    column = quoted(name)
+    return f"{changed_parts(quoted(name), kind, _carried_part)} AS {quoted(name)}"
+
+
+def _carried_part(text: str, kind: str) -> str:
     if kind.lower() == "variant":
-        return f"to_json({column}) AS {column}"
-    if kind.lower().startswith("interval") and ("year" in kind.lower() or "month" in kind.lower()):
-        return f"CAST(CAST({column} AS INTERVAL MONTH) AS INT) AS {column}"
-    return column
+        return f"to_json({text})"
+    return text if carried_plainly(kind) else f"CAST(CAST({text} AS INTERVAL MONTH) AS INT)"
 
 
 _SCHEMAS: dict[tuple[str, bool], Any] = {}

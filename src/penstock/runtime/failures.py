@@ -16,6 +16,15 @@ from penstock.runtime.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _CLIPPED = 500
+# What functions of Spark let through of the libraries they are made of, when a value does not suit them.
+_ABOUT_VALUES = (
+    "com.fasterxml.jackson.",
+    "java.lang.ArithmeticException",
+    "java.lang.NumberFormatException",
+    "java.time.DateTimeException",
+    "java.time.format.DateTimeParseException",
+    "java.util.regex.PatternSyntaxException",
+)
 _STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
 
 
@@ -45,7 +54,10 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     if isinstance(error, PySparkException):
         return _evaluation(error, catalog)
     if isinstance(error, Py4JJavaError):
-        return InternalError(Diagnostic("SPARK_FAILED", _innermost(error.java_exception)))
+        cause = _innermost(error.java_exception)
+        if cause.startswith(_ABOUT_VALUES):
+            return EvaluationError(Diagnostic(EVALUATION_ERROR, cause), None)
+        return InternalError(Diagnostic("SPARK_FAILED", cause))
     return error
 
 

@@ -46,8 +46,7 @@ class Readers:
         from penstock.spark.workspace import clocked_text
 
         expression = clocked_text(self._clock())(column.default)
-        kind = "string" if column.type == "variant" else column.type
-        value = fetched_rows(self._spark().sql(f"SELECT CAST(({expression}) AS {kind}) AS value"))[0][0]
+        value = fetched_rows(self._spark().sql(f"SELECT CAST(({expression}) AS {column.type}) AS value"))[0][0]
         if not _CLOCK.search(column.default):
             self._known[key] = value
         return value

@@ -18,6 +18,7 @@ import pyarrow.compute as pc
 from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.runtime.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
+from penstock.runtime.parts import part_changer
 from penstock.runtime.rejected import BAD_ROW, Rejections, row_json
 from penstock.runtime.values import BadValue, Convert, Json, converter, shown
 
@@ -226,7 +227,7 @@ class RowReader:
             if column.default is not None:
                 return None
             return pa.chunked_array([pa.nulls(length, target)])
-        if "char(" in column.type.lower() or (column.type.lower() == "variant" and not carried):
+        if "char(" in column.type.lower() or ("variant" in column.type.lower() and not carried):
             return None
         if given.type == target:
             return given
@@ -262,9 +263,10 @@ class RowReader:
         operations = data.column(OPERATION).to_pylist() if OPERATION in data.column_names else None
         rows = data.select(names).to_pylist()
         if carried:
-            variants = [name for name in names if self._columns[self._names[name.lower()]].type.lower() == "variant"]
+            kinds = {name: self._columns[self._names[name.lower()]].type for name in names}
+            marked = {name: mark for name, kind in kinds.items() if (mark := part_changer(kind, "variant", Json))}
             for row in rows:
-                row.update((name, Json(row[name])) for name in variants if row[name] is not None)
+                row.update((name, mark(row[name])) for name, mark in marked.items())
         items = rows if operations is None else list(zip(operations, rows, strict=True))
         return self.read(items, rejections, place)
 

@@ -8,18 +8,22 @@ A store changes only by `apply`, after the step has succeeded.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import json
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import replace
+from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from penstock.catalog.model import Table
+from penstock.catalog.types import Type
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
 from penstock.runtime.exchange import as_delta, as_frame, carried, in_arrow, repeated
 from penstock.runtime.lateness import TableLateness, comparable_value
+from penstock.runtime.parts import part_changer
 from penstock.runtime.rows import Batch
 from penstock.spark.change import consolidated
 
@@ -65,6 +69,34 @@ def canonical(value: Any) -> Any:
 def canonical_row(row: Iterable[Any]) -> Key:
     """A whole row, hashable."""
     return tuple(canonical(value) for value in row)
+
+
+def identity_of(table: Table) -> Callable[[Row], Key]:
+    """What tells rows of the table apart: as `canonical_row`, with a VARIANT's JSON as the value that it stands for."""
+    kinds = enumerate(column.type for column in table.columns)
+    changers = {place: change for place, kind in kinds if (change := part_changer(kind, "variant", _json_identity))}
+    if not changers:
+        return canonical_row
+    return lambda row: canonical_row(
+        changers[place](value) if place in changers else value for place, value in enumerate(row)
+    )
+
+
+def _json_identity(text: str) -> Key:
+    return ("\0JSON", _json_value(json.loads(text, parse_int=Decimal, parse_float=Decimal)))
+
+
+def _json_value(value: Any) -> Any:
+    if isinstance(value, bool):
+        return "\0true" if value else "\0false"
+    if isinstance(value, dict):
+        return frozenset((name, _json_value(item)) for name, item in value.items())
+    return tuple(map(_json_value, value)) if isinstance(value, list) else value
+
+
+def has_forms(kind: Type) -> bool:
+    """Whether values of a type may be equal and yet differ: -0.0 and 0.0, a MAP with its entries in another order."""
+    return any(part in kind.lower() for part in ("float", "double", "map<", "variant"))
 
 
 def arrow_rows(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
@@ -233,26 +265,29 @@ class RowCounts:
 
     def __init__(self, workspace: Workspace, table: Table) -> None:
         self._table = table
+        self._identity = identity_of(table)
         self._base = Base(workspace, table, [column.name for column in table.columns])
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
 
-    def counts(self, rows: Sequence[Row]) -> dict[Key, int]:
-        """For each of the rows how often it is there."""
-        stored = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
-        found = {canonical_row(row): count for row, count in stored}
-        return {
-            key: found.get(key, 0) + (self._newest[key][1] if key in self._newest else 0)
-            for key in (canonical_row(row) for row in rows)
-        }
+    def stored(self, rows: Sequence[Row]) -> dict[Key, tuple[Row, int]]:
+        """Those of the rows that are there, in the form in which they came, and how often."""
+        base = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
+        found = {self._identity(row): (row, count) for row, count in base}
+        for key in {self._identity(row) for row in rows} & self._newest.keys():
+            row, count = self._newest[key]
+            row, before = found.get(key, (row, 0))
+            found[key] = (row, before + count)
+        return found
 
     def apply(self, changes: Iterable[tuple[Row, int]]) -> None:
         """Take over what a step did: rows and weights."""
         for row, weight in changes:
-            key = canonical_row(row)
-            total = weight + (self._newest[key][1] if key in self._newest else 0)
+            key = self._identity(row)
+            form, count = self._newest.get(key, (row, 0))
+            total = weight + count
             if total:
-                self._newest[key] = (row, total)
+                self._newest[key] = (form, total)
             else:
                 self._newest.pop(key, None)
         if len(self._newest) > _DRIVER_ENTRIES:

@@ -30,12 +30,10 @@ def consolidation(schema: StructType, source: str, weight: str, border: str | No
         name = quoted(field.name)
         if field.name == weight:
             columns.append(f"sum({name}) AS {name}")
-        elif (identity := _identity(name, field.dataType)) is not None:
-            keys.append(identity)
-            columns.append(f"first({name}) AS {name}")
         else:
-            keys.append(name)
-            columns.append(name)
+            identity = _identity(name, field.dataType)
+            keys.append(identity or name)
+            columns.append(f"first({name}) AS {name}" if identity else name)
     by = f" GROUP BY {', '.join(keys)}" if keys else ""
     if border is not None:
         return f"SELECT {', '.join([*columns, f'max({border}) AS {border}'])} FROM {source}{by}"
@@ -43,13 +41,18 @@ def consolidation(schema: StructType, source: str, weight: str, border: str | No
 
 
 def _identity(text: str, kind: DataType) -> str | None:
-    """What tells values apart that Spark cannot group, or groups though they differ; None for all others."""
+    """What tells values apart that Spark cannot group, or groups though they differ; None for all others.
+
+    As a key Spark changes the form of a value that equals others: -0.0, and the order of the entries of a MAP.
+    """
     if kind.simpleString() == "variant":
         return f"cast({text} as string), schema_of_variant({text})"
     if holds_variant(kind):
         return f"cast({text} as string)"
     name = kind.simpleString()
-    return f"cast({text} as {_COLLATION.sub('', name)})" if _COLLATION.search(name) else None
+    if _COLLATION.search(name):
+        return f"cast({text} as {_COLLATION.sub('', name)})"
+    return f"struct({text})" if "map<" in name else text if "float" in name or "double" in name else None
 
 
 def holds_variant(kind: DataType) -> bool:

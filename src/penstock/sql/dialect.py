@@ -22,6 +22,7 @@ from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.rules import Rules
+from penstock.sql.tablefunctions import TableFunctionParser
 from penstock.sql.types import read_type
 
 __all__ = ["SparkParser", "TableFunction", "spark_parser"]
@@ -46,7 +47,7 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
-class SparkParser(DatabricksParser):
+class SparkParser(TableFunctionParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -91,6 +92,10 @@ class SparkParser(DatabricksParser):
         TokenType.PARTITION_BY: lambda self: ("partition_by", self._read_partition_by()),
     }
 
+    # `x FOR y IN …` is a comprehension elsewhere; here FOR stands behind an aggregate of PIVOT.
+    RANGE_PARSERS: ClassVar[dict[TokenType, Any]] = {
+        kind: parser for kind, parser in DatabricksParser.RANGE_PARSERS.items() if kind is not TokenType.FOR
+    }
     SUPPORTS_TABLE_QUERY = True
     ARRAY_CONSTRUCTORS: ClassVar[dict[str, Any]] = {}
     FUNC_TOKENS: ClassVar[set[TokenType]] = DatabricksParser.FUNC_TOKENS | {TokenType.SESSION}
@@ -115,6 +120,22 @@ class SparkParser(DatabricksParser):
             return found
 
         return super()._parse_csv(item, sep)
+
+    def _parse_pivot_aggregation(self) -> Any:
+        found = self._parse_disjunction()
+        if found is None:
+            self.raise_error("")
+        return self._parse_alias(found)
+
+    def _parse_table_alias(self, alias_tokens: Any = None) -> Any:
+        """An alias; that of a CTE may say how many rounds its recursion has at most."""
+        alias = super()._parse_table_alias(alias_tokens)
+        if alias is not None and self._match_text_seq("MAX", "RECURSION", "LEVEL"):
+            rounds: Any = self._parse_number()
+            if rounds is None or not rounds.name.isdigit() or self._curr.token_type is not TokenType.ALIAS:
+                self.raise_error("")
+            alias.meta["rounds"] = int(rounds.name)
+        return alias
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:
         join = super()._parse_join(*args, **kwargs)
@@ -321,71 +342,6 @@ class SparkParser(DatabricksParser):
             values.set("pivots", self._parse_pivots())
             return values
         return super()._parse_table(*args, **kwargs)
-
-    def _read_table_function(self) -> TableFunction:
-        token = self._curr
-        name = marks.word(token)
-        self._advance(2)
-        if name == "TABLE" and self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
-            table = self._read_table_function()
-        else:
-            relation = self._read_relation()
-            if relation is None:
-                self.raise_error("")
-            table = TableFunction(this=name, expressions=[relation])
-            self._read_rest(table)
-        self._match_r_paren()
-        table.meta.update(start=token.start, end=self._prev.end)
-        return table
-
-    def _read_rest(self, table: TableFunction) -> None:
-        if self._match(TokenType.PARTITION_BY):
-            several = self._curr.token_type is TokenType.L_PAREN
-            keys = self._parse_wrapped_csv(self._parse_disjunction) if several else [self._parse_disjunction()]
-            table.set("partition_by", keys)
-        while self._match(TokenType.COMMA):
-            table.append("expressions", self._read_table_argument(table.name))
-
-    def _read_relation(self) -> Any:
-        """The first argument: `TABLE t`, `t`, a query in parentheses, another table function; named or not."""
-        if self._next.token_type is TokenType.FARROW:
-            name = exp.Var(this=self._curr.text.upper())
-            self._advance(2)
-            return exp.Kwarg(this=name, expression=self._read_relation())
-        if self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
-            return self._read_table_function()
-        self._match(TokenType.TABLE)
-        if self._curr.token_type is TokenType.L_PAREN:
-            return self._parse_select(table=True)
-        return self._parse_table_parts()
-
-    def _read_table_argument(self, function: str) -> Any:
-        if self._next.token_type is TokenType.FARROW:
-            name = exp.Var(this=self._curr.text.upper())
-            self._advance(2)
-            if self._curr.token_type is TokenType.TABLE:
-                return exp.Kwarg(this=name, expression=self._read_relation())
-            return exp.Kwarg(this=name, expression=self._read_table_argument(function))
-        if function == "SESSION" and self._curr.token_type in {TokenType.L_BRACKET, TokenType.L_PAREN}:
-            return self._read_session_range()
-        return self._parse_disjunction()
-
-    def _read_session_range(self) -> Any:
-        """`[start, end)` of a Timeplus session: brackets include the row that begins or ends it."""
-        index = self._index
-        opening = self._curr.token_type
-        self._advance()
-        start = self._parse_disjunction()
-        if not self._match(TokenType.COMMA):
-            self._retreat(index)
-            return self._parse_disjunction()
-        end = self._parse_disjunction()
-        closing = self._curr.token_type
-        if closing not in {TokenType.R_BRACKET, TokenType.R_PAREN}:
-            self.raise_error("")
-        self._advance()
-        bounds = [exp.Boolean(this=opening is TokenType.L_BRACKET), exp.Boolean(this=closing is TokenType.R_BRACKET)]
-        return exp.Anonymous(this="SESSION_RANGE", expressions=[start, end, *bounds])
 
 
 _DIALECT = Databricks()
