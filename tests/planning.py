@@ -78,12 +78,13 @@ def aggregate(plan: Plan, by: str, /, **calls: str) -> Aggregate:
 
 
 def table(title: str, /, *, key: tuple[str, ...] = (), stream: bool = False, **columns: str) -> Table:
-    """A table; `timestamp late 1 HOUR` is a column with LATENESS, a `!` behind the type NOT NULL."""
+    """A table; `timestamp late 1 HOUR` is a column with LATENESS, a `!` behind the type NOT NULL, as is the key."""
     found = []
     for column_name, text in columns.items():
         kind, _, late = text.partition(" late ")
         lateness = Lateness(f"INTERVAL {late}") if late else None
-        found.append(Column(column_name, kind.rstrip("!"), not kind.endswith("!"), lateness=lateness))
+        nullable = not kind.endswith("!") and column_name not in key
+        found.append(Column(column_name, kind.rstrip("!"), nullable, lateness=lateness))
     return Table(title, tuple(found), key, stream)
 
 

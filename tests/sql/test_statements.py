@@ -32,7 +32,7 @@ def test_table():
         ("id", "bigint", False),
         ("ts", "timestamp", True),
         ("price", "decimal(10,2)", False),
-        ("k", "int", True),
+        ("k", "int", False),
         ("t2", "timestamp", True),
     ]
     assert table.column("id").comment == "the number"

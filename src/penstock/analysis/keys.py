@@ -13,6 +13,7 @@ from sqlglot import exp
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.local_time import counts_locally, has_months
+from penstock.analysis.nulls import never_null
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_collated, is_numeric, is_temporal
@@ -80,7 +81,7 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
         case UnionAll() | Generate():
             return NO_KEY
         case Join():
-            return _join_keys(node, unique_keys(node.left, catalog), unique_keys(node.right, catalog), catalog)
+            return _join_keys(node, unique_keys(node.left, catalog), unique_keys(node.right, catalog))
         case Aggregate():
             return _aggregate_keys(node, unique_keys(node.input, catalog))
         case Distinct():
@@ -198,12 +199,10 @@ def _is_fixed(one: exp.Expression, other: exp.Expression, types: Mapping[str, Ty
     return kind is not None and is_numeric(kind) and (kind in FRACTIONAL or "e" not in other.name.lower())
 
 
-def _join_keys(join: Join, left: Keys, right: Keys, catalog: Catalog) -> Iterable[Key]:
+def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
     if join.kind in (SEMI, ANTI):
         return left
-    found = [
-        one | other for one in left for other in right if join.kind != FULL or _never_both(join, one, other, catalog)
-    ]
+    found = [one | other for one in left for other in right if join.kind != FULL or _never_both(join, one, other)]
     # At most one match on the other side: this side's keys tell the joined rows apart.
     exact = [key for key in join.keys if _same_equality(key)]
     if join.kind != FULL:
@@ -214,29 +213,9 @@ def _join_keys(join: Join, left: Keys, right: Keys, catalog: Catalog) -> Iterabl
     return found
 
 
-def _never_both(join: Join, left: Key, right: Key, catalog: Catalog) -> bool:
+def _never_both(join: Join, left: Key, right: Key) -> bool:
     """Whether not each side of a FULL join may have a row without partner whose key is NULL, as the other side's is."""
-    return any(_filled(join.left, name, catalog) for name in left) or any(
-        _filled(join.right, name, catalog) for name in right
-    )
-
-
-def _filled(plan: Plan, name: str, catalog: Catalog) -> bool:
-    """Whether a column is never NULL: by its declaration, or as a part of a primary key."""
-    if not plan.field(name).nullable:
-        return True
-    match plan:
-        case Scan():
-            relation = catalog.relation(plan.relation)
-            columns = tuple(item.name for item in relation.columns) if isinstance(relation, Table) else ()
-            return isinstance(relation, Table) and column_read(plan, name, columns) in relation.key
-        case Project():
-            column = dict(plan.items)[name].column
-            return column is not None and _filled(plan.input, column, catalog)
-        case Filter() | Window() | TopK() | Distinct():
-            return name in plan.inputs[0].names and _filled(plan.inputs[0], name, catalog)
-        case _:
-            return False
+    return any(never_null(join.left, name) for name in left) or any(never_null(join.right, name) for name in right)
 
 
 def _same_equality(key: JoinKey) -> bool:

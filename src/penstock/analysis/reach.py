@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.analysis.looking_back import never_null
+from penstock.analysis.nulls import never_null
 from penstock.plan.expressions import bare
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar

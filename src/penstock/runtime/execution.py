@@ -10,13 +10,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from penstock.analysis.final import final_of
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
-from penstock.plan.nodes import Scan
 from penstock.rewrite import rewrite_views
 from penstock.runtime.blame import blamed
 from penstock.runtime.change import Change, fetched_rows, merged
 from penstock.runtime.contents import Contents
 from penstock.runtime.dml import delete_batch, insert_batch, update_batch
-from penstock.runtime.exchange import plain_type
 from penstock.runtime.failures import translated
 from penstock.runtime.final import FinalOutput
 from penstock.runtime.gates import ViewGate, view_gate
@@ -24,6 +22,7 @@ from penstock.runtime.inputs import Readers, zone_of
 from penstock.runtime.intake import Intake
 from penstock.runtime.lateness import comparable_value
 from penstock.runtime.manifest import Advances
+from penstock.runtime.reads import as_spark_sees, read_by, tables_read
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.round import Round
 from penstock.runtime.sources import Source, open_source
@@ -269,7 +268,7 @@ class Execution:
     def _check_dependents(self, gone: Sequence[str], after: Catalog) -> None:
         for name in gone:
             for other in after.views.values():
-                if other.name.lower() != name and other.plan is not None and name in _read_by(other):
+                if other.name.lower() != name and other.plan is not None and name in read_by(other):
                     message = f"view {name} cannot be replaced while {other.name} reads it"
                     raise UnsupportedError(Diagnostic("REPLACED_VIEW", message, hint=f"drop {other.name} first"))
 
@@ -282,7 +281,7 @@ class Execution:
 
         check_supported(catalog)
         workspace, engine = self.stepper.engine.workspace, self.stepper.engine
-        whole = _as_spark_sees(catalog.with_table(ERROR_VIEW))
+        whole = as_spark_sees(catalog.with_table(ERROR_VIEW))
         if added:
             whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
             self._check_history(whole, added)
@@ -311,7 +310,7 @@ class Execution:
     def _check_history(self, catalog: Catalog, added: Sequence[str]) -> None:
         """Refuse a view that would need rows which have come in but were not kept."""
         for name in added:
-            for read in _tables_read(catalog, name):
+            for read in tables_read(catalog, name):
                 memory = self.stepper.memories.get(read)
                 if memory is not None and memory.received and (memory.store is None or forgets(memory.table)):
                     self.stepper.log.check_reach(memory.table)
@@ -371,33 +370,3 @@ class Execution:
             if found is error:
                 raise
             raise found from error
-
-
-def _as_spark_sees(catalog: Catalog) -> Catalog:
-    """The catalog with the types in which rows are carried: Spark refuses VARCHAR in a DataFrame."""
-    for table in catalog.tables.values():
-        columns = tuple(replace(column, type=plain_type(column.type)) for column in table.columns)
-        if columns != table.columns:
-            catalog = catalog.with_table(replace(table, columns=columns))
-    return catalog
-
-
-def _read_by(view: View) -> set[str]:
-    return {node.relation.lower() for node in view.plan.walk() if isinstance(node, Scan)}
-
-
-def _tables_read(catalog: Catalog, name: str) -> set[str]:
-    """The tables that a view reads, through other views too."""
-    found: set[str] = set()
-    waiting, seen = [name.lower()], set[str]()
-    while waiting:
-        view = catalog.views.get(waiting.pop())
-        if view is None or view.plan is None or view.name.lower() in seen:
-            continue
-        seen.add(view.name.lower())
-        for relation in _read_by(view):
-            if relation in catalog.views:
-                waiting.append(relation)
-            else:
-                found.add(relation)
-    return found

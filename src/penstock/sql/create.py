@@ -81,10 +81,11 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     cursor.end()
     _distinct(elements.columns, case_sensitive=cursor.rules.case_sensitive)
     columns = _with_watermarks(elements)
+    key = _key(elements, columns)
     return Table(
         name=name,
-        columns=columns,
-        key=_key(elements, columns),
+        columns=tuple(replace(column, nullable=column.nullable and column.name not in key) for column in columns),
+        key=key,
         stream=stream,
         properties=properties,
         foreign_keys=tuple(elements.foreign_keys),
