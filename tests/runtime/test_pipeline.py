@@ -379,3 +379,23 @@ def test_an_arrival_order_that_is_null_comes_last(spark, size):
     more = spark.sql("SELECT 7L AS k, 5L AS v, 100L AS __seq")
     with penstock.Pipeline(text, spark=spark) as pipeline:
         assert pipeline.step({"t": rows.union(more)})["w"].rows == [(1, (size, size))]
+
+
+def test_maps_and_variants_are_shown_and_defaulted_as_what_they_are(spark):
+    program = """
+        CREATE TABLE t (m MAP<STRING, INT>);
+        CREATE TABLE d (id INT, x VARIANT DEFAULT parse_json('null'), m INTERVAL MONTH DEFAULT INTERVAL 3 MONTH,
+            y ARRAY<VARIANT> DEFAULT array(parse_json('0.12345678901234567890')));
+        CREATE VIEW maps AS SELECT m FROM t;
+        CREATE VIEW odd AS SELECT map(named_struct('a', 1), 2) AS m, named_struct('`b', parse_json('1')) AS s FROM t;
+        CREATE VIEW defaults AS SELECT id, is_variant_null(x) AS x, m * 2 AS m, to_json(y) AS y FROM d;
+    """
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        changes = pipeline.step({"t": [({"a": 1},), ({"b": 1},)], "d": [{"id": 1}]})
+        assert rows(changes, "maps") == [(1, ({"a": 1},)), (1, ({"b": 1},))]
+        assert rows(changes, "odd") == [(2, ({(1,): 2}, {"`b": 1}))]
+        assert rows(changes, "defaults") == [(1, (1, True, "INTERVAL '0-6' YEAR TO MONTH", "[0.1234567890123456789]"))]
+        assert rows(pipeline.step({"t": [("-", ({"a": 1},)), ({"c": 1},)]}), "maps") == [
+            (-1, ({"a": 1},)),
+            (1, ({"c": 1},)),
+        ]

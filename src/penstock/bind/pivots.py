@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -37,15 +38,17 @@ def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) ->
 
 
 def _qualified(after: Scope, kept: Sequence[Visible], before: Scope) -> Scope:
-    """The scope behind a clause without an alias: the columns that it keeps are still those of their relations."""
+    """The scope behind a clause without an alias: what it keeps is still of its relations, what it makes is of none."""
     (made,) = after.sources
-    columns = dict(zip(kept, made.columns, strict=False))
-    owned = tuple(
-        Source(source.alias, tuple(columns[item] for item in source.columns if item in columns))
+    there = {item.tree: column for item, column in zip(kept, made.columns, strict=False)}
+    owned = (
+        Source(
+            source.alias,
+            tuple(replace(there[item.tree], name=item.name) for item in source.columns if item.tree in there),
+        )
         for source in before.sources
-        if source.alias.lower() != made.alias.lower()
     )
-    return Scope((made, *owned), made.columns)
+    return Scope(tuple(owned), made.columns)
 
 
 def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Visible], list[str]]:

@@ -63,7 +63,8 @@ def _recursive(cte: exp.CTE, context: Context) -> Bound:
     body, outputs = _body(union, cte.alias, (names, fields), context)
     distinct = bool(union.args.get("distinct"))
     name = f"{cte.alias}@recursive"
-    bound = cte.args["alias"].meta.get("rounds") or recursion_limit(context.catalog)
+    rounds = cte.args["alias"].args.get("rounds")
+    bound = recursion_limit(context.catalog) if rounds is None else int(rounds.name)
     node = Fixpoint((body,), (name,), 0, outputs, bound, distinct=distinct, span=span_of(cte))
     return Bound(node, names)
 

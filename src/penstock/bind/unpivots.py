@@ -43,7 +43,8 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vi
 
 def unread(level: Level, expressions: Sequence[exp.Expression]) -> list[Visible]:
     """The columns of `*` that none of these expressions reads."""
-    columns = (column for tree in expressions for column in tree.find_all(exp.Column))
+    nodes = (node for tree in expressions for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)))
+    columns = (node for node in nodes if isinstance(node, exp.Column))
     used = {part.name for column in columns for part in bind(column.copy(), level).find_all(exp.Column)}
     return [item for item in level.scope.columns if not {part.name for part in item.tree.find_all(exp.Column)} & used]
 

@@ -116,7 +116,9 @@ def python_changes(delta: Delta) -> list[tuple[Any, ...]]:
 
 def fetched_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     """The rows of a DataFrame as tuples of Python values."""
-    kinds = [field.dataType.simpleString() for field in frame.schema.fields]
+    from penstock.spark.typetext import type_text
+
+    kinds = [type_text(field.dataType) for field in frame.schema.fields]
     places = [f"c{at}" for at in range(len(kinds))]
     expressions = [_fetchable(place, kind) for place, kind in zip(places, kinds, strict=True)]
     rows = python_values(frame.toDF(*places).selectExpr(*expressions).toArrow())
@@ -178,4 +180,7 @@ def _plain(value: Any, kind: pa.DataType) -> Any:
 
 
 def _hashable(key: Any) -> Any:
-    return canonical_row([key])[0] if isinstance(key, dict | list) else key
+    """A key of a MAP as a key of a dict: a STRUCT or an ARRAY as the tuple of its values."""
+    if isinstance(key, dict):
+        return tuple(map(_hashable, key.values()))
+    return tuple(map(_hashable, key)) if isinstance(key, list) else key

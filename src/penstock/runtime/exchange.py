@@ -52,7 +52,7 @@ def _from_carried(name: str, kind: str | None) -> str:
         return column
     if carried_plainly(kind):
         return f"CAST({column} AS {kind}) AS {column}"
-    return f"{changed_parts(column, kind, _declared_part)} AS {column}"
+    return f"CAST({changed_parts(column, kind, _declared_part)} AS {kind}) AS {column}"
 
 
 def _declared_part(text: str, kind: str) -> str:

@@ -16,15 +16,7 @@ from penstock.runtime.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _CLIPPED = 500
-# What functions of Spark let through of the libraries they are made of, when a value does not suit them.
-_ABOUT_VALUES = (
-    "com.fasterxml.jackson.",
-    "java.lang.ArithmeticException",
-    "java.lang.NumberFormatException",
-    "java.time.DateTimeException",
-    "java.time.format.DateTimeParseException",
-    "java.util.regex.PatternSyntaxException",
-)
+_DATA_EXCEPTION = "22"  # the class of SQLSTATE that is about values
 _STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
 
 
@@ -54,10 +46,10 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     if isinstance(error, PySparkException):
         return _evaluation(error, catalog)
     if isinstance(error, Py4JJavaError):
-        cause = _innermost(error.java_exception)
-        if cause.startswith(_ABOUT_VALUES):
-            return EvaluationError(Diagnostic(EVALUATION_ERROR, cause), None)
-        return InternalError(Diagnostic("SPARK_FAILED", cause))
+        said = _about_values(error.java_exception)
+        if said is not None:
+            return EvaluationError(said, None)
+        return InternalError(Diagnostic("SPARK_FAILED", _innermost(error.java_exception)))
     return error
 
 
@@ -108,6 +100,26 @@ def _message(error: Any) -> str:
     text = str(error).split("\n")[0]
     text = text.partition("] ")[2] if text.startswith("[") and "] " in text else text
     return _clipped(text.partition(" If necessary set ")[0].partition(" SQLSTATE:")[0].strip())
+
+
+def _about_values(error: Any) -> Diagnostic | None:
+    """What the first cause says that Spark itself calls an error of values; an exception without that is none."""
+    cause = error
+    while cause is not None:
+        state = _state_of_throwable(cause)
+        if state is not None and state.startswith(_DATA_EXCEPTION):
+            return Diagnostic(EVALUATION_ERROR, _message(cause.getMessage()), sqlstate=state)
+        cause = cause.getCause()
+    return None
+
+
+def _state_of_throwable(cause: Any) -> str | None:
+    from py4j.protocol import Py4JError
+
+    try:
+        return str(cause.getSqlState())
+    except Py4JError:  # it is none of Spark's
+        return None
 
 
 def _innermost(error: Any) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +14,12 @@ from penstock.catalog.model import Catalog, Column, Table
 from penstock.catalog.zones import zone_named
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.runtime.bulk import FrameBatch
-from penstock.runtime.change import fetched_rows
+from penstock.runtime.columns import python_rows
+from penstock.runtime.exchange import carried, in_arrow
+from penstock.runtime.parts import part_changer
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.rows import Batch, RowReader
-from penstock.runtime.values import BadValue, converter, shown
+from penstock.runtime.values import BadValue, Json, converter, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -46,7 +49,11 @@ class Readers:
         from penstock.spark.workspace import clocked_text
 
         expression = clocked_text(self._clock())(column.default)
-        value = fetched_rows(self._spark().sql(f"SELECT CAST(({expression}) AS {column.type}) AS value"))[0][0]
+        holder = Table("default", (replace(column, name="value"),))
+        frame = self._spark().sql(f"SELECT CAST(({expression}) AS {column.type}) AS value")
+        ((value,),) = python_rows(in_arrow(holder, carried(frame, holder).toArrow()))
+        mark = part_changer(column.type, "variant", Json)
+        value = value if mark is None else mark(value)
         if not _CLOCK.search(column.default):
             self._known[key] = value
         return value

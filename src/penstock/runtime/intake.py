@@ -5,8 +5,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -27,7 +27,6 @@ from penstock.runtime.store import (
     RowCounts,
     arrow_rows,
     canonical_row,
-    has_forms,
     identity_of,
     weighted_batch,
 )
@@ -155,49 +154,33 @@ def _values(batch: Batch, lateness: TableLateness) -> dict[str, list[Any]]:
 def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> Batch:
     """The batch, if each row that it deletes more often than inserts is there often enough.
 
-    A tolerant caller gets it without the deletions that are not possible. Rows are deleted in the form in which they
-    came: 0.0 deletes -0.0, and a MAP one with its entries in another order, which a view may show.
+    A tolerant caller gets it without the deletions that are not possible.
     """
-    rows, identity = python_rows(batch.rows), identity_of(batch.table)
+    rows = python_rows(batch.rows)
+    keys = list(map(identity_of(batch.table), rows))
     net: dict[Key, int] = {}
     last: dict[Key, int] = {}
-    for index, row in enumerate(rows):
-        key = identity(row)
+    for index, key in enumerate(keys):
         deletes = batch.operation(index) == DELETE
         net[key] = net.get(key, 0) + (-1 if deletes else 1)
         if deletes:
             last[key] = index
     touched = [key for key, weight in net.items() if weight < 0]
-    stored = counts.stored([rows[last[key]] for key in touched])
-    present = {key: stored[key][1] if key in stored else 0 for key in touched}
+    present = counts.counts([rows[last[key]] for key in touched])
     missing = {key: -net[key] - present[key] for key in touched if -net[key] > present[key]}
-    if missing and not rejections.tolerant:
+    if not missing:
+        return batch
+    if not rejections.tolerant:
         index = min(last[key] for key in missing)
         message = f"table {batch.table.name}, {batch.place(index)}: the row to delete is not there: {batch.json(index)}"
         raise DataError(Diagnostic("ROW_NOT_FOUND", message))
-    if missing:
-        batch = _without_deletions(batch, rows, missing, rejections)
-    return _in_stored_form(batch, {key: stored[key][0] if key in stored else None for key in last})
+    return _without_deletions(batch, keys, missing, rejections)
 
 
-def _in_stored_form(batch: Batch, stored: Mapping[Key, Row | None]) -> Batch:
-    """The batch with the rows of each of these keys in one form: the stored one, or that of the first."""
-    if not any(has_forms(column.type) for column in batch.table.columns):
-        return batch
-    identity = identity_of(batch.table)
-    forms: dict[Key, Row] = {key: row for key, row in stored.items() if row is not None}
-    alike = []
-    for row in python_rows(batch.rows):
-        key = identity(row)
-        alike.append(forms.setdefault(key, row) if key in stored else row)
-    return replace(batch, rows=arrow_rows(batch.rows.schema, alike))
-
-
-def _without_deletions(batch: Batch, rows: list[Row], missing: dict[Key, int], rejections: Rejections) -> Batch:
-    identity = identity_of(batch.table)
-    gone: list[bool] = [False] * len(rows)
-    for index in reversed(range(len(rows))):
-        key = identity(rows[index])
+def _without_deletions(batch: Batch, keys: Sequence[Key], missing: dict[Key, int], rejections: Rejections) -> Batch:
+    gone: list[bool] = [False] * len(keys)
+    for index in reversed(range(len(keys))):
+        key = keys[index]
         if batch.operation(index) == DELETE and missing.get(key, 0) > 0:
             missing[key] -= 1
             gone[index] = True

@@ -17,7 +17,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.catalog.model import Table
-from penstock.catalog.types import Type
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
@@ -54,14 +53,15 @@ def _is_late(row: Row | None, lateness: TableLateness) -> bool:
 
 
 def canonical(value: Any) -> Any:
-    """A value as a hashable one that is equal where Spark's grouping is: NaN to NaN, -0.0 to 0.0, maps in any order."""
+    """A value as a hashable one that is equal where Spark's grouping is: NaN to NaN, -0.0 to 0.0.
+
+    Spark groups MAPs whatever the order of their entries. A row shows it, so here it is a part of the value.
+    """
     if isinstance(value, float):
         return value if value == value else "\0NaN"  # noqa: PLR0124 - only NaN differs from itself
     if isinstance(value, Mapping):
-        return tuple(canonical(item) for item in value.values())
-    if isinstance(value, list):
-        if value and all(isinstance(item, tuple) for item in value):
-            return frozenset((canonical(key), canonical(item)) for key, item in value)
+        return tuple((canonical(key), canonical(item)) for key, item in value.items())
+    if isinstance(value, list | tuple):
         return tuple(canonical(item) for item in value)
     return value
 
@@ -87,16 +87,12 @@ def _json_identity(text: str) -> Key:
 
 
 def _json_value(value: Any) -> Any:
+    """JSON as Python finds it equal: fields in any order, 1.0 and 1; but true is no number."""
     if isinstance(value, bool):
         return "\0true" if value else "\0false"
     if isinstance(value, dict):
         return frozenset((name, _json_value(item)) for name, item in value.items())
-    return tuple(map(_json_value, value)) if isinstance(value, list) else value
-
-
-def has_forms(kind: Type) -> bool:
-    """Whether values of a type may be equal and yet differ: -0.0 and 0.0, a MAP with its entries in another order."""
-    return any(part in kind.lower() for part in ("float", "double", "map<", "variant"))
+    return tuple(_json_value(item) for item in value) if isinstance(value, list) else value
 
 
 def arrow_rows(schema: pa.Schema, rows: Sequence[Row]) -> pa.Table:
@@ -131,9 +127,9 @@ class Base:
             workspace.sql(f"SELECT DISTINCT {hash_text(terms)} AS {KEY} FROM {workspace.name(keys)}")
         )
         stored = workspace.name(self.trace.frame)
-        names = ", ".join(f"t.{quoted(column.name)}" for column in self._table.columns)
-        semi_join = f"FROM {stored} t LEFT SEMI JOIN {wanted} w ON t.{KEY} = w.{KEY}"
-        query = f"SELECT /*+ BROADCAST(w) */ {names}, t.{WEIGHT} {semi_join}"
+        names = ", ".join(f"__s.{quoted(column.name)}" for column in self._table.columns)
+        semi_join = f"FROM {stored} __s LEFT SEMI JOIN {wanted} __w ON __s.{KEY} = __w.{KEY}"
+        query = f"SELECT /*+ BROADCAST(__w) */ {names}, __s.{WEIGHT} {semi_join}"
         return _consolidated(python_rows(in_arrow(self._table, carried(workspace.sql(query), self._table).toArrow())))
 
     def append(self, delta: Delta) -> None:
@@ -270,24 +266,25 @@ class RowCounts:
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
 
-    def stored(self, rows: Sequence[Row]) -> dict[Key, tuple[Row, int]]:
-        """Those of the rows that are there, in the form in which they came, and how often."""
-        base = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
-        found = {self._identity(row): (row, count) for row, count in base}
-        for key in {self._identity(row) for row in rows} & self._newest.keys():
-            row, count = self._newest[key]
-            row, before = found.get(key, (row, 0))
-            found[key] = (row, before + count)
-        return found
+    def counts(self, rows: Sequence[Row]) -> dict[Key, int]:
+        """For each of the rows how often it is there."""
+        stored = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
+        found: dict[Key, int] = {}
+        for row, count in stored:
+            key = self._identity(row)
+            found[key] = found.get(key, 0) + count
+        return {
+            key: found.get(key, 0) + (self._newest[key][1] if key in self._newest else 0)
+            for key in map(self._identity, rows)
+        }
 
     def apply(self, changes: Iterable[tuple[Row, int]]) -> None:
         """Take over what a step did: rows and weights."""
         for row, weight in changes:
             key = self._identity(row)
-            form, count = self._newest.get(key, (row, 0))
-            total = weight + count
+            total = weight + (self._newest[key][1] if key in self._newest else 0)
             if total:
-                self._newest[key] = (form, total)
+                self._newest[key] = (row, total)
             else:
                 self._newest.pop(key, None)
         if len(self._newest) > _DRIVER_ENTRIES:

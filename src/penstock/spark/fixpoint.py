@@ -96,6 +96,6 @@ def endless(node: Fixpoint) -> DataError:
             "RECURSION_LIMIT",
             f"the recursive view {name} still grows after {node.bound} rounds",
             span=node.span,
-            hint="bound the recursion by a condition (a depth, a distinct set of rows), or SET recursion_limit higher",
+            hint="bound it by a condition (a depth, distinct rows), or raise MAX RECURSION LEVEL or recursion_limit",
         )
     )

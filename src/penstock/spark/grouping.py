@@ -8,16 +8,12 @@ that their collation holds equal. It may be the same for more: whoever finds row
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING
 
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
-
-
-_COLLATION = re.compile(r"(?i) collate \w+")
 
 
 def consolidation(schema: StructType, source: str, weight: str, border: str | None = None) -> str:
@@ -32,27 +28,36 @@ def consolidation(schema: StructType, source: str, weight: str, border: str | No
             columns.append(f"sum({name}) AS {name}")
         else:
             identity = _identity(name, field.dataType)
-            keys.append(identity or name)
-            columns.append(f"first({name}) AS {name}" if identity else name)
+            keys.append(identity)
+            columns.append(name if identity == name else f"first({name}) AS {name}")
     by = f" GROUP BY {', '.join(keys)}" if keys else ""
     if border is not None:
         return f"SELECT {', '.join([*columns, f'max({border}) AS {border}'])} FROM {source}{by}"
     return f"SELECT {', '.join(columns)} FROM {source}{by} HAVING sum({quoted(weight)}) <> 0"
 
 
-def _identity(text: str, kind: DataType) -> str | None:
-    """What tells values apart that Spark cannot group, or groups though they differ; None for all others.
+def _identity(text: str, kind: DataType, depth: int = 0) -> str:
+    """What tells values apart that Spark cannot group, or groups though they differ; for all others the value itself.
 
-    As a key Spark changes the form of a value that equals others: -0.0, and the order of the entries of a MAP.
+    Spark cannot group VARIANTs. It groups MAPs in any order of their entries, and texts that a collation holds equal.
     """
-    if kind.simpleString() == "variant":
-        return f"cast({text} as string), schema_of_variant({text})"
-    if holds_variant(kind):
+    from pyspark.sql import types as T  # noqa: N812
+
+    if not any(part in kind.simpleString() for part in ("variant", "map<", " collate ")):
+        return text
+    name = f"__i{depth}"
+    if isinstance(kind, T.ArrayType):
+        return f"transform({text}, {name} -> {_identity(name, kind.elementType, depth + 1)})"
+    if isinstance(kind, T.StructType):
+        parts = (_identity(f"({text}).{quoted(item.name)}", item.dataType, depth) for item in kind.fields)
+        return f"if(({text}) IS NULL, NULL, struct({', '.join(parts)}))"
+    if isinstance(kind, T.MapType):
+        entry = ((f"{name}.key", kind.keyType), (f"{name}.value", kind.valueType))
+        parts = (_identity(part, of, depth + 1) for part, of in entry)
+        return f"transform(map_entries({text}), {name} -> struct({', '.join(parts)}))"
+    if isinstance(kind, T.StringType):
         return f"cast({text} as string)"
-    name = kind.simpleString()
-    if _COLLATION.search(name):
-        return f"cast({text} as {_COLLATION.sub('', name)})"
-    return f"struct({text})" if "map<" in name else text if "float" in name or "double" in name else None
+    return f"if(({text}) IS NULL, NULL, struct(cast({text} as string), schema_of_variant({text})))"
 
 
 def holds_variant(kind: DataType) -> bool:

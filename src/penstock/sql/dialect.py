@@ -134,7 +134,7 @@ class SparkParser(TableFunctionParser):
             rounds: Any = self._parse_number()
             if rounds is None or not rounds.name.isdigit() or self._curr.token_type is not TokenType.ALIAS:
                 self.raise_error("")
-            alias.meta["rounds"] = int(rounds.name)
+            alias.set("rounds", rounds)
         return alias
 
     def _parse_join(self, *args: Any, **kwargs: Any) -> Any:

@@ -46,6 +46,12 @@ class SparkText(DatabricksGenerator):
         """A literal; a string with escapes in its own spelling."""
         return str(expression.meta.get("raw") or super().literal_sql(expression))
 
+    def tablealias_sql(self, expression: exp.TableAlias) -> str:
+        """An alias; that of a CTE with the most rounds of its recursion."""
+        text = str(super().tablealias_sql(expression))
+        rounds = expression.args.get("rounds")
+        return text if rounds is None else f"{text} MAX RECURSION LEVEL {self.sql(rounds)}"
+
     def cast_sql(self, expression: exp.Cast, safe_prefix: str | None = None) -> str:
         """A cast, a typed literal (DATE '…') or a number with its suffix."""
         if number := expression.meta.get("number"):
