@@ -91,7 +91,7 @@ def grown(spark: SparkSession, task: Task, query: Query) -> Grown:
     collected(spark)
     catalog = penstock.Pipeline(query.program()).catalog
     right = answer_of(batch(Oracle(spark, "penstock"), catalog, all_frames(spark, task, query)))
-    batches = min(on_batch.run(spark, task, query)[0] for _ in range(2))
+    batches = min(on_batch.run(spark, task, query) for _ in range(2))
     events, step = task.data.stream.events, task.data.step
     live = _live(task.data, LIVE[query.name]) if query.name in LIVE else None
     keyed, equal = query.name in KEYED, run.answer == right

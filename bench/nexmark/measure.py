@@ -12,7 +12,7 @@ from typing import Any
 
 from bench.nexmark.answers import Answer
 
-_KIB_PER_MIB = 1024
+_KIB = 1024
 
 
 @dataclass(frozen=True)
@@ -51,17 +51,25 @@ class Measured:
 
 
 class PeakMemory:
-    """The largest resident memory of some processes since it was made, in MiB."""
+    """The most memory that some processes and a JVM have held since it was made, in MiB.
 
-    def __init__(self, processes: Sequence[int]) -> None:
+    A process gives its resident memory. A JVM does not give back what it once had, so a query would be charged for the
+    one before it: what its pools (heap, classes, compiled code) held at most counts, garbage included.
+    """
+
+    def __init__(self, processes: Sequence[int], jvm: Any = None) -> None:
         self._processes = [process for process in processes if Path(f"/proc/{process}/status").exists()]
         for process in self._processes:
             Path(f"/proc/{process}/clear_refs").write_text("5")  # the kernel forgets the peak so far
+        self._pools = [] if jvm is None else jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+        for pool in self._pools:
+            pool.resetPeakUsage()
 
     def mib(self) -> int | None:
-        """The sum of the processes' peaks; None where the system does not tell."""
-        peaks = [_peak(process) for process in self._processes]
-        return sum(peaks) // _KIB_PER_MIB if peaks else None
+        """The sum of the peaks; None where the system does not tell."""
+        peaks = [_peak(process) * _KIB for process in self._processes]
+        peaks += [int(pool.getPeakUsage().getUsed()) for pool in self._pools]
+        return sum(peaks) // _KIB // _KIB if peaks else None
 
 
 def _peak(process: int) -> int:
@@ -71,14 +79,9 @@ def _peak(process: int) -> int:
     return 0
 
 
-def own_process() -> int:
-    """The process that asks."""
-    return os.getpid()
-
-
-def jvm_process(spark: Any) -> int:
-    """The process of the JVM that serves a session."""
-    return int(spark._jvm.java.lang.ProcessHandle.current().pid())  # noqa: SLF001 - there is no public way
+def memory_of(spark: Any) -> PeakMemory:
+    """What this process and the JVM that serves a session hold at most from now on."""
+    return PeakMemory([os.getpid()], spark._jvm)  # noqa: SLF001 - there is no public way
 
 
 def lines_of(text: str) -> list[dict[str, Any]]:

@@ -27,6 +27,7 @@ import org.apache.flink.table.factories.FactoryUtil;
 import org.apache.flink.table.types.logical.DecimalType;
 import org.apache.flink.table.types.logical.LogicalType;
 import org.apache.flink.table.types.logical.RowType;
+import org.apache.flink.table.types.logical.utils.LogicalTypeChecks;
 import org.apache.flink.types.RowKind;
 
 /**
@@ -166,14 +167,17 @@ public final class ChecksumSink implements DynamicTableSinkFactory {
                     byte[] bytes = row.getString(place).toBytes();
                     return XxHash64.ofBytes(bytes, seed);
                 case TINYINT:
+                    return XxHash64.ofLong(row.getByte(place), seed);
                 case SMALLINT:
+                    return XxHash64.ofLong(row.getShort(place), seed);
                 case INTEGER:
                     return XxHash64.ofLong(row.getInt(place), seed);
                 case BIGINT:
                     return XxHash64.ofLong(row.getLong(place), seed);
                 case TIMESTAMP_WITHOUT_TIME_ZONE:
                 case TIMESTAMP_WITH_LOCAL_TIME_ZONE:
-                    TimestampData time = row.getTimestamp(place, 6);
+                    // A binary row holds a short time in another form than a long one: the precision has to be its own.
+                    TimestampData time = row.getTimestamp(place, LogicalTypeChecks.getPrecision(type));
                     return XxHash64.ofLong(time.getMillisecond() * 1000 + time.getNanoOfMillisecond() / 1000, seed);
                 case DECIMAL:
                     DecimalType decimal = (DecimalType) type;

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -10,7 +11,7 @@ import duckdb
 
 from bench.nexmark.answers import Answer, answer_of
 from bench.nexmark.files import SIDE_INPUT
-from bench.nexmark.measure import Measured, PeakMemory, own_process
+from bench.nexmark.measure import Measured, PeakMemory
 from bench.nexmark.queries import COLUMNS, Query
 from bench.nexmark.systems.spark import session_for
 from bench.nexmark.task import CORES, Task
@@ -29,7 +30,7 @@ def measured(task: Task) -> Iterator[Measured]:
         with _database(task, query) as database:
             text = query.text("duckdb")
             _timed(database, text)
-            memory = PeakMemory([own_process()])
+            memory = PeakMemory([os.getpid()])
             seconds = min(_timed(database, text) for _ in range(_RUNS))
             peak = memory.mib()
         yield Measured(query.name, task.system, task.data.stream.events, seconds, [seconds], peak, answers=[answer])

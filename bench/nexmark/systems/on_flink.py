@@ -96,15 +96,8 @@ def _quicker(task: Task, query: Query, said: list[dict[str, Any]]) -> Measured:
         seconds=best["seconds"],
         peak_mib=best["peak_mib"],
         answers=[Answer(best["rows"], best["checksum"])],
-        note=_note(best),
+        note="with mini-batch" if best["mini_batch"] else None,
     )
-
-
-def _note(best: dict[str, Any]) -> str | None:
-    said = ["with mini-batch"] if best["mini_batch"] else []
-    if "without_reuse" in best:
-        said.append(f"without object reuse, with which it fails: {best['without_reuse']}")
-    return ", ".join(said) or None
 
 
 def _write_halves(data: Data, folder: Path) -> None:

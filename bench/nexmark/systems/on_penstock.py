@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import penstock
 from bench.nexmark.answers import Answer, answer_of
-from bench.nexmark.measure import Measured, PeakMemory, jvm_process, own_process
+from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.queries import VIEW, Query
 from bench.nexmark.systems.spark import collected, session_for, side_input, step_frames
 from bench.nexmark.task import Task
@@ -26,7 +26,7 @@ def measured(task: Task) -> Iterator[Measured]:
     for query in task.queries:
         run(spark, task, query, min(_WARMING, task.data.steps))
         collected(spark)
-        memory = PeakMemory([own_process(), jvm_process(spark)])
+        memory = memory_of(spark)
         seconds, answers, state = run(spark, task, query, task.data.steps)
         yield Measured(
             query.name,

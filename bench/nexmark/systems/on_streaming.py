@@ -19,7 +19,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from bench.nexmark.answers import Answer, answer_of, row_hash
-from bench.nexmark.measure import Measured, PeakMemory, jvm_process, own_process
+from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.queries import Query
 from bench.nexmark.systems.spark import PLAIN, collected, schema_of, session_for, side_input
 from bench.nexmark.task import Task
@@ -30,7 +30,13 @@ if TYPE_CHECKING:
 _WARMING = 8
 _LATENESS = "4 seconds"
 _WINDOWED = ("q5", "q7", "q8", "q11", "q12")
-_KEYS: Mapping[str, Sequence[str]] = {"q17": ("auction", "day"), "q18": ("bidder", "auction")}
+_KEYS: Mapping[str, Sequence[str]] = {
+    "q4": ("category",),
+    "q15": ("day",),
+    "q16": ("channel", "day"),
+    "q17": ("auction", "day"),
+    "q18": ("bidder", "auction"),
+}
 _SETTINGS = {
     **PLAIN,
     "spark.sql.adaptive.enabled": "false",  # streaming has none
@@ -54,7 +60,8 @@ class _Sink:
             self.answer += answer_of(frame, self.query.determined)
             return
         hashed = row_hash(frame.schema, self.query.determined or frame.columns)
-        kept = frame.selectExpr(*keys, f"{hashed} AS hash", f"{number}L AS number")
+        whole = row_hash(frame.schema, frame.columns)
+        kept = frame.selectExpr(*keys, f"{hashed} AS hash", f"{whole} AS whole", f"{number}L AS number")
         kept.write.mode("append").parquet(str(self.latest))
 
     def total(self, spark: SparkSession) -> Answer:
@@ -76,7 +83,7 @@ def measured(task: Task) -> Iterator[Measured]:
         folders = {table: folder_of(task, query, table) for table in query.tables}
         run(spark, task, query, {table: _first(task, path, _WARMING) for table, path in folders.items()})
         collected(spark)
-        memory = PeakMemory([own_process(), jvm_process(spark)])
+        memory = memory_of(spark)
         seconds, state, answer = run(spark, task, query, folders)
         yield Measured(
             query.name,
