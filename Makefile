@@ -54,8 +54,11 @@ functions: setup  ## every example of Spark's function reference, as a view that
 bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--quick to see that it works
 	PYTHONPATH=. $(BIN)/python -m bench $(ARGS)
 
-bench-nexmark: setup  ## NEXMark beside other systems, into docs/performance-nexmark.md; ARGS='--events 1000000 --against all'
-	$(BIN)/penstock bench nexmark --page docs/performance-nexmark.md $(ARGS)
+bench-nexmark: setup  ## NEXMark beside other systems, into docs/performance-nexmark.md; ARGS='--events 1000000 --queries q4'
+	$(BIN)/penstock bench nexmark --against all --page docs/performance-nexmark.md $(ARGS)
+
+flink:  ## the environment in which benchmarks run Flink SQL; it wants a JDK and Maven
+	@PYTHON="$(PYTHON)" bash scripts/flink.sh
 
 bench-growth: setup  ## NEXMark over long runs and in steps of every size, into docs/performance-growth.md
 	PYTHONPATH=. $(BIN)/python -m bench.nexmark.growth_command --page docs/performance-growth.md $(ARGS)

@@ -52,9 +52,9 @@ def command(
             click.echo(json.dumps(measured.as_object()))
             sys.stdout.flush()
     if style == "text":
-        click.echo(report.text(found))
+        click.echo(report.text(found, wanted.step) + report.FOOTNOTE)
     if page is not None:
-        pages.write(page, wanted)
+        pages.write(page)
         click.echo(f"written: {page}", err=True)
     return all(measured.equal is not False for measured in found)
 

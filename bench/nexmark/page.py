@@ -1,13 +1,14 @@
-"""docs/performance-nexmark.md: the tables of one run with machine and commit, and a plot of the ratios beside it."""
+"""docs/performance-nexmark.md: for each setting tables with machine and commit, and a plot of the ratios beside it."""
 
 from __future__ import annotations
 
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from functools import cache
+from importlib.metadata import version
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from bench.nexmark import report
 from bench.nexmark.measure import Measured
@@ -21,20 +22,25 @@ if TYPE_CHECKING:
 
 _ABOUT = """# NEXMark
 
-Written by `make bench-nexmark`. All systems read the same events with two cores, one system at a time, and send
-their answers to a sink that counts rows and adds hashes up. A time is shown only where they are
-what Spark's batch gives.
+Written by `make bench-nexmark`; `ARGS='--step 1000000 --events 5000000'` adds a section, and a run of some queries or
+systems renews only their figures. All systems read the same events with two cores, one system at a time, and send
+their answers to a sink that counts rows and adds hashes up. A time is shown only where the answer is what Spark's batch
+gives.
 
-* **penstock**: one step after the other, each step's change of the view read whole; before it,
-  another pipeline takes the same steps (at most eight) to warm up.
-* **flink**: Flink SQL, parallelism 2, object reuse, the quicker of mini-batch on and off, without the time that the
-  same job takes over no events.
-* **streaming**: Structured Streaming, written by hand where Spark can express the query, warmed up likewise.
+* **penstock**: one step after the other, each step's change of the view read whole; before it, another pipeline takes
+  the same steps (at most eight) to warm up. Tables are `append_only` and keep no history; there is no directory.
+* **flink**: Flink SQL 2.3, parallelism 2, object reuse, state on the heap (its default), no checkpoints; the quicker of
+  mini-batch on and off, of each the quicker of two runs after one to warm up, without the time of the same job over no
+  events. Its source reads whole files in no order, so it has the events in two files for each table, in order.
+* **streaming**: Structured Streaming, written by hand where Spark can express the query, warmed up as Penstock is. It
+  writes a checkpoint for each batch, without which it does not run.
 * **batch**: Spark over all events at once, the quickest of three runs: the limit. **duckdb**: the same, for scale.
 
-q12 goes by the time of the event on every system: its standard form, by the time of processing, answers differently
-in every run. q6 orders winning bids of one moment by auction. q9, q18 and q19 leave ties open: other systems are held
-to the columns that all right answers share, Penstock to all of them. q13's side input is loaded before the events.
+Where the queries are not quite those of the suite, they are alike on every system. q12 goes by the time of the event:
+by the time of processing it answers differently in every run. q13 joins a table that is loaded before the events, and
+keeps the bids. q10 gives the rows and writes no files. q5 and q8 also give the start of the window. q6 orders winning
+bids of one moment by auction. q9, q18 and q19 leave ties open: other systems are held to the columns that all right
+answers share, Penstock to all of them. Averages are compared as whole numbers, since Flink's are.
 """
 _WIDTH, _ROW, _LEFT, _TOP = 760, 22, 60, 50
 _COLORS = {"flink": "#c2410c", "streaming": "#7c3aed", "batch": "#0f766e", "duckdb": "#a16207"}
@@ -42,27 +48,36 @@ _COLORS = {"flink": "#c2410c", "streaming": "#7c3aed", "batch": "#0f766e", "duck
 
 def keep(path: Path, wanted: Wanted, measured: Measured) -> None:
     """Add one result to `<name>.jsonl`, so that a run of some queries or systems renews only their figures."""
-    line = {"setting": _setting(wanted), "machine": _where(), "measured": json.loads(as_line(measured))}
+    line = {
+        "setting": _setting(wanted),
+        "step": wanted.step,
+        "machine": _where(),
+        "measured": json.loads(as_line(measured)),
+    }
     with path.with_suffix(".jsonl").open("a") as lines:
         lines.write(json.dumps(line) + "\n")
 
 
-def write(path: Path, wanted: Wanted) -> None:
-    """The page of what is kept of this setting, and `<name>.svg` if there is anything to compare."""
-    setting = _setting(wanted)
-    results, machines = _latest(path.with_suffix(".jsonl"), setting)
-    parts = [_ABOUT, f"{setting}.", "", *(f"* {machine}" for machine in machines), ""]
-    drawn = plot(report.by_query(results))
+def write(path: Path) -> None:
+    """The page of all that is kept, and a picture for each setting in which there is anything to compare."""
+    sections = _latest(path.with_suffix(".jsonl"))
+    path.write_text("\n".join([_ABOUT, *(_section(path, section) for section in sections), report.FOOTNOTE]))
+
+
+def _section(path: Path, section: _Section) -> str:
+    parts = [f"## {section.setting}", "", *(f"* {machine}" for machine in section.machines), ""]
+    drawn = plot(report.by_query(section.results))
     if drawn is not None:
-        path.with_suffix(".svg").write_text(drawn)
-        parts += [f"![events per second of Penstock in units of the others]({path.with_suffix('.svg').name})", ""]
-    path.write_text("\n".join([*parts, report.text(results)]))
+        picture = path.with_name(f"{path.stem}-{section.step}.svg")
+        picture.write_text(drawn)
+        parts += [f"![events per second of Penstock in units of the others]({picture.name})", ""]
+    return "\n".join([*parts, report.text(section.results, section.step)])
 
 
 @cache
 def _where() -> str:
     """The machine, with its load when this run began."""
-    return machine()
+    return f"{machine()}; DuckDB {version('duckdb')}"
 
 
 def _setting(wanted: Wanted) -> str:
@@ -73,16 +88,28 @@ def _setting(wanted: Wanted) -> str:
     return f"{run}; {wanted.memory} of memory, seed {stream.seed}"
 
 
-def _latest(path: Path, setting: str) -> tuple[list[Measured], list[str]]:
-    """The last result of each query on each system in this setting, and where they come from."""
-    found: dict[tuple[str, str], tuple[Measured, str]] = {}
+class _Section(NamedTuple):
+    """All results in one setting, and the machines and commits that they come from."""
+
+    setting: str
+    step: int
+    results: Sequence[Measured]
+    machines: Sequence[str]
+
+
+def _latest(path: Path) -> list[_Section]:
+    """The last result of each query on each system, by setting, the smallest steps first."""
+    found: dict[tuple[int, str], dict[tuple[str, str], tuple[Measured, str]]] = {}
     for line in path.read_text().splitlines():
         said = json.loads(line)
-        if said["setting"] == setting:
-            one = from_line(json.dumps(said["measured"]))
-            found[one.query, one.system] = one, said["machine"]
-    ordered = [found[key] for key in sorted(found, key=_order)]
-    return [one for one, _ in ordered], list(dict.fromkeys(where for _, where in ordered))
+        one = from_line(json.dumps(said["measured"]))
+        found.setdefault((said["step"], said["setting"]), {})[one.query, one.system] = one, said["machine"]
+    sections = []
+    for (step, setting), latest in sorted(found.items()):
+        ordered = [latest[key] for key in sorted(latest, key=_order)]
+        machines = list(dict.fromkeys(where for _, where in ordered))
+        sections.append(_Section(setting, step, [one for one, _ in ordered], machines))
+    return sections
 
 
 def _order(key: tuple[str, str]) -> tuple[int, int]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 
 from bench.nexmark.measure import Measured
 from bench.nexmark.published import FELDERA, FELDERA_SAYS
@@ -14,6 +15,27 @@ Found = Mapping[tuple[str, str], Measured]
 _SELF = "penstock"
 _FELDERA = "Feldera ¹"
 _MANY = 10  # a figure of that size needs no digits after the point
+_FEW = 0.1  # and one below that size more than two
+FOOTNOTE = f"¹ {FELDERA_SAYS}.\n"
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What the ratios to a system should be at least, for steps of a size: their geometric mean, or the least."""
+
+    step: int
+    system: str
+    bound: float
+    least: bool = False
+
+
+_BARS = (
+    Bar(250_000, "flink", 2.0),
+    Bar(250_000, "flink", 1.0, least=True),
+    Bar(250_000, "batch", 1 / 3),
+    Bar(1_000_000, "batch", 1 / 2),
+    Bar(1_000_000, _FELDERA, 1.0),
+)
 
 
 def by_query(results: Iterable[Measured]) -> Found:
@@ -46,15 +68,15 @@ def mean(values: Iterable[float]) -> float | None:
     return math.exp(sum(logs) / len(logs)) if logs else None
 
 
-def text(results: Sequence[Measured]) -> str:
-    """The tables in Markdown, and what each system cannot run."""
+def text(results: Sequence[Measured], step: int) -> str:
+    """The tables in Markdown, the bars for steps of this size, and what each system cannot run."""
     found = by_query(results)
     queries = [query for query in QUERIES if any(name == query for name, _ in found)]
     systems = [system for system in SYSTEMS if any(name == system for _, name in found)]
     parts = [_rates(found, queries, systems)]
     if _SELF in systems:
-        parts += [_ratio_table(found, queries, systems), _steps(found, queries)]
-    parts += [f"¹ {FELDERA_SAYS}. Printed for scale.", _refusals(results)]
+        parts += [_ratio_table(found, queries, systems), _bars(found, step), _steps(found, queries)]
+    parts.append(_refusals(results))
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
@@ -81,11 +103,26 @@ def _ratio_table(found: Found, queries: Sequence[str], systems: Sequence[str]) -
     rows = [("Penstock is", *(f"× {system}" for system in others))]
     rows += [(query, *(_ratio(columns[system].get(query)) for system in others)) for query in queries]
     rows.append(("geometric mean", *(_ratio(mean(columns[system].values())) for system in others)))
+    rows.append(("of queries", *(str(len(columns[system])) for system in others)))
     return table(rows)
 
 
+def _bars(found: Found, step: int) -> str:
+    """What was to be reached, and whether it was."""
+    rows = [("bar", "found", "")]
+    for bar in _BARS:
+        values = ratios(found, bar.system)
+        value = None if bar.step != step or not values else min(values.values()) if bar.least else mean(values.values())
+        if value is not None:
+            what = f"each query at least {bar.bound:.2g}" if bar.least else f"geometric mean at least {bar.bound:.2g}"
+            which = f" ({min(values, key=lambda name: values[name])})" if bar.least else ""
+            kept = "kept" if value >= bar.bound else "missed"
+            rows.append((f"{what} × {bar.system}", f"{_ratio(value)} ×{which}", kept))
+    return table(rows) if len(rows) > 1 else ""
+
+
 def _ratio(value: float | None) -> str:
-    return "–" if value is None else _figure(value, 2)
+    return "–" if value is None else f"{value:.2g}" if value < _FEW else _figure(value, 2)
 
 
 def _figure(value: float, digits: int) -> str:
@@ -93,20 +130,29 @@ def _figure(value: float, digits: int) -> str:
 
 
 def _steps(found: Found, queries: Sequence[str]) -> str:
-    rows = [("Penstock", "steps", "p50 ms", "p99 ms", "peak MiB", "state rows")]
+    peaks = [system for system in SYSTEMS[1:] if any(name == system for _, name in found)]
+    heads = ("Penstock", "steps", "p50 ms", "p99 ms", "state rows", "peak MiB", *(f"of {name}" for name in peaks))
+    rows: list[Sequence[str]] = [heads]
     for query in queries:
         one = found.get((query, _SELF))
         if one is not None and one.refused is None:
             said = one.as_object()
-            cells = (said["steps"], said["p50_ms"], said["p99_ms"], said["peak_mib"], said["state_rows"])
+            cells = [said["steps"], said["p50_ms"], said["p99_ms"], said["state_rows"], said["peak_mib"]]
+            cells += [None if (other := found.get((query, name))) is None else other.peak_mib for name in peaks]
             rows.append((query, *("–" if cell is None else f"{cell:,.0f}" for cell in cells)))
     return table(rows)
 
 
 def _refusals(results: Sequence[Measured]) -> str:
-    lines = [f"* {found.system} cannot run {found.query}: {found.refused}" for found in results if found.refused]
-    lines += [f"* {found.system}, {found.query}: {found.note}" for found in results if found.note]
-    return "\n".join(lines)
+    """What systems cannot run, and notes: each once, with all its queries."""
+    said: dict[str, list[str]] = {}
+    for found in results:
+        if found.refused:
+            said.setdefault(f"* {found.system} cannot run {{}}: {found.refused}", []).append(found.query)
+    for found in results:
+        if found.note:
+            said.setdefault(f"* {found.system}, {{}}: {found.note}", []).append(found.query)
+    return "\n".join(line.replace("{}", ", ".join(queries), 1) for line, queries in said.items())
 
 
 def table(rows: Sequence[Sequence[str]]) -> str:

@@ -15,10 +15,11 @@ from bench.nexmark.files import Data, default_folder, written
 from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
 from bench.nexmark.queries import Query
-from bench.nexmark.task import Task
+from bench.nexmark.task import UNAVAILABLE, Task, UnavailableError
 from bench.nexmark.worker import from_line
 
 _ROOT = Path(__file__).resolve().parents[2]
+_BUSY = 0.5
 Said = Callable[[str], None]
 
 
@@ -37,6 +38,9 @@ class Wanted:
 
 def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
     """What was measured, each with `equal` set; a system's queries come together, `said` hears what goes on."""
+    busy = os.getloadavg()[0]
+    if busy > _BUSY:
+        said(f"this machine is busy (load {busy:.1f}): times will be too long, and the page says so")
     said(f"events: {wanted.stream.events:,} in steps of {wanted.step:,}")
     data = written(wanted.folder or default_folder(), wanted.stream, wanted.step)
     with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch:
@@ -45,10 +49,13 @@ def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
         right = {found.query: found for found in _worked(task)}
         for system in wanted.systems:
             said(f"{system}: {len(wanted.queries)} queries")
-            for found in _worked(replace(task, system=system)):
-                judged = replace(found, equal=_equal(found, right.get(found.query)))
-                said(_line(judged))
-                yield judged
+            try:
+                for found in _worked(replace(task, system=system)):
+                    judged = replace(found, equal=_equal(found, right.get(found.query)))
+                    said(_line(judged))
+                    yield judged
+            except UnavailableError as error:
+                said(f"  not available: {error}")
 
 
 def _worked(task: Task) -> Iterator[Measured]:
@@ -72,8 +79,10 @@ def _worked(task: Task) -> Iterator[Measured]:
             if worker.poll() is None:
                 worker.terminate()
                 worker.wait()
+        log.seek(0)
+        if worker.returncode == UNAVAILABLE:
+            raise UnavailableError(log.read().strip().splitlines()[-1])
         if worker.returncode:
-            log.seek(0)
             message = f"the worker for {task.system} failed:\n{log.read()[-3000:]}"
             raise RuntimeError(message)
 

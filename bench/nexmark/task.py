@@ -11,6 +11,13 @@ from bench.nexmark.files import Data
 from bench.nexmark.generate import Stream
 from bench.nexmark.queries import Query
 
+UNAVAILABLE = 3  # the exit code of a worker whose system is not there
+
+
+class UnavailableError(RuntimeError):
+    """A system is not on this machine; the message says what is missing."""
+
+
 SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
 CORES = 2
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import importlib
 import json
+import re
 import sys
 import traceback
 from collections.abc import Callable, Iterator
@@ -15,16 +16,22 @@ from pathlib import Path
 
 from bench.nexmark.answers import Answer
 from bench.nexmark.measure import Measured
-from bench.nexmark.task import Task
+from bench.nexmark.task import UNAVAILABLE, Task, UnavailableError
+
+_CONDITION = re.compile(r"\[[A-Z][A-Z0-9_.]+\] ")
 
 
 def main() -> None:
     """Write a line of JSON for each query, as soon as it is measured."""
     task = Task.from_json(Path(sys.argv[1]).read_text())
     with Path(sys.argv[2]).open("a") as results:
-        for found in _each(task, _work(task.system)):
-            results.write(as_line(found) + "\n")
-            results.flush()
+        try:
+            for found in _each(task, _work(task.system)):
+                results.write(as_line(found) + "\n")
+                results.flush()
+        except UnavailableError as error:
+            print(error)
+            sys.exit(UNAVAILABLE)
 
 
 def _work(system: str) -> Callable[[Task], Iterator[Measured]]:
@@ -41,13 +48,23 @@ def _each(task: Task, work: Callable[[Task], Iterator[Measured]]) -> Iterator[Me
             for found in work(replace(task, queries=left)):
                 left = left[1:]
                 yield found
+        except UnavailableError:
+            raise
         except Exception as error:  # noqa: BLE001 - whatever a system raises is why it has no answer
             traceback.print_exc()
-            refused = f"{type(error).__name__}: {str(error).strip().splitlines()[0][:300]}"
-            yield Measured(left[0].name, task.system, task.data.stream.events, refused=refused)
+            yield Measured(left[0].name, task.system, task.data.stream.events, refused=reason(error))
             left = left[1:]
         else:
             return
+
+
+def reason(error: Exception) -> str:
+    """Why a query does not run: of what Spark says the innermost condition, of anything else the first line."""
+    text = str(error).strip()
+    conditions = [found.start() for found in _CONDITION.finditer(text)]
+    if conditions:
+        return text[conditions[-1] :].splitlines()[0].partition(" SQLSTATE:")[0].strip()
+    return f"{type(error).__name__}: {text.splitlines()[0][:300] if text else ''}"
 
 
 def as_line(found: Measured) -> str:

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as ET
 from pathlib import Path
 
 import pytest
-from bench.nexmark import page, report
+from bench.nexmark import page, report, worker
 from bench.nexmark.answers import Answer
 from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
@@ -70,13 +70,33 @@ def test_ratios_and_their_geometric_mean() -> None:
 
 
 def test_the_text_has_the_figures_and_what_could_not_run() -> None:
-    text = report.text(RESULTS)
+    text = report.text(RESULTS, 250_000)
     rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if "|" in line]
     assert ["q0", "500", "–", "1,000", "1,370"] in rows
     assert ["q6", "–", "–", "–", "710"] in rows
     assert "* flink cannot run q6: OVER over changes" in text
-    assert "geometric mean" in text
-    assert "2.00" in text
+    assert ["geometric mean", "–", "2.00", "0.58"] in rows
+    assert ["of queries", "0", "2", "2"] in rows
+    assert ["geometric mean at least 0.33 × batch", "2.00 ×", "kept"] in rows
+
+
+def test_bars_are_for_steps_of_their_size() -> None:
+    slow = [measured("q0", "penstock", 4.0), measured("q0", "flink", 1.0), measured("q0", "batch", 1.0)]
+    bars = [[cell.strip() for cell in line.split("|")] for line in report.text(slow, 250_000).splitlines()]
+    assert ["", "each query at least 1 × flink", "0.25 × (q0)", "missed", ""] in bars
+    assert "geometric mean at least 0.5 × batch" in report.text(slow, 1_000_000)
+    assert "at least" not in report.text(slow, 10_000)
+
+
+def test_what_cannot_run_is_said_once() -> None:
+    refused = [Measured(name, "streaming", 10, refused="no windows") for name in ("q6", "q9")]
+    assert "* streaming cannot run q6, q9: no windows" in report.text(refused, 10)
+
+
+def test_the_reason_is_the_innermost_of_spark() -> None:
+    said = "[STREAM_FAILED] Query [id = 1] failed: [A.B] Inner sentence. SQLSTATE: 42KDE\nat x"
+    assert worker.reason(ValueError(said)) == "[A.B] Inner sentence."
+    assert worker.reason(ValueError("plain\nmore")) == "ValueError: plain"
 
 
 def test_the_plot_is_an_image_with_a_point_for_each_ratio() -> None:
@@ -139,12 +159,13 @@ def test_a_page_keeps_what_was_measured_before(tmp_path: Path) -> None:
     new = [measured("q0", "batch", 0.5), measured("q2", "penstock", 1.0)]
     for setting, result in [*((wanted, one) for one in (*RESULTS, *new)), (small, measured("q0", "batch", 9.0))]:
         page.keep(tmp_path / "page.md", setting, result)
-    page.write(tmp_path / "page.md", wanted)
+    page.write(tmp_path / "page.md")
     rows = (tmp_path / "page.md").read_text().splitlines()
     assert any(row.startswith("| q0 ") and "2,000" in row for row in rows)
     assert any(row.startswith("| q1 ") for row in rows)
-    assert "1,000,000 events in steps of 250,000" in "\n".join(rows)
-    assert (tmp_path / "page.svg").exists()
+    assert [row.split(",")[0] for row in rows if row.startswith("## ")] == ["## 10 events in steps of 10", "## 1"]
+    assert (tmp_path / "page-250000.svg").exists()
+    assert "![events per second of Penstock in units of the others](page-250000.svg)" in rows
 
 
 def test_the_command_names_the_systems_that_there_are() -> None:

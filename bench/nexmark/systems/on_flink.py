@@ -23,7 +23,7 @@ from bench.nexmark.files import SIDE_INPUT, Data
 from bench.nexmark.generate import TABLES
 from bench.nexmark.measure import Measured
 from bench.nexmark.queries import COLUMNS, Query
-from bench.nexmark.task import Task
+from bench.nexmark.task import Task, UnavailableError
 
 _ROOT = Path(__file__).resolve().parents[3]
 _HOME = _ROOT / ".venv-flink"
@@ -136,7 +136,7 @@ def _sink(scratch: Path) -> Path:
     compiler = shutil.which("javac")
     if compiler is None:
         message = "its sink has to be compiled, and there is no javac"
-        raise RuntimeError(message)
+        raise UnavailableError(message)
     sources = [str(path) for path in sorted(_SOURCES.glob("*.java"))]
     subprocess.run([compiler, "-nowarn", "-cp", libraries, "-d", str(classes), *sources], check=True)  # noqa: S603
     with zipfile.ZipFile(jar, "w") as packed:
@@ -149,8 +149,8 @@ def _sink(scratch: Path) -> Path:
 def _libraries() -> Path:
     found = next(_HOME.glob("lib/python*/site-packages/pyflink/lib"), None)
     if found is None:
-        message = f"there is no apache-flink in {_HOME.name}: python -m venv, then pip install apache-flink in it"
-        raise RuntimeError(message)
+        message = f"there is no apache-flink in {_HOME.name}: make flink puts it there"
+        raise UnavailableError(message)
     return found
 
 
@@ -165,8 +165,8 @@ def _parquet() -> Path:
         said = ["-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
         subprocess.run([maven, *said], check=True)  # noqa: S603
     if not jar.exists():
-        message = f"it needs {jar.name} in {folder}"
-        raise RuntimeError(message)
+        message = f"it needs {jar.name} in {folder}, and there is no Maven to fetch it"
+        raise UnavailableError(message)
     return jar
 
 

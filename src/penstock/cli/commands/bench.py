@@ -23,7 +23,10 @@ SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
 @option("--step", type=click.IntRange(1), default=250_000, show_default=True, help="How many events in a step.")
 @option("--queries", default="all", show_default=True, help="Which queries, such as q0,q4-q9.")
 @option(
-    "--against", default="batch", show_default=True, help=f"Other systems beside penstock: {', '.join(SYSTEMS[1:])}."
+    "--against",
+    default="batch",
+    show_default=True,
+    help=f"Other systems beside penstock: {', '.join(SYSTEMS[1:])}, all, none.",
 )
 @option(
     "--rate",
