@@ -27,6 +27,10 @@ run in turn in one process; only the ratios mean something on another machine. *
 Spark: `createDataFrame` of 10 rows of Arrow, `groupBy(k).agg(sum, count).toArrow()`, in the same session with the same
 settings. A step's time includes checking the rows, the log, and the view's change in hand. *CPU* is the same ratio in
 CPU time of driver and JVM, which other programs on the machine disturb less.
+
+Whole queries beside Flink SQL, Structured Streaming, Spark's batch and DuckDB are in
+[performance-nexmark.md](performance-nexmark.md); long runs, and steps of every size, in
+[performance-growth.md](performance-growth.md).
 """
 
 

@@ -27,6 +27,7 @@ def command(
     rate: float,
     disorder: float,
     seed: int,
+    files: Sequence[str],
     every_step: bool,
     memory: str,
     data: Path | None,
@@ -42,6 +43,7 @@ def command(
         data,
         every_step,
         memory,
+        tuple({"parquet", *files}),
     )
     found: list[Measured] = []
     for measured in results(wanted, said=lambda line: click.echo(line, err=True)):

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from pyarrow import csv
 
-from bench.nexmark.generate import TABLES, Stream
+from bench.nexmark.generate import EDITION, TABLES, Stream
 
 FORMATS = ("parquet", "json", "csv")
 SIDE_INPUT = "side_input"
@@ -58,7 +58,7 @@ class Data:
 
 def written(folder: Path, stream: Stream, step: int, formats: Sequence[str] = ("parquet",)) -> Data:
     """The events as files below the folder, from an earlier run where they are there."""
-    name = f"{stream.events}x{step}-rate{stream.rate:g}-seed{stream.seed}-disorder{stream.disorder:g}"
+    name = f"{EDITION}-{stream.events}x{step}-rate{stream.rate:g}-seed{stream.seed}-disorder{stream.disorder:g}"
     data = Data(folder / name, stream, step)
     missing = [kind for kind in formats if not (data.folder / kind / "done.json").exists()]
     if missing:

@@ -4,6 +4,9 @@ The distributions are those of the Beam and Flink suites: half of all bids go to
 quarters come from the bidder that is hot now, auctions last as long as a hundred of them take to open on average, and
 half of all bids come through one of four channels. Events are made in blocks of fixed size, each with random numbers
 of its own, so a longer run begins with exactly the events of a shorter one, however it is cut into steps.
+
+No answer depends on where they differ from those suites: an address has `_` where theirs has a blank, texts are not
+trimmed, and the first number of a person is added to a bidder once.
 """
 
 from __future__ import annotations
@@ -20,6 +23,7 @@ from bench.nexmark import text
 BIDS, AUCTIONS, PERSONS = 46, 3, 1
 EPOCH = BIDS + AUCTIONS + PERSONS
 TABLES = ("person", "auction", "bid")
+EDITION = 1  # of what is below: files that another one has written are other events
 _BLOCK = 1000 * EPOCH
 _BEGIN = dt.datetime(2025, 12, 31, 23, 59, tzinfo=dt.UTC)  # a run of more than a minute sees two days
 _FIRST_ID, _FIRST_CATEGORY, _CATEGORIES = 1000, 10, 5

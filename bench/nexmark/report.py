@@ -122,7 +122,7 @@ def _bars(found: Found, step: int) -> str:
 
 
 def _ratio(value: float | None) -> str:
-    return "–" if value is None else f"{value:.2g}" if value < _FEW else _figure(value, 2)
+    return "–" if value is None else f"{value:#.2g}" if value < _FEW else _figure(value, 2)
 
 
 def _figure(value: float, digits: int) -> str:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.nexmark.answers import Answer
-from bench.nexmark.files import Data, default_folder, written
+from bench.nexmark.files import default_folder, written
 from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
 from bench.nexmark.queries import Query
@@ -34,6 +34,7 @@ class Wanted:
     folder: Path | None = None
     every: bool = False
     memory: str = "4g"
+    formats: Sequence[str] = ("parquet",)
 
 
 def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
@@ -42,7 +43,7 @@ def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
     if busy > _BUSY:
         said(f"this machine is busy (load {busy:.1f}): times will be too long, and the page says so")
     said(f"events: {wanted.stream.events:,} in steps of {wanted.step:,}")
-    data = written(wanted.folder or default_folder(), wanted.stream, wanted.step)
+    data = written(wanted.folder or default_folder(), wanted.stream, wanted.step, wanted.formats)
     with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch:
         task = Task("oracle", data, wanted.queries, Path(scratch), wanted.every, wanted.memory)
         said("oracle: Spark batch over the events of " + ("every step" if wanted.every else "all steps"))
@@ -118,8 +119,3 @@ def _line(found: Measured) -> str:
     if shown["events_per_s"] is None:
         return f"  {found.query:<4} wrong answer" if found.equal is False else f"  {found.query:<4} not compared"
     return f"  {found.query:<4} {shown['events_per_s']:>12,} events/s   equal"
-
-
-def data_of(wanted: Wanted) -> Data:
-    """The events, written if they are not there."""
-    return written(wanted.folder or default_folder(), wanted.stream, wanted.step)

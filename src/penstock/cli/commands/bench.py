@@ -43,6 +43,12 @@ SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
     help="Seconds that events may be out of order.",
 )
 @option("--seed", type=int, default=1, show_default=True, help="Another seed makes other events.")
+@option(
+    "--files",
+    multiple=True,
+    type=click.Choice(["parquet", "json", "csv"]),
+    help="Write the same events in this format too, below --data; may be repeated.",
+)
 @option("--every-step", is_flag=True, help="Compare Penstock's answer with batch after every step, not the last only.")
 @option("--memory", default="4g", show_default=True, help="Memory for each system, as Java writes it.")
 @option(
