@@ -399,3 +399,74 @@ def test_maps_and_variants_are_shown_and_defaulted_as_what_they_are(spark):
             (-1, ({"a": 1},)),
             (1, ({"c": 1},)),
         ]
+
+
+def test_variants_that_python_finds_equal_are_rows_of_their_own(spark):
+    program = "CREATE TABLE t (id INT PRIMARY KEY, v VARIANT); CREATE VIEW w AS SELECT v FROM t;"
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        assert rows(pipeline.step({"t": [(1, 1), (2, 2), (3, {})]}), "w") == [(1, (1,)), (1, (2,)), (1, ({},))]
+        changes = rows(pipeline.step({"t": [(1, True), (3, [])]}), "w")
+        assert [(weight, repr(row)) for weight, row in changes] == [
+            (-1, "(1,)"),
+            (-1, "({},)"),
+            (1, "(True,)"),
+            (1, "([],)"),
+        ]
+        assert rows(pipeline.execute("UPDATE t SET v = parse_json('null') WHERE id = 2"), "w") == [
+            (-1, (2,)),
+            (1, (None,)),
+        ]
+
+
+def test_an_update_holds_the_lengths_of_texts(spark):
+    program = "CREATE TABLE t (id INT PRIMARY KEY, c CHAR(3), v VARCHAR(3)); CREATE VIEW w AS SELECT c, v FROM t;"
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        pipeline.execute("INSERT INTO t VALUES (1, 'a', 'b')")
+        assert rows(pipeline.execute("UPDATE t SET c = 'z' WHERE id = 1"), "w") == [
+            (-1, ("a  ", "b")),
+            (1, ("z  ", "b")),
+        ]
+        with pytest.raises(penstock.DataError, match="longer than 3 characters"):
+            pipeline.execute("UPDATE t SET v = 'toolong' WHERE id = 1")
+        assert pipeline.verify("w")
+
+
+def test_a_view_that_is_replaced_shows_its_own_rows(spark):
+    program = "CREATE TABLE t (a INT); CREATE VIEW v AS SELECT a FROM t;"
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        replaced = "CREATE OR REPLACE VIEW v AS SELECT a, a + 1 AS b FROM t"
+        changes = pipeline.execute(f"INSERT INTO t VALUES (1); {replaced}; INSERT INTO t VALUES (2)")
+        assert rows(changes, "v") == [(1, (1, 2)), (1, (2, 3))]
+
+
+def test_pandas_and_arrow_are_read_as_tuples_are(spark):
+    import numpy as np
+
+    program = """
+        CREATE TABLE t (m MAP<STRING, INT>, v VARIANT, d DECIMAL(10, 2), f FLOAT);
+        CREATE VIEW w AS SELECT to_json(m) AS m, to_json(v) AS v, d, f FROM t;
+    """
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        given = {"m": [{"x": 1}, {"y": 2}], "v": [{"x": np.int64(1)}, 2.5], "d": [1.005, 2.675], "f": [0.5, None]}
+        changes = pipeline.step({"t": pd.DataFrame(given)})
+        assert [tuple(map(str, row)) for _, row in rows(changes, "w")] == [
+            ('{"x":1}', '{"x":1}', "1.01", "0.5"),
+            ('{"y":2}', "2.5", "2.68", "None"),
+        ]
+        with pytest.raises(penstock.DataError, match="out of range"):
+            pipeline.step({"t": pa.table({"f": [1e39]})})
+
+
+def test_lateness_of_the_least_and_longest_numbers(spark):
+    program = """
+        CREATE TABLE t (a BIGINT LATENESS 10);
+        CREATE TABLE d (a DECIMAL(38, 0) LATENESS 10);
+        CREATE VIEW v AS SELECT count(*) AS n FROM t;
+        CREATE VIEW w AS SELECT count(*) AS n FROM d;
+    """
+    long = 12345678901234567890123456789012345678
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        pipeline.step({"t": [(-(1 << 63),)], "d": [(long,)]})
+        changes = pipeline.step({"t": [(5,)], "d": [(long - 10,), (long - 11,)]})
+        assert rows(changes, "v") == [(-1, (1,)), (1, (2,))]
+        assert rows(changes, "w") == [(-1, (1,)), (1, (2,))]

@@ -113,3 +113,9 @@ def test_difference_is_empty_exactly_for_equal_multisets(weighted, chance):
     chance.shuffle(shuffled)
     assert not difference(weighted, shuffled)
     assert difference([*weighted, (1, (9, 9))], shuffled)
+
+
+def test_long_decimals_differ_to_the_last_digit():
+    one, other = (Decimal(12345678901234567890123456789012345678 + last) for last in (0, 1))
+    assert identity((one,)) != identity((other,))
+    assert identity((one,)) == identity((int(one),))

@@ -9,7 +9,7 @@ import calendar
 import re
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from decimal import Decimal, InvalidOperation
+from decimal import Decimal, InvalidOperation, localcontext
 from typing import Any
 
 from penstock.catalog.types import FRACTIONAL, Type, is_numeric, is_temporal
@@ -25,6 +25,7 @@ _SECONDS = {
     "week": Decimal(604800),
 }
 _MONTHS = {"month": 1, "quarter": 3, "year": 12}
+_WHOLE, _LONGEST = 1 << 63, int("1" + 38 * "0")  # what a BIGINT and a DECIMAL can hold
 _ORDER = ("year", "month", "day", "hour", "minute", "second")
 _RANGE = re.compile(r"(?is)\s*interval\s*([+-]?)\s*'\s*([^']*?)\s*'\s+([a-z]+?)s?\s+to\s+([a-z]+?)s?\s*")
 _SINGLE = re.compile(r"(?is)\s*interval\s+(.*)")
@@ -51,9 +52,9 @@ class Bound:
         return Bound(self.number + sign * other.number, months, time, self.temporal)
 
     def below(self, value: Any) -> Any:
-        """`value` minus the bound; None (no bound at all) where that is before the first representable time."""
+        """`value` minus the bound; None (no bound at all) where no value of the column's type is as low as that."""
         if not self.temporal:
-            return value - (float(self.number) if isinstance(value, float) else _plain(self.number))
+            return value - float(self.number) if isinstance(value, float) else _exactly(value, self.number)
         try:
             return _minus_months(value, self.months) - self.time
         except (OverflowError, ValueError):
@@ -62,6 +63,14 @@ class Bound:
     def above(self, value: Any) -> Any:
         """`value` plus the bound; None where that is after the last representable time."""
         return Bound(-self.number, -self.months, -self.time, self.temporal).below(value)
+
+
+def _exactly(value: int | Decimal, number: Decimal) -> int | Decimal | None:
+    with localcontext() as context:
+        context.prec = 80
+        found: Any = value - _plain(number)
+    most = _WHOLE if isinstance(found, int) else _LONGEST
+    return found if abs(found) < most else None
 
 
 def _plain(number: Decimal) -> int | Decimal:

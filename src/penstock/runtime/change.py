@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
@@ -42,7 +42,11 @@ class Change:
         """The change as `(weight, row)` pairs."""
         if self._delta is None or self._delta.is_empty():
             return []
-        return consolidated_rows(python_changes(self._delta))
+        if self._delta.on_driver:
+            return consolidated_rows(python_values(self._delta.arrow()))
+        # Python finds True and 1 equal, which differ in a VARIANT: rows are added up before its JSON is read.
+        rows, read = _fetched(self._delta.frame())
+        return [(weight, read(row)) for weight, row in consolidated_rows(rows)]
 
     @cached_property
     def _consolidated(self) -> Delta | None:
@@ -107,15 +111,14 @@ def consolidated_rows(rows: list[tuple[Any, ...]]) -> list[WeightedRow]:
     return [(weight, row) for weight, row in found.values() if weight]
 
 
-def python_changes(delta: Delta) -> list[tuple[Any, ...]]:
-    """The rows of a change as tuples of Python values, the weight last."""
-    if delta.on_driver:
-        return python_values(delta.arrow())
-    return fetched_rows(delta.frame())
-
-
 def fetched_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     """The rows of a DataFrame as tuples of Python values."""
+    rows, read = _fetched(frame)
+    return list(map(read, rows))
+
+
+def _fetched(frame: DataFrame) -> tuple[list[tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+    """The rows as tuples in which a VARIANT is its JSON, and what makes it the value that it stands for."""
     from penstock.spark.typetext import type_text
 
     kinds = [type_text(field.dataType) for field in frame.schema.fields]
@@ -124,8 +127,8 @@ def fetched_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     rows = python_values(frame.toDF(*places).selectExpr(*expressions).toArrow())
     changers = {at: change for at, kind in enumerate(kinds) if (change := part_changer(kind, "variant", json.loads))}
     if not changers:
-        return rows
-    return [tuple(changers[at](value) if at in changers else value for at, value in enumerate(row)) for row in rows]
+        return rows, lambda row: row
+    return rows, lambda row: tuple(changers[at](value) if at in changers else value for at, value in enumerate(row))
 
 
 def _fetchable(name: str, kind: str) -> str:

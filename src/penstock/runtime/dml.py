@@ -59,7 +59,7 @@ def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Con
     return Batch(table, rows, (DELETE,) * rows.num_rows)
 
 
-def update_batch(statement: Update, catalog: Catalog, source: str, contents: Contents) -> Batch:
+def update_batch(statement: Update, catalog: Catalog, source: str, contents: Contents, readers: Readers) -> Batch:
     """The operations that an UPDATE means now: an upsert where the key stays, else a deletion and an insertion."""
     from penstock.bind.dml import bind_update
 
@@ -74,6 +74,8 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
         chosen, updated = _paired(table, contents.query(bound.rows), list(assigned))
     old, new = _fetched(table, chosen), _fetched(table, updated)
     _check_required(table, new)
+    # A cast to VARCHAR or CHAR does nothing in Spark: the reader holds lengths.
+    new = readers(table).read_arrow(new, Rejections(), carried=True).rows
     rekeyed = not table.key or any(name.lower() in assigned for name in table.key)
     if not rekeyed:
         return Batch(table, new, None)

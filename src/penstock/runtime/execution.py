@@ -84,6 +84,9 @@ class Execution:
 
         changes: Changes = {}
         for statement in parse(text, self.dialect):
+            if isinstance(statement, sql.CreateView):
+                # What a view of that name has shown before is not the new view's.
+                changes = {name: change for name, change in changes.items() if name.lower() != statement.name.lower()}
             changes = merged(changes, self.statement(statement, text))
         return changes
 
@@ -138,7 +141,7 @@ class Execution:
         if isinstance(statement, sql.Insert):
             return insert_batch(statement, self.catalog, source, contents, self.readers)
         if isinstance(statement, sql.Update):
-            return update_batch(statement, self.catalog, source, contents)
+            return update_batch(statement, self.catalog, source, contents, self.readers)
         return delete_batch(statement, self.catalog, source, contents)
 
     def _contents(self) -> Contents:

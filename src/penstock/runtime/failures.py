@@ -16,6 +16,13 @@ from penstock.runtime.interrupts import interrupt_behind
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _CLIPPED = 500
+# What functions of Spark let through of what they call, when a value does not suit them: without an SQLSTATE.
+_OF_VALUES = (
+    "java.lang.ArithmeticException",
+    "java.lang.NumberFormatException",
+    "java.time.DateTimeException",
+    "java.util.regex.PatternSyntaxException",
+)
 _DATA_EXCEPTION = "22"  # the class of SQLSTATE that is about values
 _STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
 
@@ -46,10 +53,11 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     if isinstance(error, PySparkException):
         return _evaluation(error, catalog)
     if isinstance(error, Py4JJavaError):
+        cause = _innermost(error.java_exception)
         said = _about_values(error.java_exception)
-        if said is not None:
-            return EvaluationError(said, None)
-        return InternalError(Diagnostic("SPARK_FAILED", _innermost(error.java_exception)))
+        if said is None and cause.startswith(_OF_VALUES):
+            said = Diagnostic(EVALUATION_ERROR, cause)
+        return InternalError(Diagnostic("SPARK_FAILED", cause)) if said is None else EvaluationError(said, None)
     return error
 
 

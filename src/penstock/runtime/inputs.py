@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
@@ -24,7 +25,10 @@ from penstock.runtime.values import BadValue, Json, converter, shown
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_CLOCK = re.compile(r"(?i)\b(now|current_timestamp|current_date|localtimestamp|curdate)\b")
+_CHANGES = re.compile(
+    r"(?i)\b(now|current_timestamp|current_date|current_time|localtimestamp|curdate|unix_timestamp"
+    r"|uuid|rand|randn|random|randstr|uniform|shuffle)\b"
+)
 
 
 class Readers:
@@ -54,7 +58,7 @@ class Readers:
         ((value,),) = python_rows(in_arrow(holder, carried(frame, holder).toArrow()))
         mark = part_changer(column.type, "variant", Json)
         value = value if mark is None else mark(value)
-        if not _CLOCK.search(column.default):
+        if not _CHANGES.search(column.default):
             self._known[key] = value
         return value
 
@@ -77,12 +81,17 @@ def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:
 
 
 def _pandas_batch(rows: Any, reader: RowReader) -> Batch:
-    """Pandas marks a missing value by NaN, NaT or None; all of them are NULL."""
-    try:
-        return reader.read_arrow(pa.Table.from_pandas(rows, preserve_index=False), Rejections())
-    except (pa.ArrowInvalid, pa.ArrowTypeError):
-        cleaned = rows.astype(object).where(rows.notna(), None)
-        return reader.read_arrow_rows(cleaned.to_dict("records"), Rejections())
+    """Pandas marks a missing value by NaN, NaT or None; all of them are NULL.
+
+    For a column of dicts Arrow would take the keys of all of them, for one of mixed numbers the widest type.
+    """
+    kinds = {column.name.lower(): column.type.lower() for column in reader.table.columns}
+    mixed = [str(name).lower() for name, kind in zip(rows.columns, rows.dtypes, strict=True) if kind.kind == "O"]
+    if not any("<" in kinds.get(name, "") or kinds.get(name, "") == "variant" for name in mixed):
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            return reader.read_arrow(pa.Table.from_pandas(rows, preserve_index=False), Rejections())
+    cleaned = rows.astype(object).where(rows.notna(), None)
+    return reader.read_arrow_rows(cleaned.to_dict("records"), Rejections())
 
 
 def find_table(catalog: Catalog, name: str) -> Table:

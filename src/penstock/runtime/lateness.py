@@ -13,7 +13,7 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import UTC, date, datetime, time, timedelta
-from decimal import ROUND_CEILING, Decimal
+from decimal import ROUND_CEILING, Decimal, localcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -165,6 +165,8 @@ def _threshold(limit: Any, kind: pa.DataType) -> pa.Scalar:
     if pa.types.is_integer(kind):
         return pa.scalar(math.ceil(limit), pa.int64())
     if pa.types.is_decimal(kind):
-        exact = Decimal(limit).quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_CEILING)
+        with localcontext() as context:
+            context.prec = 2 * kind.precision + 2
+            exact = Decimal(limit).quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_CEILING)
         return pa.scalar(exact, pa.decimal128(38, kind.scale))
     return pa.scalar(limit, kind)

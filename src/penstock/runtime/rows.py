@@ -7,6 +7,7 @@ Arrow and pandas carry it in a column `__op`, and the arrival order in `__seq`.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
@@ -100,9 +101,11 @@ class RowReader:
         self._key = {self._names[name.lower()] for name in table.key}
         self._defaults = defaults
         self._zone = zone
+        self._given: dict[int, Any] = {}
 
     def read(self, items: Iterable[Any], rejections: Rejections, place: Place = row_number) -> Batch:
         """The checked rows; a bad one raises DataError, or goes to the rejections if those are tolerant."""
+        self._given = {}
         operations: list[str] = []
         rows: list[list[Any]] = []
         places: list[int] = []
@@ -146,6 +149,8 @@ class RowReader:
                 values[at] = self._converters[at](value)
             except BadValue as error:
                 self._refuse(at, place, str(error))
+            except (ArithmeticError, ValueError, TypeError):  # beyond what Python's own types can hold
+                self._refuse(at, place, f"found {shown(value)}")
         return operation, values
 
     def _by_position(self, given: Any, operation: str, place: str) -> list[Any]:
@@ -174,8 +179,15 @@ class RowReader:
             values[at] = value
         for at, value in enumerate(values):
             if value is _MISSING:
-                values[at] = self._defaults(self._columns[at]) if operation == INSERT else None
+                values[at] = self._default(at) if operation == INSERT else None
         return values
+
+    def _default(self, at: int) -> Any:
+        """The default of a column: rows that come together have one time, and each a random value of its own."""
+        column = self._columns[at]
+        if at not in self._given or (column.default is not None and _RANDOM.search(column.default)):
+            self._given[at] = self._defaults(column)
+        return self._given[at]
 
     def _allow_null(self, at: int, operation: str, place: str) -> None:
         required = at in self._key or (not self._columns[at].nullable and operation == INSERT)
@@ -272,6 +284,7 @@ class RowReader:
 
 
 _MISSING = object()
+_RANDOM = re.compile(r"(?i)\b(uuid|rand|randn|random|randstr|uniform|shuffle)\b")
 
 
 def _in_sequence(data: pa.Table) -> pa.Table:
@@ -301,10 +314,22 @@ def _lossless(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | 
     text = pa.types.is_large_string(source) and pa.types.is_string(target)
     if not (numeric or temporal or text or pa.types.is_null(source)):
         return None
+    if pa.types.is_floating(source) and pa.types.is_decimal(target):
+        return None  # Arrow goes by the binary fraction: 1.005 would be 1.00
     try:
-        return given.cast(target, safe=True)
+        found = given.cast(target, safe=True)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
+    return found if not _overflows(given, found) else None
+
+
+def _overflows(given: pa.ChunkedArray, found: pa.ChunkedArray) -> bool:
+    """Whether finite numbers have become infinite ones."""
+    if not pa.types.is_floating(found.type) or pa.types.is_integer(given.type):
+        return False
+    infinite = pc.sum(pc.is_inf(found)).as_py() or 0
+    before = (pc.sum(pc.is_inf(given)).as_py() or 0) if pa.types.is_floating(given.type) else 0
+    return bool(infinite != before)
 
 
 def _is_number(kind: pa.DataType) -> bool:

@@ -14,6 +14,7 @@ from collections.abc import Callable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
+from uuid import UUID
 
 from penstock.catalog.types import Type, struct_fields, type_arguments
 
@@ -160,6 +161,8 @@ def _boolean_text(value: Any) -> bool:
 
 def _string(value: Any) -> str:
     if isinstance(value, str):
+        if not value.isascii():
+            value.encode()  # half of a surrogate pair is no text
         return value
     raise _refuse(value)
 
@@ -205,7 +208,7 @@ def _timestamp(zone: tzinfo) -> Convert:
         elif isinstance(value, datetime):
             found = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
         elif isinstance(value, date):
-            found = datetime.combine(value, time(0))
+            found = datetime.combine(value, time(0), zone)
         else:
             raise _refuse(value)
         return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
@@ -239,7 +242,7 @@ def _duration(value: Any) -> timedelta:
 
 
 def _months(value: Any) -> int:
-    if type(value) is int:
+    if type(value) is int and abs(value) < 1 << 31:
         return value
     raise _refuse(value)
 
@@ -255,9 +258,26 @@ def _variant(value: Any) -> str:
     if isinstance(value, Json):
         return str(value)
     try:
-        return json.dumps(value, default=str, ensure_ascii=False, allow_nan=False)
+        text = json.dumps(value, default=_as_json, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         raise _refuse(value) from None
+    return _EXACT.sub(r"\1", text)
+
+
+_EXACT = re.compile(r'"\\u0000decimal:([^"]*)"')
+
+
+def _as_json(value: Any) -> Any:
+    """What JSON has no value for: numbers of other libraries are numbers, times and identifiers texts."""
+    if isinstance(value, Decimal):
+        if not value.is_finite():
+            raise _refuse(value)
+        return f"\0decimal:{value}"
+    if isinstance(value, date | time | UUID):
+        return str(value)
+    if hasattr(value, "item"):
+        return value.item()
+    raise _refuse(value)
 
 
 def _nothing(value: Any) -> None:

@@ -56,7 +56,7 @@ def _without_rounding(rows: list[tuple[int, tuple[Any, ...]]]) -> list[tuple[int
     """The differences that are more than rounding: rows that agree in all but floats are paired in order of these."""
     groups: dict[Any, list[tuple[int, tuple[Any, ...]]]] = {}
     for weight, row in rows:
-        groups.setdefault(repr([value for value in row if not isinstance(value, float)]), []).append((weight, row))
+        groups.setdefault(repr([... if isinstance(value, float) else value for value in row]), []).append((weight, row))
     left: list[tuple[int, tuple[Any, ...]]] = []
     for group in groups.values():
         ours = sorted(_repeated(group, 1), key=_floats)
@@ -71,12 +71,14 @@ def _repeated(group: list[tuple[int, tuple[Any, ...]]], sign: int) -> list[tuple
     return [row for weight, row in group if weight * sign > 0 for _ in range(abs(weight))]
 
 
-def _floats(row: tuple[Any, ...]) -> list[float]:
-    return [math.inf if math.isnan(value) else value for value in row if isinstance(value, float)]
+def _floats(row: tuple[Any, ...]) -> list[tuple[bool, float]]:
+    """The floats of a row: whether each is NaN, and what it is otherwise."""
+    found = (value for value in row if isinstance(value, float))
+    return [(True, 0.0) if math.isnan(value) else (False, value) for value in found]
 
 
 def _near(one: tuple[Any, ...], other: tuple[Any, ...]) -> bool:
     return all(
-        math.isclose(mine, theirs, rel_tol=_RELATIVE, abs_tol=_RELATIVE)
+        mine[0] == theirs[0] and math.isclose(mine[1], theirs[1], rel_tol=_RELATIVE, abs_tol=_RELATIVE)
         for mine, theirs in zip(_floats(one), _floats(other), strict=True)
     )

@@ -69,7 +69,7 @@ def identity(value: Any) -> Hashable:
     if isinstance(value, bool) or value is None:
         return ("literal", value)
     if isinstance(value, int | float | Decimal):
-        return "NaN" if value != value else ("number", value + 0)  # noqa: PLR0124 - only NaN differs from itself
+        return "NaN" if value != value else ("number", value)  # noqa: PLR0124 - only NaN differs from itself
     if isinstance(value, Mapping):
         return ("map", frozenset((str(key), identity(item)) for key, item in value.items()))
     if isinstance(value, list | tuple):
