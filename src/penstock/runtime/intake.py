@@ -6,7 +6,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -28,6 +28,7 @@ from penstock.runtime.store import (
     arrow_rows,
     canonical_row,
     identity_of,
+    unordered,
     weighted_batch,
 )
 
@@ -157,7 +158,27 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
     A tolerant caller gets it without the deletions that are not possible.
     """
     rows = python_rows(batch.rows)
-    keys = list(map(identity_of(batch.table), rows))
+    identity = identity_of(batch.table)
+    keys = list(map(identity, rows))
+    missing, last = _missing(batch, rows, keys, counts)
+    if missing and any("map<" in column.type.lower() for column in batch.table.columns):
+        rows = _as_stored(batch, rows, keys, missing, counts)
+        keys = list(map(identity, rows))
+        batch = replace(batch, rows=arrow_rows(batch.rows.schema, rows))
+        missing, last = _missing(batch, rows, keys, counts)
+    if not missing:
+        return batch
+    if not rejections.tolerant:
+        index = min(last[key] for key in missing)
+        message = f"table {batch.table.name}, {batch.place(index)}: the row to delete is not there: {batch.json(index)}"
+        raise DataError(Diagnostic("ROW_NOT_FOUND", message))
+    return _without_deletions(batch, keys, missing, rejections)
+
+
+def _missing(
+    batch: Batch, rows: list[Row], keys: Sequence[Key], counts: RowCounts
+) -> tuple[dict[Key, int], dict[Key, int]]:
+    """Which rows are deleted how much more often than they are there, and where each is deleted last."""
     net: dict[Key, int] = {}
     last: dict[Key, int] = {}
     for index, key in enumerate(keys):
@@ -167,14 +188,33 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
             last[key] = index
     touched = [key for key, weight in net.items() if weight < 0]
     present = counts.counts([rows[last[key]] for key in touched])
-    missing = {key: -net[key] - present[key] for key in touched if -net[key] > present[key]}
-    if not missing:
-        return batch
-    if not rejections.tolerant:
-        index = min(last[key] for key in missing)
-        message = f"table {batch.table.name}, {batch.place(index)}: the row to delete is not there: {batch.json(index)}"
-        raise DataError(Diagnostic("ROW_NOT_FOUND", message))
-    return _without_deletions(batch, keys, missing, rejections)
+    return {key: -net[key] - present[key] for key in touched if -net[key] > present[key]}, last
+
+
+def _as_stored(
+    batch: Batch, rows: list[Row], keys: Sequence[Key], missing: Mapping[Key, int], counts: RowCounts
+) -> list[Row]:
+    """The rows, with deletions that are missing as the rows that equal them but for the order of a MAP's entries."""
+    left, identity = dict(missing), identity_of(batch.table)
+    astray = []
+    for index in reversed(range(len(rows))):
+        if batch.operation(index) == DELETE and left.get(keys[index], 0) > 0:
+            left[keys[index]] -= 1
+            astray.append(index)
+    forms: dict[Any, dict[Key, tuple[Row, int]]] = {unordered(rows[index]): {} for index in astray}
+    signed = [(row, -1 if batch.operation(index) == DELETE else 1) for index, row in enumerate(rows)]
+    for row, count in [*counts.alike([rows[index] for index in astray]), *signed]:
+        known = forms.get(unordered(row))
+        if known is not None:
+            known[identity(row)] = (row, count + known.get(identity(row), (row, 0))[1])
+    found = list(rows)
+    for index in astray:
+        known = forms[unordered(rows[index])]
+        spare = next((key for key, (_, count) in known.items() if count > 0), None)
+        if spare is not None:
+            found[index], count = known[spare]
+            known[spare] = (found[index], count - 1)
+    return found
 
 
 def _without_deletions(batch: Batch, keys: Sequence[Key], missing: dict[Key, int], rejections: Rejections) -> Batch:

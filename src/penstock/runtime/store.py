@@ -66,6 +66,18 @@ def canonical(value: Any) -> Any:
     return value
 
 
+def unordered(value: Any) -> Any:
+    """The same for values that are equal but for the order of the entries of their MAPs, which are lists of pairs."""
+    if isinstance(value, list):
+        items = [unordered(item) for item in value]
+        return frozenset(items) if all(isinstance(item, tuple) for item in value) else tuple(items)
+    if isinstance(value, tuple):
+        return tuple(unordered(item) for item in value)
+    if isinstance(value, Mapping):
+        return tuple((key, unordered(item)) for key, item in value.items())
+    return canonical(value)
+
+
 def canonical_row(row: Iterable[Any]) -> Key:
     """A whole row, hashable."""
     return tuple(canonical(value) for value in row)
@@ -82,8 +94,8 @@ def identity_of(table: Table) -> Callable[[Row], Key]:
     )
 
 
-def _json_identity(text: str) -> Key:
-    return ("\0JSON", _json_value(json.loads(text, parse_int=Decimal, parse_float=Decimal)))
+def _json_identity(text: str) -> frozenset[Any]:
+    return frozenset({("\0JSON", _json_value(json.loads(text, parse_int=Decimal, parse_float=Decimal)))})
 
 
 def _json_value(value: Any) -> Any:
@@ -277,6 +289,16 @@ class RowCounts:
             key: found.get(key, 0) + (self._newest[key][1] if key in self._newest else 0)
             for key in map(self._identity, rows)
         }
+
+    def alike(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
+        """The stored rows, with their counts, that equal one of `rows` in any order of a MAP's entries.
+
+        It goes through all that is on the driver: a deletion seldom comes in an order of its own.
+        """
+        wanted = {unordered(row) for row in rows}
+        stored = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
+        near = [*stored, *self._newest.values()]
+        return [(row, count) for row, count in near if unordered(row) in wanted]
 
     def apply(self, changes: Iterable[tuple[Row, int]]) -> None:
         """Take over what a step did: rows and weights."""
