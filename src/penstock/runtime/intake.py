@@ -162,7 +162,7 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
     keys = list(map(identity, rows))
     missing, last = _missing(batch, rows, keys, counts)
     if missing and any("map<" in column.type.lower() for column in batch.table.columns):
-        rows = _as_stored(batch, rows, keys, missing, counts)
+        rows = _as_stored(batch, rows, identity, missing, counts)
         keys = list(map(identity, rows))
         batch = replace(batch, rows=arrow_rows(batch.rows.schema, rows))
         missing, last = _missing(batch, rows, keys, counts)
@@ -192,21 +192,23 @@ def _missing(
 
 
 def _as_stored(
-    batch: Batch, rows: list[Row], keys: Sequence[Key], missing: Mapping[Key, int], counts: RowCounts
+    batch: Batch, rows: list[Row], identity: Callable[[Row], Key], missing: Mapping[Key, int], counts: RowCounts
 ) -> list[Row]:
     """The rows, with deletions that are missing as the rows that equal them but for the order of a MAP's entries."""
-    left, identity = dict(missing), identity_of(batch.table)
+    left = dict(missing)
     astray = []
     for index in reversed(range(len(rows))):
-        if batch.operation(index) == DELETE and left.get(keys[index], 0) > 0:
-            left[keys[index]] -= 1
+        key = identity(rows[index])
+        if batch.operation(index) == DELETE and left.get(key, 0) > 0:
+            left[key] -= 1
             astray.append(index)
     forms: dict[Any, dict[Key, tuple[Row, int]]] = {unordered(rows[index]): {} for index in astray}
     signed = [(row, -1 if batch.operation(index) == DELETE else 1) for index, row in enumerate(rows)]
     for row, count in [*counts.alike([rows[index] for index in astray]), *signed]:
         known = forms.get(unordered(row))
         if known is not None:
-            known[identity(row)] = (row, count + known.get(identity(row), (row, 0))[1])
+            key = identity(row)
+            known[key] = (row, count + known.get(key, (row, 0))[1])
     found = list(rows)
     for index in astray:
         known = forms[unordered(rows[index])]

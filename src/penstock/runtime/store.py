@@ -280,9 +280,8 @@ class RowCounts:
 
     def counts(self, rows: Sequence[Row]) -> dict[Key, int]:
         """For each of the rows how often it is there."""
-        stored = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
         found: dict[Key, int] = {}
-        for row, count in stored:
+        for row, count in self._probed(rows):
             key = self._identity(row)
             found[key] = found.get(key, 0) + count
         return {
@@ -290,14 +289,16 @@ class RowCounts:
             for key in map(self._identity, rows)
         }
 
+    def _probed(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
+        return self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
+
     def alike(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
         """The stored rows, with their counts, that equal one of `rows` in any order of a MAP's entries.
 
         It goes through all that is on the driver: a deletion seldom comes in an order of its own.
         """
         wanted = {unordered(row) for row in rows}
-        stored = self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
-        near = [*stored, *self._newest.values()]
+        near = [*self._probed(rows), *self._newest.values()]
         return [(row, count) for row, count in near if unordered(row) in wanted]
 
     def apply(self, changes: Iterable[tuple[Row, int]]) -> None:

@@ -8,6 +8,7 @@ that their collation holds equal. It may be the same for more: whoever finds row
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.plan.scalar import quoted
@@ -45,16 +46,9 @@ def _identity(text: str, kind: DataType, depth: int = 0) -> str:
 
     if not any(part in kind.simpleString() for part in ("variant", "map<", " collate ")):
         return text
-    name = f"__i{depth}"
-    if isinstance(kind, T.ArrayType):
-        return f"transform({text}, {name} -> {_identity(name, kind.elementType, depth + 1)})"
-    if isinstance(kind, T.StructType):
-        parts = (_identity(f"({text}).{quoted(item.name)}", item.dataType, depth) for item in kind.fields)
-        return f"if(({text}) IS NULL, NULL, struct({', '.join(parts)}))"
-    if isinstance(kind, T.MapType):
-        entry = ((f"{name}.key", kind.keyType), (f"{name}.value", kind.valueType))
-        parts = (_identity(part, of, depth + 1) for part, of in entry)
-        return f"transform(map_entries({text}), {name} -> struct({', '.join(parts)}))"
+    within = _within(text, kind, _identity, depth)
+    if within is not None:
+        return within
     if isinstance(kind, T.StringType):
         return f"cast({text} as string)"
     return f"if(({text}) IS NULL, NULL, struct(cast({text} as string), schema_of_variant({text})))"
@@ -83,19 +77,31 @@ def _normal(text: str, kind: DataType, depth: int = 0) -> str:
         return _folded(text, kind)
     if _hashes_as_it_is(kind):
         return text
+    if isinstance(kind, T.MapType):
+        # The entries of equal maps may stand in another order; hashes can be sorted whatever was hashed.
+        return f"array_sort({_within(text, kind, _normal, depth, entry='xxhash64')})"
+    return _within(text, kind, _normal, depth) or f"cast({text} as string)"
+
+
+def _within(
+    text: str, kind: DataType, part: Callable[[str, DataType, int], str], depth: int, *, entry: str = "struct"
+) -> str | None:
+    """An ARRAY or a STRUCT of what `part` makes of its parts, a MAP as the array of its entries; None for other types.
+
+    `depth` tells the variables of lambdas within each other apart.
+    """
+    from pyspark.sql import types as T  # noqa: N812
+
     name = f"__x{depth}"
     if isinstance(kind, T.ArrayType):
-        return f"transform({text}, {name} -> {_normal(name, kind.elementType, depth + 1)})"
+        return f"transform({text}, {name} -> {part(name, kind.elementType, depth + 1)})"
     if isinstance(kind, T.StructType):
-        parts = (_normal(f"({text}).{quoted(item.name)}", item.dataType, depth) for item in kind.fields)
+        parts = (part(f"({text}).{quoted(item.name)}", item.dataType, depth) for item in kind.fields)
         return f"if(({text}) IS NULL, NULL, struct({', '.join(parts)}))"
     if isinstance(kind, T.MapType):
-        key, value = (
-            _normal(f"{name}.{part}", of, depth + 1) for part, of in (("key", kind.keyType), ("value", kind.valueType))
-        )
-        # The entries of equal maps may stand in another order; hashes can be sorted whatever was hashed.
-        return f"array_sort(transform(map_entries({text}), {name} -> xxhash64({key}, {value})))"
-    return f"cast({text} as string)"
+        key, value = part(f"{name}.key", kind.keyType, depth + 1), part(f"{name}.value", kind.valueType, depth + 1)
+        return f"transform(map_entries({text}), {name} -> {entry}({key}, {value}))"
+    return None
 
 
 def _hashes_as_it_is(kind: DataType) -> bool:
