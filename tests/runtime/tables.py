@@ -3,7 +3,10 @@
 
 from datetime import datetime
 
+import pytest
+
 from penstock.catalog.model import Table
+from penstock.runtime.defaults import Defaults
 from penstock.runtime.holding import declared_holding
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows
 from penstock.runtime.lateness import declared_lateness
@@ -14,6 +17,13 @@ from penstock.sql.parse import parse
 from penstock.sql.statements import CreateTable
 
 CLOCK = datetime(2024, 6, 1, 12)
+
+
+def _no_spark():
+    pytest.fail("a test that starts no JVM has no value for a DEFAULT")
+
+
+NO_DEFAULTS = Defaults(_no_spark, lambda: CLOCK)
 
 
 def declared(sql: str) -> Table:
@@ -27,7 +37,7 @@ class Bench:
 
     def __init__(self, sql: str) -> None:
         self.table = declared(sql)
-        self.reader = RowReader(self.table)
+        self.reader = RowReader(self.table, NO_DEFAULTS)
         self.lateness = declared_lateness(self.table)
         self.holding = declared_holding(self.table)
         self.store = KeyStore(None, self.table) if self.table.key else None

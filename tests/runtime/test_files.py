@@ -7,7 +7,7 @@ import time
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from tables import declared
+from tables import NO_DEFAULTS, declared
 
 from penstock.connectors.files import open_source
 from penstock.connectors.formats import Position
@@ -20,7 +20,7 @@ def source(folder, style, columns="a INT, b STRING"):
     table = declared(
         f"CREATE TABLE t ({columns}) WITH ('connector' = 'files', 'path' = '{folder}', 'format' = '{style}')"
     )
-    return open_source(table, RowReader, None)
+    return open_source(table, lambda table, text=False: RowReader(table, NO_DEFAULTS, text=text), None)
 
 
 def written(path, text, age=10):

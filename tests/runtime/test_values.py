@@ -2,13 +2,16 @@
 
 from datetime import UTC, datetime, timedelta, timezone
 from decimal import Decimal
+from itertools import count
 
 import numpy as np
 import pyarrow as pa
 import pytest
+from tables import NO_DEFAULTS
 
 from penstock.catalog.model import Column, Table
 from penstock.errors import DataError
+from penstock.runtime.defaults import Defaults
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.rows import RowReader
 from penstock.runtime.values import BadValue, converter
@@ -45,17 +48,20 @@ def test_what_json_has_no_value_for_is_refused(value):
         ("timestamp", datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=5)))),
         ("string", "\ud83d"),
         ("interval month", 1 << 31),
+        ("map<int,int>", [(1, 2), (1, 3)]),
+        ("map<float,int>", [(float("nan"), 2), (float("nan"), 3)]),
+        ("map<array<int>,int>", [([1], 2), ([1], 3)]),
     ],
 )
 def test_what_no_column_can_hold_is_refused_and_other_rows_stay(kind, value):
-    reader = RowReader(Table("t", (Column("x", kind),)))
+    reader = RowReader(Table("t", (Column("x", kind),)), NO_DEFAULTS)
     with pytest.raises(DataError, match="column x: found"):
         reader.read([(value,)], Rejections())
     assert len(reader.read([(value,), (None,)], Rejections(tolerant=True))) == 1
 
 
 def test_arrow_gives_what_tuples_give():
-    reader = RowReader(Table("t", (Column("d", "decimal(10,2)"), Column("f", "float"))))
+    reader = RowReader(Table("t", (Column("d", "decimal(10,2)"), Column("f", "float"))), NO_DEFAULTS)
     found = reader.read_arrow(pa.table({"d": [1.005, 2.675, 0.125], "f": [1e38, float("inf"), None]}), Rejections())
     assert found.rows["d"].to_pylist() == [Decimal("1.01"), Decimal("2.68"), Decimal("0.13")]
     assert found.rows["f"].to_pylist()[1] == float("inf")
@@ -63,10 +69,19 @@ def test_arrow_gives_what_tuples_give():
         reader.read_arrow(pa.table({"f": [1e39]}), Rejections())
 
 
+class Numbered(Defaults):
+    """Another value each time it is asked."""
+
+    def __init__(self):
+        self._numbers = count()
+
+    def value(self, _):
+        return next(self._numbers)
+
+
 def test_rows_that_come_together_have_one_default_but_random_ones():
-    given = iter(range(10))
     columns = (Column("x", "int"), Column("n", "int", default="now()"), Column("r", "int", default="uuid()"))
-    reader = RowReader(Table("t", columns), lambda _: next(given))
+    reader = RowReader(Table("t", columns), Numbered())
     assert reader.read([{"x": 1}, {"x": 2}], Rejections()).rows.to_pylist() == [
         {"x": 1, "n": 0, "r": 1},
         {"x": 2, "n": 0, "r": 2},

@@ -13,12 +13,13 @@ from penstock.bind.level import Context, Level
 from penstock.bind.purity import refuse_impure
 from penstock.bind.recursion import close_components
 from penstock.bind.scope import Scope, Visible
+from penstock.bind.trees import call_name
 from penstock.bind.unparsed import unparsed_view
-from penstock.bind.views import dependants, replaced_view, view_of
-from penstock.catalog.model import Catalog, Function, Table, View
+from penstock.bind.views import dependants, refuse_reserved, replaced_view, view_of
+from penstock.catalog.model import Catalog, Column, Function, Table, View
 from penstock.catalog.zones import zone_named
 from penstock.errors import Span, SqlError, UnsupportedError, did_you_mean
-from penstock.plan.scalar import column_tree
+from penstock.plan.scalar import column_tree, render_scalar
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import (
     CreateFunction,
@@ -92,11 +93,11 @@ def _table(catalog: Catalog, statement: CreateTable) -> Catalog:
     if catalog.relation(table.name) is not None:
         _refuse_dependants(catalog, table.name, table.span or statement.span, "replace")
     _refuse_cases(table)
-    for item in table.columns:
-        if item.default is not None:
-            _check_default(catalog, item.default, item.span)
+    refuse_reserved([(item.name, item.span or table.span) for item in table.columns])
+    _check_key(table)
     _check_foreign_keys(catalog, table)
-    return catalog.with_table(table)
+    columns = tuple(item if item.default is None else _with_default(catalog, item) for item in table.columns)
+    return catalog.with_table(replace(table, columns=columns))
 
 
 def _refuse_cases(table: Table) -> None:
@@ -110,12 +111,26 @@ def _refuse_cases(table: Table) -> None:
             raise wrong(code="DUPLICATE_COLUMN", message=message, place=item.span or table.span, hint=hint)
 
 
-def _check_default(catalog: Catalog, text: str, span: Span | None) -> None:
-    tree = parse_expression(text)
+def _check_key(table: Table) -> None:
+    """Rows are found by their key as by a text: one form for each value."""
+    for item in (column for name in table.key if (column := table.column(name)) is not None):
+        if "map<" in item.type or "variant" in item.type or " collate " in item.type.lower():
+            message = f"a {item.type.upper()} cannot be in a PRIMARY KEY: values that are equal may look different"
+            hint = "declare another column as the key, or a column that holds one form of it, such as lower(text)"
+            raise wrong(code="BAD_KEY", message=message, place=item.span or table.span, hint=hint)
+
+
+def _with_default(catalog: Catalog, item: Column) -> Column:
+    """The column with a default that Spark can evaluate: functions of the program are expanded."""
+    tree = parse_expression(item.default or "NULL")
     if any(True for _ in tree.find_all(exp.Column, exp.Select)):
         hint = "a default is a value, such as 0 or current_timestamp()"
-        raise wrong(code="DEFAULT_NOT_CONSTANT", message="DEFAULT cannot read columns or tables", place=span, hint=hint)
-    bind(tree, Level(Context(catalog)))
+        raise wrong(
+            code="DEFAULT_NOT_CONSTANT", message="DEFAULT cannot read columns or tables", place=item.span, hint=hint
+        )
+    bound = bind(tree, Level(Context(catalog)))
+    expanded = any(call_name(call) in catalog.functions for call in tree.find_all(exp.Anonymous))
+    return replace(item, default=render_scalar(bound)) if expanded else item
 
 
 def _check_foreign_keys(catalog: Catalog, table: Table) -> None:

@@ -25,11 +25,16 @@ def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
         if own is not None:
             refuse_impure(own.body, catalog, what)
             continue
-        found = built_in(name)
-        if found is not None and (not found.deterministic or _draws_a_vector(node)):
+        if is_impure(node):
             message = f"{what} cannot use {name}(): its answer is not decided by the tables' contents"
             hint = _HINTS.get(name, "compute the value outside and put it into a column of a table")
             raise wrong(code="NON_DETERMINISTIC", message=message, place=node, hint=hint)
+
+
+def is_impure(call: exp.Anonymous) -> bool:
+    """Whether it calls a function of Spark's whose answer its arguments do not decide."""
+    found = built_in(call_name(call) or "")
+    return found is not None and (not found.deterministic or _draws_a_vector(call))
 
 
 def _draws_a_vector(node: exp.Anonymous) -> bool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
 from sqlglot import exp
@@ -14,6 +14,14 @@ from penstock.errors import Span
 from penstock.plan.nodes import Plan, Scan
 from penstock.sql.statements import CreateView
 
+_RESERVED = {
+    "__op": "rows say by it whether they are inserted or deleted",
+    "__seq": "rows say by it in which order they arrived",
+    "__weight": "changes say by it how often a row comes or goes",
+    "__step": "changes say by it in which step they came",
+    "__key": "state is partitioned by it",
+}
+
 
 def view_of(catalog: Catalog, statement: CreateView) -> View:
     """The view that a statement creates; raises SqlError for equal column names or a view that reads itself."""
@@ -24,6 +32,7 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         message = f"the query has {len(bound.names)} columns, but {len(names)} names are given"
         raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=statement.name_span, sqlstate="21S01")
     _refuse_equal(names, statement)
+    refuse_reserved([(name, statement.name_span) for name in names])
     plan = bound.plan if bound.plan.names == tuple(names) else renamed(bound, tuple(names))
     declared = catalog.views.get(statement.name.lower())
     columns = _columns(plan)
@@ -78,6 +87,14 @@ def _refuse_equal(names: tuple[str, ...], statement: CreateView) -> None:
                 sqlstate="42711",
             )
         seen.add(name.lower())
+
+
+def refuse_reserved(columns: Iterable[tuple[str, Span | None]]) -> None:
+    """Raise SqlError for a column, given with its place, whose name stands for something beside the row."""
+    for name, place in columns:
+        if name.lower() in _RESERVED:
+            message = f"a column cannot be named {name}: {_RESERVED[name.lower()]}"
+            raise wrong(code="RESERVED_NAME", message=message, place=place, hint="give it a name without __")
 
 
 def _place(query: exp.Expression, name: str) -> exp.Expression | None:

@@ -17,6 +17,7 @@ from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.runtime.columns import OPERATION, SEQUENCE, WEIGHT, python_rows
+from penstock.runtime.defaults import Defaults
 from penstock.runtime.exchange import carried, in_arrow, plain_type
 from penstock.runtime.intake import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
 from penstock.runtime.judging import greatest_text, verdict
@@ -56,7 +57,7 @@ class FrameBatch:
     @cached_property
     def checked(self) -> DataFrame:
         """The columns in declared types, not evaluated yet."""
-        return self.frame.selectExpr(*_selection(self.table, self.frame))
+        return self.frame.selectExpr(*_selection(self.table, self.frame, self.reader.defaults))
 
     def fetched(self, judge: Judge) -> Batch:
         """The rows on the driver."""
@@ -69,7 +70,7 @@ class FrameBatch:
         return self.reader.read_arrow(rows, judge.rejections, carried=True)
 
 
-def _selection(table: Table, frame: DataFrame) -> list[str]:
+def _selection(table: Table, frame: DataFrame, defaults: Defaults) -> list[str]:
     """The table's columns as Spark casts them, with `__op` and `__seq`; DataError for one that does not fit."""
     given = {field.name.lower(): field for field in frame.schema.fields}
     for name, field in given.items():
@@ -78,13 +79,11 @@ def _selection(table: Table, frame: DataFrame) -> list[str]:
     chosen = []
     for column in table.columns:
         found = given.get(column.name.lower())
-        target = plain_type(column.type)
         if found is None:
-            missing = f"CAST({column.default} AS {target})" if column.default is not None else f"CAST(NULL AS {target})"
-            chosen.append(f"{missing} AS {quoted(column.name)}")
+            chosen.append(f"{defaults.text(column)} AS {quoted(column.name)}")
             continue
         _check_type(table, column, plain_type(found.dataType.simpleString()))
-        chosen.append(f"CAST({quoted(found.name)} AS {target}) AS {quoted(column.name)}")
+        chosen.append(f"CAST({quoted(found.name)} AS {plain_type(column.type)}) AS {quoted(column.name)}")
     return chosen + [name for name in (OPERATION, SEQUENCE) if name in given]
 
 

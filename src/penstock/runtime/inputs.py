@@ -2,65 +2,36 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import replace
 from datetime import UTC, datetime, tzinfo
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.catalog.model import Catalog, Column, Table
+from penstock.catalog.model import Catalog, Table
 from penstock.catalog.zones import zone_named
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.runtime.bulk import FrameBatch
-from penstock.runtime.columns import python_rows
-from penstock.runtime.exchange import carried, in_arrow
-from penstock.runtime.parts import part_changer
+from penstock.runtime.defaults import Defaults
 from penstock.runtime.rejected import Rejections
 from penstock.runtime.rows import Batch, RowReader
-from penstock.runtime.values import BadValue, Json, converter, shown
+from penstock.runtime.values import BadValue, converter, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
-
-_CHANGES = re.compile(
-    r"(?i)\b(now|current_timestamp|current_date|current_time|localtimestamp|curdate|unix_timestamp"
-    r"|uuid|rand|randn|random|randstr|uniform|shuffle)\b"
-)
 
 
 class Readers:
     """The readers of all tables of a catalog, with their defaults."""
 
     def __init__(self, spark: Callable[[], SparkSession], zone: tzinfo, clock: Callable[[], datetime]) -> None:
-        self._spark = spark
+        self._defaults = Defaults(spark, clock)
         self._zone = zone
-        self._clock = clock
-        self._known: dict[tuple[str, str], Any] = {}
 
     def __call__(self, table: Table, *, text: bool = False) -> RowReader:
         """The reader of one table; `text` for a source that knows only text."""
-        return RowReader(table, lambda column: self._default(table, column), self._zone, text=text)
-
-    def _default(self, table: Table, column: Column) -> Any:
-        if column.default is None:
-            return None
-        key = (table.name.lower(), column.name.lower())
-        if key in self._known:
-            return self._known[key]
-        from penstock.spark.workspace import clocked_text
-
-        expression = clocked_text(self._clock())(column.default)
-        holder = Table("default", (replace(column, name="value"),))
-        frame = self._spark().sql(f"SELECT CAST(({expression}) AS {column.type}) AS value")
-        ((value,),) = python_rows(in_arrow(holder, carried(frame, holder).toArrow()))
-        mark = part_changer(column.type, "variant", Json)
-        value = value if mark is None else mark(value)
-        if not _CHANGES.search(column.default):
-            self._known[key] = value
-        return value
+        return RowReader(table, self._defaults, self._zone, text=text)
 
 
 def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:

@@ -7,7 +7,6 @@ Arrow and pandas carry it in a column `__op`, and the arrival order in `__seq`.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import UTC, tzinfo
@@ -16,9 +15,10 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.catalog.model import Column, Table
+from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.runtime.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
+from penstock.runtime.defaults import Defaults, draws
 from penstock.runtime.parts import part_changer
 from penstock.runtime.rejected import BAD_ROW, Rejections, row_json
 from penstock.runtime.values import BadValue, Convert, Json, converter, shown
@@ -83,23 +83,23 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
 class RowReader:
     """Checks rows against a table's declaration.
 
-    `defaults` gives the value of a column that a row by name leaves out; `text` is for sources that know only text.
+    `defaults` fill the columns that a row by name leaves out; `text` is for sources that know only text.
     """
 
     def __init__(
         self,
         table: Table,
-        defaults: Callable[[Column], Any] = lambda _: None,
+        defaults: Defaults,
         zone: tzinfo = UTC,
         *,
         text: bool = False,
     ) -> None:
         self.table = table
+        self.defaults = defaults
         self._columns = table.columns
         self._names = {column.name.lower(): at for at, column in enumerate(table.columns)}
         self._converters: list[Convert] = [converter(column.type, zone, text=text) for column in table.columns]
         self._key = {self._names[name.lower()] for name in table.key}
-        self._defaults = defaults
         self._zone = zone
         self._given: dict[int, Any] = {}
 
@@ -185,8 +185,8 @@ class RowReader:
     def _default(self, at: int) -> Any:
         """The default of a column: rows that come together have one time, and each a random value of its own."""
         column = self._columns[at]
-        if at not in self._given or (column.default is not None and _RANDOM.search(column.default)):
-            self._given[at] = self._defaults(column)
+        if at not in self._given or (column.default is not None and draws(column.default)):
+            self._given[at] = self.defaults.value(column)
         return self._given[at]
 
     def _allow_null(self, at: int, operation: str, place: str) -> None:
@@ -284,7 +284,6 @@ class RowReader:
 
 
 _MISSING = object()
-_RANDOM = re.compile(r"(?i)\b(uuid|rand|randn|random|randstr|uniform|shuffle)\b")
 
 
 def _in_sequence(data: pa.Table) -> pa.Table:

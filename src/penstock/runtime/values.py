@@ -10,7 +10,7 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
@@ -322,11 +322,23 @@ def _map(key: Convert, item: Convert) -> Convert:
     def convert(value: Any) -> list[tuple[Any, Any]]:
         pairs = value.items() if isinstance(value, Mapping) else value
         try:
-            return [(key(name), item(each)) for name, each in pairs]
+            found = [(key(name), item(each)) for name, each in pairs]
         except (TypeError, ValueError) as error:
             raise (error if isinstance(error, BadValue) else _refuse(value)) from None
+        _refuse_repeated([name for name, _ in found])
+        return found
 
     return convert
+
+
+def _refuse_repeated(keys: list[Any]) -> None:
+    seen = set()
+    for key in keys:
+        mark = key if isinstance(key, Hashable) and key == key else repr(key)  # noqa: PLR0124 - only NaN differs
+        if mark in seen:
+            message = f"found the key {shown(key)} twice"
+            raise BadValue(message)
+        seen.add(mark)
 
 
 def _struct(fields: list[tuple[str, Convert]]) -> Convert:
