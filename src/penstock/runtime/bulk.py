@@ -26,7 +26,7 @@ from penstock.runtime.memory import TableMemory
 from penstock.runtime.rejected import row_json
 from penstock.runtime.rows import Batch, RowReader, concatenated, unknown_column
 from penstock.runtime.store import KeyStore, RowCounts
-from penstock.spark.change import Delta, checkpointed, consolidated
+from penstock.spark.change import Delta, consolidated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -179,7 +179,7 @@ class _Bulk:
         observed = checked.observe(observation, *asked)
         if read is not None:
             observed = observed.selectExpr(*_narrowed(batch.table, judge, checked.columns, read))
-        given = observed.localCheckpoint(eager=True)
+        given = workspace.kept.observed(observed)
         return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge, read=read)
 
     def stays(self, store: KeyStore | None) -> bool:
@@ -231,6 +231,7 @@ class _Bulk:
         if self._narrow and rows <= DRIVER_ROWS:
             delta = Delta.of_frame(self._workspace, change, estimate=rows).settled()
         else:
+            self._workspace.kept.sharing(change, self.given)
             delta = Delta.of_frame(self._workspace, change, rows=rows)
         if self._facts["-"]:
             live = counts()
@@ -278,7 +279,7 @@ class _Bulk:
         return self._workspace.sql(f"SELECT last.* FROM ({query})")
 
     def _delta(self, frame: DataFrame) -> Delta:
-        kept, rows = checkpointed(frame)
+        kept, rows = self._workspace.kept.evaluated(frame)
         return Delta.of_frame(self._workspace, kept, rows=rows)
 
 

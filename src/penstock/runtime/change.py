@@ -59,7 +59,9 @@ class Change:
     def df(self) -> DataFrame:
         """The change as a Spark DataFrame."""
         if self._consolidated is not None:
-            return self._consolidated.frame()
+            frame = self._consolidated.frame()
+            self._consolidated.workspace.kept.leave([frame])
+            return frame
         from pyspark.sql import SparkSession
 
         session = SparkSession.getActiveSession()

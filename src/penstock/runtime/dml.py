@@ -35,9 +35,7 @@ def insert_batch(
     table = target_table(catalog, bound.table, statement)
     frame = contents.query(bound.plan).toDF(*bound.columns)
     if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
-        from penstock.spark.change import checkpointed
-
-        frame, rows = checkpointed(frame)
+        frame, rows = contents.stepper.engine.workspace.kept.evaluated(frame)
         if rows > DRIVER_ROWS:
             return FrameBatch(table, frame, readers(table))
     rows_here = in_arrow(table, carried(frame, table).toArrow())

@@ -348,10 +348,12 @@ class Execution:
         return self._spark(lambda: self._released(lambda: self._contents().query(plan)))
 
     def _released(self, work: Callable[[], DataFrame]) -> DataFrame:
+        workspace = self.stepper.engine.workspace
         try:
             return work()
         finally:
-            self.stepper.engine.workspace.release()
+            workspace.kept.leave()
+            workspace.release()
 
     def maintained(self, view: View, like: DataFrame) -> DataFrame:
         """The rows of a view as its changes add up; DataError if they are not kept."""

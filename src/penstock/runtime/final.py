@@ -14,7 +14,7 @@ from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT
 from penstock.runtime.judging import value_literal
 from penstock.runtime.lateness import below
-from penstock.spark.change import Delta, checkpointed, consolidated
+from penstock.spark.change import Delta, consolidated
 from penstock.spark.steady import steady
 
 
@@ -67,6 +67,6 @@ def _parted(rows: Delta, place: int, waterline: Any) -> tuple[Delta, Delta]:
     line = f"CAST({name} AS TIMESTAMP_NTZ)" if kind == "date" else name
     condition = f"coalesce({line} < {steady(value_literal(kind, waterline), name)}, false)"
     frames = (rows.frame().where(condition), rows.frame().where(f"NOT {condition}"))
-    kept = [checkpointed(frame) for frame in frames]
+    kept = [rows.workspace.kept.evaluated(frame) for frame in frames]
     shown, waiting = (Delta.of_frame(rows.workspace, frame, rows=count) for frame, count in kept)
     return shown, waiting

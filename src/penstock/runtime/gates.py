@@ -22,7 +22,7 @@ from penstock.runtime.intake import impossible
 from penstock.runtime.judging import greatest_terms, verdict
 from penstock.runtime.lateness import LateColumn, TableLateness, below, comparable, comparable_value, late_column
 from penstock.runtime.rejected import LATE, Rejections, row_json
-from penstock.spark.change import Delta, checkpointed
+from penstock.spark.change import Delta
 from penstock.spark.operators.cleaned import Parted
 
 _OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
@@ -72,7 +72,9 @@ class ViewGate:
         """The same by Spark, for a change that is not on the driver."""
         clock = self.clock()
         names = ", ".join(quoted(name) for name in delta.names)
-        judged, _ = checkpointed(delta.frame().selectExpr("*", f"{verdict(self.lateness, clock)} AS __why"))
+        judged, _ = delta.workspace.kept.evaluated(
+            delta.frame().selectExpr("*", f"{verdict(self.lateness, clock)} AS __why")
+        )
         facts = judged.selectExpr(*greatest_terms(self.lateness, clock)).toArrow().to_pylist()[0]
         values = {_name(item): [comparable_value(facts[f"max {item.place}"])] for item in self.lateness.columns}
         late = judged.where("__why IS NOT NULL").selectExpr(
@@ -82,7 +84,7 @@ class ViewGate:
         for line in late.toArrow().to_pylist():
             for _ in range(line["times"]):
                 rejections.add(self.view, line["__why"], line["row"])
-        kept, rows = checkpointed(judged.where("__why IS NULL").drop("__why"))
+        kept, rows = delta.workspace.kept.evaluated(judged.where("__why IS NULL").drop("__why"))
         passed = Delta.of_frame(delta.workspace, kept, rows=rows)
         change = rejections.change() if rejections.rows else None
         return Parted(passed, change, replace(self, lateness=self.lateness.moved(values)))

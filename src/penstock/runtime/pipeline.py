@@ -220,7 +220,10 @@ class Pipeline:
             execution = self._opened()
             found = self.catalog.views.get(view.lower())
             maintained = None if found is None else Contents(execution.stepper, self._now()).maintained(found)
-            return self.query(f"SELECT * FROM `{view}`") if maintained is None else maintained
+            if maintained is None:
+                return self.query(f"SELECT * FROM `{view}`")
+            execution.stepper.engine.workspace.kept.leave()
+            return maintained
 
     def verify(self, view: str) -> Verification:
         """Compare a view's maintained content with its query, run in batch over the tables.

@@ -41,21 +41,17 @@ class Retained:
             self._merge()
 
     def _settle(self) -> None:
-        from penstock.spark.change import checkpointed
-
         frame = consolidated(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
-        self._layers.append(checkpointed(frame))
+        self._layers.append(self._workspace.kept.evaluated(frame))
         self._recent = []
 
     def _merge(self) -> None:
         """Merge the newest layers, up to the first that is larger than all of them."""
-        from penstock.spark.change import checkpointed
-
         frame, rows = self._layers.pop()
         while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= _LAYERS):
             older, more = self._layers.pop()
             frame, rows = older.union(frame), rows + more
-        self._layers.append(checkpointed(consolidated(frame)))
+        self._layers.append(self._workspace.kept.evaluated(consolidated(frame)))
 
     def _together(self) -> pa.Table:
         # What holds no NULL in one change may hold some in the next.

@@ -7,6 +7,7 @@ whatever reads it. `settled()` evaluates it once, for a reader that needs it twi
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from penstock.spark.grouping import consolidation
@@ -33,6 +34,7 @@ class Delta:
         rows: int | None = None,
         estimate: int = 0,
         partitioned: bool = False,
+        counted: Callable[[int], None] | None = None,
     ) -> None:
         self.workspace = workspace
         self.schema = schema
@@ -43,7 +45,10 @@ class Delta:
         self.rows = arrow.num_rows if arrow is not None else rows
         self.estimate = self.rows if self.rows is not None else estimate
         self.partitioned = partitioned
+        self._counted = counted
         self._lock = threading.Lock()
+        if self.is_lazy:
+            workspace.kept.lazily(self)
 
     @classmethod
     def of_arrow(cls, workspace: Workspace, table: pa.Table, schema: StructType | None = None) -> Delta:
@@ -63,22 +68,44 @@ class Delta:
         rows: int | None = None,
         estimate: int = 0,
         partitioned: bool = False,
+        counted: Callable[[int], None] | None = None,
     ) -> Delta:
-        """A change that is a DataFrame, lazy unless the caller has checkpointed it (then `rows` is known).
+        """A change that is a DataFrame, lazy unless the caller has evaluated it (then `rows` is known).
 
-        It is `partitioned` if the checkpoint is one of `trace.by_key`.
+        It is `partitioned` if `trace.by_key` has evaluated it. `counted` is told the number of rows once it is known.
         """
-        return cls(workspace, frame.schema, frame=frame, rows=rows, estimate=estimate, partitioned=partitioned)
+        return cls(
+            workspace,
+            frame.schema,
+            frame=frame,
+            rows=rows,
+            estimate=estimate,
+            partitioned=partitioned,
+            counted=counted,
+        )
 
     @classmethod
-    def of_query(cls, workspace: Workspace, query: str, schema: StructType, *, estimate: int) -> Delta:
+    def of_query(
+        cls,
+        workspace: Workspace,
+        query: str,
+        schema: StructType,
+        *,
+        estimate: int,
+        counted: Callable[[int], None] | None = None,
+    ) -> Delta:
         """A lazy change that is the text of a query: a reader takes it into its own, and nobody plans it alone."""
-        return cls(workspace, schema, query=query, estimate=estimate)
+        return cls(workspace, schema, query=query, estimate=estimate, counted=counted)
 
     @property
     def names(self) -> tuple[str, ...]:
         """The columns without the weight."""
         return tuple(name for name in self.schema.names if name != WEIGHT)
+
+    @property
+    def is_lazy(self) -> bool:
+        """Whether the change is a query that has not been evaluated."""
+        return self.rows is None
 
     @property
     def on_driver(self) -> bool:
@@ -95,7 +122,7 @@ class Delta:
         return self.rows == 0
 
     def frame(self) -> DataFrame:
-        """The change as a DataFrame."""
+        """The change as a DataFrame, to be read while the change is there."""
         with self._lock:
             return self._framed()
 
@@ -128,9 +155,11 @@ class Delta:
                 self._frame = None
                 self.rows = self._arrow.num_rows
             else:
-                self._frame, self.rows = checkpointed(self._framed())
+                self._frame, self.rows = self.workspace.kept.evaluated(self._framed())
             self._query = None
             self._named = None
+            if self._counted is not None:
+                self._counted(self.rows)
         return self
 
     def arrow(self) -> pa.Table:
@@ -152,16 +181,6 @@ class Delta:
             return Delta.of_arrow(self.workspace, added_up(settled.arrow()), self.schema)
         query = consolidation(self.schema, settled.view, WEIGHT)
         return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
-
-
-def checkpointed(frame: DataFrame) -> tuple[DataFrame, int]:
-    """The frame evaluated on the executors, and its number of rows, in one action."""
-    from pyspark.sql import Observation
-    from pyspark.sql import functions as F  # noqa: N812
-
-    observation = Observation()
-    kept = frame.observe(observation, F.count(F.lit(1)).alias("rows")).localCheckpoint(eager=True)
-    return kept, int(observation.get["rows"])
 
 
 def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 from penstock.circuit.rounds import ROUND
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.nodes import Fixpoint
-from penstock.spark.change import checkpointed
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace
 
@@ -64,7 +63,7 @@ def _evaluate(
 def _by_sets(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
     known, sizes = empty, [0] * len(empty)
     for _ in range(node.bound):
-        rounds = [checkpointed(frame.distinct()) for frame in _evaluate(workspace, node, known, frames)]
+        rounds = [workspace.kept.evaluated(frame.distinct()) for frame in _evaluate(workspace, node, known, frames)]
         found = [rows for _, rows in rounds]
         known = [frame for frame, _ in rounds]
         if found == sizes:
@@ -74,11 +73,11 @@ def _by_sets(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame],
 
 
 def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
-    anchors = [checkpointed(frame)[0] for frame in _evaluate(workspace, node, empty, frames)]
+    anchors = [workspace.kept.evaluated(frame)[0] for frame in _evaluate(workspace, node, empty, frames)]
     total, last = list(anchors), list(anchors)
     for _ in range(node.bound):
         rounds = [
-            checkpointed(frame.exceptAll(anchor))
+            workspace.kept.evaluated(frame.exceptAll(anchor))
             for frame, anchor in zip(_evaluate(workspace, node, last, frames), anchors, strict=True)
         ]
         last = [frame for frame, _ in rounds]

@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from penstock.spark.change import Delta, checkpointed, consolidated
+from penstock.spark.change import Delta, consolidated
 from penstock.spark.render import KEY
 from penstock.spark.workspace import Workspace
 
@@ -217,7 +217,7 @@ class Trace:
         return replace(self, here=(), layers=(*self.layers, layer))
 
     def _partitioned(self, frame: DataFrame) -> Layer:
-        return Layer(self.workspace, *by_key(frame, self.workspace.partitions))
+        return Layer(self.workspace, *by_key(self.workspace, frame, self.workspace.partitions))
 
     def merged(self) -> Trace:
         """The same, and if there are too many layers, the newest of them merged, with each that is near them in size.
@@ -256,22 +256,22 @@ class Trace:
         frame = layers[0].frame
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
-        return Layer(self.workspace, *by_key(self._combined(frame)))
+        return Layer(self.workspace, *by_key(self.workspace, self._combined(frame)))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated by `by_key`."""
         return replace(self, here=(), layers=(Layer(self.workspace, frame, rows),))
 
 
-def by_key(frame: DataFrame, partitions: int | None = None) -> tuple[DataFrame, int]:
+def by_key(workspace: Workspace, frame: DataFrame, partitions: int | None = None) -> tuple[DataFrame, int]:
     """The frame evaluated on the executors, and its number of rows.
 
     It keeps its partitioning by `__key`, or is partitioned anew by it, in a way that later queries recognise.
     """
     at = _own_name()
     renamed = frame.withColumnRenamed(KEY, at)
-    kept, rows = checkpointed(renamed if partitions is None else renamed.repartition(partitions, at))
-    return kept.withColumnRenamed(at, KEY), rows
+    kept, rows = workspace.kept.evaluated(renamed if partitions is None else renamed.repartition(partitions, at))
+    return workspace.kept.sharing(kept.withColumnRenamed(at, KEY), kept), rows
 
 
 def _own_name() -> str:

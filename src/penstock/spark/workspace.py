@@ -22,6 +22,7 @@ from sqlglot import exp
 from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
+from penstock.spark.kept import KeptRows
 from penstock.spark.render import Renderer
 from penstock.spark.scans import Part, Scans
 from penstock.spark.shortcuts import Shortcuts
@@ -64,6 +65,7 @@ class Workspace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     clock: datetime | None = None
     epoch: int = 0
+    kept: KeptRows = field(default_factory=KeptRows)
     scans: Scans | None = None  # what the operator under way has read, while that is measured
 
     @cached_property
@@ -96,7 +98,7 @@ class Workspace:
         return self.spark.sql(text)
 
     def release(self) -> None:
-        """Drop the names of the step."""
+        """Drop the names of the step, and give back rows that nothing reads any more."""
         with self._lock:
             names, self._names = self._names, []
             self.epoch += 1
@@ -104,6 +106,7 @@ class Workspace:
             names.append(self._orphans.popleft())
         for name in names:
             self.shortcuts.drop(name)
+        self.kept.give_back()
 
     def local(self, table: pa.Table, schema: StructType) -> DataFrame:
         """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""

@@ -193,6 +193,7 @@ class GroupedRunner(Runner):
         else:
             renamed = ", ".join(f"{quoted(found)} AS {quoted(name)}" for name, found in self._appended.items())
             frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
+            self.workspace.kept.sharing(frame, touched.frame())
             delta = Delta.of_frame(self.workspace, frame, rows=touched.rows)
         self.proposed = [self._trace(delta.schema).appended(delta, room=room)]
 
@@ -203,7 +204,7 @@ class GroupedRunner(Runner):
         # Few groups: add up before the exchange. Many: exchange the rows once and add up with the state.
         change = entries if known * _FEW_GROUPS > estimate else self.compacted(entries)
         everything, rows = by_key(
-            self.workspace.sql(self._two_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}"))
+            self.workspace, self.workspace.sql(self._two_states(old, f"SELECT * FROM ({change}) DISTRIBUTE BY {KEY}"))
         )
         view = self.workspace.name(everything)
         columns = {name: "__t_" + (PRESENT if name == AT else name) for name in self._appended}
@@ -212,6 +213,7 @@ class GroupedRunner(Runner):
         state = self.workspace.sql(
             f"SELECT {self._group_list}, {renamed} FROM {view}{f' WHERE NOT ({gone})' if gone else ''}"
         )
+        self.workspace.kept.sharing(state, everything)
         self.proposed = [self._trace(state.schema).rewritten(state, rows)]
         return self._emitted_from(view, 2 * rows)
 

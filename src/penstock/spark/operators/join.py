@@ -10,7 +10,7 @@ from penstock.plan.nodes import Join
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import common_type
-from penstock.spark.operators.runner import BROADCAST_ROWS, Runner, Terms
+from penstock.spark.operators.runner import BROADCAST_ROWS, Fanout, Runner, Terms
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace
@@ -61,12 +61,10 @@ class BilinearRunner(Runner):
         self.node: Join = operator.node  # type: ignore[assignment]
         self.terms = join_terms(self.node, left, right, workspace)
         self.traces = [Trace(workspace, with_key(left)), Trace(workspace, with_key(right))]
-        self.fanout = float(_FANOUT)
-        self.last: tuple[int, Delta] | None = None
+        self.fanout = Fanout(_FANOUT)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
-        self._learn()
         left, right = (self.keyed(delta, terms) for delta, terms in zip(inputs, self.terms, strict=True))
         old_left, old_right = self.traces
         new_right = old_right if right is None else old_right.appended(right)
@@ -80,9 +78,8 @@ class BilinearRunner(Runner):
             return None
         changed = sum(delta.count() for delta in (left, right) if delta is not None)
         estimate = self._estimate(changed, left, right, old_left, new_right)
-        found = Delta.of_frame(self.workspace, self.workspace.sql(" UNION ALL ".join(parts)), estimate=estimate)
-        self.last = (changed, found)
-        return found
+        frame = self.workspace.sql(" UNION ALL ".join(parts))
+        return Delta.of_frame(self.workspace, frame, estimate=estimate, counted=self.fanout.counted(changed))
 
     def _estimate(
         self, changed: int, left: Delta | None, right: Delta | None, old_left: Trace, new_right: Trace
@@ -90,13 +87,7 @@ class BilinearRunner(Runner):
         most = (0 if left is None else left.count()) * new_right.rows + (
             0 if right is None else right.count()
         ) * old_left.rows
-        return int(min(most, changed * self.fanout))
-
-    def _learn(self) -> None:
-        """Remember how many matches a changed row found, where the last output was counted."""
-        if self.last is not None and self.last[1].rows is not None and self.last[0]:
-            self.fanout = max(self.fanout, 2.0 * self.last[1].rows / self.last[0])
-        self.last = None
+        return min(most, self.fanout.expected(changed))
 
     def _probe(self, change: Delta, trace: Trace, *, left_is_change: bool) -> str:
         kept = self.kept(trace, change.count())

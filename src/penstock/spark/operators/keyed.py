@@ -18,7 +18,7 @@ from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type, join_terms
-from penstock.spark.operators.runner import Runner, Terms
+from penstock.spark.operators.runner import Fanout, Runner, Terms
 from penstock.spark.render import KEY, VERSION, WEIGHT
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.typetext import type_text
@@ -51,8 +51,7 @@ class KeyedRunner(Runner):
             Trace(workspace, with_key(schema), append_only=only)
             for schema, only in zip(self.schemas, operator.append_only, strict=True)
         ]
-        self.fanout = float(_FANOUT)
-        self.last: tuple[int, Delta] | None = None
+        self.fanout = Fanout(_FANOUT)
 
     def _terms(self, workspace: Workspace) -> tuple[Terms, ...]:
         node = self.operator.node
@@ -90,12 +89,9 @@ class KeyedRunner(Runner):
         return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
 
     def _output(self, query: str, changes: Sequence[Delta | None]) -> Delta:
-        if self.last is not None and self.last[1].rows is not None and self.last[0]:
-            self.fanout = max(self.fanout, 2.0 * self.last[1].rows / self.last[0])
         changed = sum(change.count() for change in changes if change is not None)
-        found = Delta.of_query(self.workspace, query, self.output(), estimate=int(changed * self.fanout))
-        self.last = (changed, found)
-        return found
+        expected, counted = self.fanout.expected(changed), self.fanout.counted(changed)
+        return Delta.of_query(self.workspace, query, self.output(), estimate=expected, counted=counted)
 
     def _versions(self, position: int, changes: Sequence[Delta | None]) -> str:
         """The rows of the touched keys of one input, as they were (0) and as they are (1), duplicates spelled out."""

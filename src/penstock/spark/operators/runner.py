@@ -7,7 +7,7 @@ A runner takes the changes of its inputs and gives its own. What it will remembe
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.circuit.collection import Expiry
@@ -109,7 +109,7 @@ class Runner(ABC):
         query = f"SELECT {names}, {hash_text(terms)} AS {KEY} FROM {delta.view}"
         frame = self.workspace.sql(query)
         if delta.estimate > self.workspace.driver_rows:
-            kept, rows = by_key(frame, self.workspace.partitions)
+            kept, rows = by_key(self.workspace, frame, self.workspace.partitions)
             found = Delta.of_frame(self.workspace, kept, rows=rows, partitioned=True)
         else:
             found = Delta.of_frame(self.workspace, frame, estimate=delta.estimate).settled()
@@ -125,6 +125,25 @@ class Runner(ABC):
         """What stands for a trace in a FROM where a relation of so many rows meets it by `hint`."""
         found = trace.view if rows <= BROADCAST_ROWS else trace.exchanged
         return found or self.workspace.name(trace.relation())
+
+
+class Fanout:
+    """How many rows of an output come of a changed row: a guess, then what was found where somebody has counted."""
+
+    def __init__(self, guess: float) -> None:
+        self._rows = float(guess)
+
+    def expected(self, changed: int) -> int:
+        """The rows that so many changed ones give."""
+        return int(changed * self._rows)
+
+    def counted(self, changed: int) -> Callable[[int], None] | None:
+        """What to tell the number of rows that so many changed ones have given."""
+
+        def learn(rows: int) -> None:
+            self._rows = max(self._rows, 2.0 * rows / changed)
+
+        return learn if changed else None
 
 
 def column_terms(schema: StructType, names: Sequence[str]) -> Terms:

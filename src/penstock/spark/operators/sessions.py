@@ -63,7 +63,8 @@ class SessionsRunner(Runner):
             return None
         self.proposed = [self.traces[0].appended(kept)]
         shown = f"SELECT {columns_text(tuple(self.output.names))} FROM {kept.view}"
-        return Delta.of_frame(self.workspace, self.workspace.sql(shown), rows=kept.rows, estimate=kept.estimate)
+        frame = self.workspace.kept.sharing(self.workspace.sql(shown), kept.frame())
+        return Delta.of_frame(self.workspace, frame, rows=kept.rows, estimate=kept.estimate)
 
     def _versions(self, change: Delta) -> str:
         """The rows of the touched sessions, as they were (0) and as they are (1)."""

@@ -1,0 +1,109 @@
+"""Rows evaluated on the executors, given back as soon as nothing can read them any more.
+
+Spark gives the rows of a checkpoint back when the JVM's garbage collector has found that no plan reads them. Those of a
+step are dead long before; until somebody notices they are copied, marked, and written to disk where memory is short
+(docs/adr/0013). So they are given back at the end of the first step in which nobody holds them:
+
+    a DataFrame    that `evaluated` gave, or that `sharing` says reads the same rows, holds them
+    a lazy change  names what it reads in SQL, which tells nobody what that is: what has ended while it was there waits
+    the user       may hold a DataFrame made of others; rows that one may read are left to the JVM (`leave`)
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+from weakref import WeakKeyDictionary, WeakSet, ref
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.change import Delta
+
+_PATIENCE = 8  # so many times rows wait for lazy changes; then the JVM may find out by itself
+
+
+class _Rows:
+    """Evaluated rows, as long as somebody holds them."""
+
+    __slots__ = ("__weakref__",)
+
+
+@dataclass
+class _Ended:
+    """Rows (an RDD of the JVM each) that nobody holds, and the lazy changes that may read them all the same."""
+
+    rows: list[Any]
+    lazy: WeakSet[Delta]
+    waited: int = 0
+
+    @property
+    def is_due(self) -> bool:
+        """Whether no lazy change is left that was there when the rows ended."""
+        return not any(delta.is_lazy for delta in list(self.lazy))
+
+
+class KeptRows:
+    """The evaluated rows of one engine."""
+
+    def __init__(self) -> None:
+        self._holders: WeakKeyDictionary[DataFrame, tuple[_Rows, ...]] = WeakKeyDictionary()
+        self._held: list[tuple[ref[_Rows], Any]] = []
+        self._lazy: WeakSet[Delta] = WeakSet()
+        self._ended: list[_Ended] = []
+        self._lock = threading.Lock()
+
+    def evaluated(self, frame: DataFrame) -> tuple[DataFrame, int]:
+        """The frame evaluated on the executors, and its number of rows, in one action."""
+        from pyspark.sql import Observation
+        from pyspark.sql import functions as F  # noqa: N812
+
+        observation = Observation()
+        kept = self.observed(frame.observe(observation, F.count(F.lit(1)).alias("rows")))
+        return kept, int(observation.get["rows"])
+
+    def observed(self, frame: DataFrame) -> DataFrame:
+        """The frame evaluated on the executors, for a caller who observes it."""
+        kept = frame.localCheckpoint(eager=True)
+        rows = _Rows()
+        plan = kept._jdf.queryExecution().logical()  # noqa: SLF001
+        with self._lock:
+            self._holders[kept] = (rows,)
+            self._held.append((ref(rows), plan.rdd()))
+        return kept
+
+    def sharing(self, frame: DataFrame, *sources: DataFrame) -> DataFrame:
+        """The frame, noted as one that reads the rows of `sources`."""
+        with self._lock:
+            self._holders[frame] = tuple(rows for source in sources for rows in self._holders.get(source, ()))
+        return frame
+
+    def lazily(self, delta: Delta) -> None:
+        """Note a change that is not evaluated yet."""
+        with self._lock:
+            self._lazy.add(delta)
+
+    def leave(self, frames: Iterable[DataFrame] | None = None) -> None:
+        """Leave the rows of these DataFrames to the JVM, or all rows: the user has a DataFrame that reads them."""
+        with self._lock:
+            if frames is None:
+                self._held, self._ended = [], []
+                return
+            left = {id(rows) for frame in frames for rows in self._holders.get(frame, ())}
+            self._held = [(rows, rdd) for rows, rdd in self._held if id(rows()) not in left]
+
+    def give_back(self) -> None:
+        """Give back the rows that nothing can read any more; for the end of a step, when no query is under way."""
+        with self._lock:
+            gone = [rdd for rows, rdd in self._held if rows() is None]
+            if gone:
+                self._held = [(rows, rdd) for rows, rdd in self._held if rows() is not None]
+                self._ended.append(_Ended(gone, WeakSet(delta for delta in list(self._lazy) if delta.is_lazy)))
+            due = [rdd for ended in self._ended if ended.is_due for rdd in ended.rows]
+            self._ended = [ended for ended in self._ended if not ended.is_due and ended.waited < _PATIENCE]
+            for ended in self._ended:
+                ended.waited += 1
+        for rdd in due:
+            rdd.unpersist(False)  # noqa: FBT003 - of the JVM: do not wait

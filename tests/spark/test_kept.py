@@ -1,0 +1,79 @@
+"""Evaluated rows are given back when nobody can read them any more, and no sooner."""
+
+import gc
+
+import pytest
+
+from penstock import Pipeline
+
+PROGRAM = """
+    CREATE TABLE t (k INT, v INT) WITH ('append_only' = 'true', 'history' = 'none');
+    CREATE TABLE u (k INT, w INT) WITH ('append_only' = 'true', 'history' = 'none');
+    CREATE VIEW doubled AS SELECT k, v * 2 AS d FROM t WHERE v > 0;
+    CREATE VIEW renamed AS SELECT v, k FROM t;
+    CREATE VIEW totals AS SELECT k, sum(v) AS s, min(v) AS m FROM t GROUP BY k;
+    CREATE VIEW joined AS SELECT t.v, u.w FROM t JOIN u USING (k);
+"""
+ROWS = 60_000  # more than what comes to the driver
+
+
+def rows(spark, start):
+    return spark.range(start, start + ROWS).selectExpr("cast(id as int) k", "cast(id % 7 + 1 as int) v")
+
+
+def kept(spark):
+    """How many evaluated relations Spark holds."""
+    return len(spark.sparkContext._jsc.getPersistentRDDs())
+
+
+@pytest.fixture
+def pipeline(spark):
+    with Pipeline(PROGRAM, spark=spark, retain="materialized") as found:
+        yield found
+
+
+def test_after_a_step_only_state_is_left(spark, pipeline):
+    gc.collect()
+    before, found = kept(spark), []
+    for step in range(6):
+        other = rows(spark, step * ROWS).withColumnRenamed("v", "w")
+        pipeline.step({"t": rows(spark, step * ROWS), "u": other})
+        pipeline.step({})
+        layers = sum(len(trace.layers) for trace in _traces(pipeline))
+        found.append(kept(spark) - before - layers)
+    assert found[-3:] == [0, 0, 0], found
+
+
+def _traces(pipeline):
+    for installed in pipeline._execution.stepper.engine.installed:
+        for runner in installed.runners.values():
+            yield from runner.traces
+
+
+def test_changes_can_be_read_as_long_as_they_are_held(spark, pipeline):
+    held = [pipeline.step({"t": rows(spark, step * ROWS)}) for step in range(12)]
+    for changes in held:
+        assert changes["doubled"].arrow().num_rows == ROWS
+        assert changes["renamed"].arrow().num_rows == ROWS
+        assert changes["totals"].arrow().num_rows == ROWS
+
+
+def test_a_dataframe_of_the_user_outlives_its_change(spark, pipeline):
+    frames = [pipeline.step({"t": rows(spark, step * ROWS)})["doubled"].df().where("d > 2") for step in range(3)]
+    for _ in range(3):
+        pipeline.step({"t": rows(spark, 0)})
+    assert [frame.count() for frame in frames] == [
+        sum(1 for i in range(s * ROWS, (s + 1) * ROWS) if i % 7) for s in range(3)
+    ]
+
+
+def test_a_query_of_the_user_outlives_the_contents_that_it_read(spark):
+    view = "CREATE MATERIALIZED VIEW m AS SELECT k % 70000 AS k, sum(v) AS s FROM t GROUP BY 1"
+    with Pipeline(f"CREATE TABLE t (k INT, v INT); {view}", spark=spark) as pipeline:
+        pipeline.step({"t": rows(spark, 0)})
+        asked = pipeline.query("SELECT count(*) FROM m"), pipeline.content("m")
+        for step in range(9):
+            pipeline.step({"t": rows(spark, step * ROWS)})
+        gc.collect()
+        assert asked[0].collect()[0][0] == ROWS
+        assert asked[1].count() == ROWS
