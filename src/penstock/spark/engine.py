@@ -312,6 +312,7 @@ class Engine:
             with ThreadPoolExecutor(_THREADS) as pool:
                 list(pool.map(lambda runner: runner.merge(self.lines), self._grown))
         self._grown = []
+        self.workspace.kept.give_back()
 
     def columns_read(self, relation: str) -> frozenset[str]:
         """The columns of a table, in lower case, that some operator reads."""

@@ -2,7 +2,7 @@
 
 Spark gives the rows of a checkpoint back when the JVM's garbage collector has found that no plan reads them. Those of a
 step are dead long before; until somebody notices they are copied, marked, and written to disk where memory is short
-(docs/adr/0013). So they are given back at the end of the first step in which nobody holds them:
+(docs/adr/0013). So they are given back at the next end or beginning of a step at which nobody holds them:
 
     a DataFrame    that `evaluated` gave, or that `sharing` says reads the same rows, holds them
     a lazy change  names what it reads in SQL, which tells nobody what that is: what has ended while it was there waits
@@ -95,7 +95,7 @@ class KeptRows:
             self._held = [(rows, rdd) for rows, rdd in self._held if id(rows()) not in left]
 
     def give_back(self) -> None:
-        """Give back the rows that nothing can read any more; for the end of a step, when no query is under way."""
+        """Give back the rows that nothing can read any more; between steps, when the engine has no query under way."""
         with self._lock:
             gone = [rdd for rows, rdd in self._held if rows() is None]
             if gone:
