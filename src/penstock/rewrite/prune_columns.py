@@ -86,7 +86,7 @@ class _Pruning:
             if needed == before:
                 return
             self._required[number] = needed
-        for item, names in zip(plan.inputs, _requirements(plan, needed), strict=True):
+        for item, names in zip(plan.inputs, requirements(plan, needed), strict=True):
             self.require(item, names)
 
     def pruned(self, plan: Plan, needed: Names) -> Plan:
@@ -95,7 +95,7 @@ class _Pruning:
         if number in self._done:
             return self._done[number]
         needed = self._required.get(number, needed)
-        wanted = _requirements(plan, needed)
+        wanted = requirements(plan, needed)
         inputs = [self.pruned(item, names) for item, names in zip(plan.inputs, wanted, strict=True)]
         if isinstance(plan, _STATEFUL) or (isinstance(plan, Filter) and plan_reads_clock(plan)):
             inputs = [_narrowed(item, names) for item, names in zip(inputs, wanted, strict=True)]
@@ -116,7 +116,7 @@ def _attributes(plan: Plan) -> tuple[object, ...]:
     return tuple(found)
 
 
-def _requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
+def requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
     """What each input has to give for the node to give the columns needed."""
     node = cast("Node", plan)
     match node:
@@ -210,11 +210,16 @@ def _narrowed(plan: Plan, needed: Names) -> Plan:
     """The plan with just the columns needed; one at least, the cheapest, where the rows are only counted."""
     names = [name for name in plan.names if name in needed]
     if not names and plan.fields:
-        names = [min(plan.fields, key=_cost).name]
+        names = [cheapest(plan.fields).name]
     return _exact(plan, names)
 
 
 _CHEAP = ("boolean", "tinyint", "smallint", "int", "date", "float", "bigint", "double", "timestamp", "timestamp_ntz")
+
+
+def cheapest(fields: Iterable[Field]) -> Field:
+    """The field that is kept where rows are only counted."""
+    return min(fields, key=_cost)
 
 
 def _cost(item: Field) -> int:

@@ -10,6 +10,7 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from penstock.plan.scalar import quoted
 from penstock.spark.grouping import consolidation
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace, new_name
@@ -166,6 +167,21 @@ class Delta:
         """The rows as Arrow, fetched if they are not here."""
         self.settled()
         return self._arrow if self._arrow is not None else self._frame.toArrow()  # type: ignore[union-attr]
+
+    def selected(self, names: tuple[str, ...]) -> Delta:
+        """The change with some of its columns; what is evaluated stays so."""
+        if names == self.names:
+            return self
+        columns = [*names, WEIGHT]
+        schema = type(self.schema)([self.schema[name] for name in columns])
+        if self._arrow is not None:
+            return Delta.of_arrow(self.workspace, self._arrow.select(columns), schema)
+        listed = ", ".join(map(quoted, columns))
+        query = f"SELECT {listed} FROM {self.view}"
+        if self.rows is None:
+            return Delta.of_query(self.workspace, query, schema, estimate=self.estimate)
+        frame = self.workspace.kept.sharing(self.workspace.sql(query), self.frame())
+        return Delta.of_frame(self.workspace, frame, rows=self.rows)
 
     def count(self) -> int:
         """How many entries the change has."""

@@ -19,8 +19,10 @@ from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.circuit.build import build_circuit
 from penstock.circuit.errors import reads_error_view
 from penstock.circuit.measured import Profile
+from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
 from penstock.plan.nodes import Plan
+from penstock.plan.scalar import quoted
 from penstock.spark.batch import struct_of, table_schema
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
@@ -30,7 +32,7 @@ from penstock.spark.operators.runner import Runner
 from penstock.spark.profiler import Profiler, Tally
 from penstock.spark.render import WEIGHT
 from penstock.spark.typed import SparkTyping
-from penstock.spark.workspace import Workspace, columns_text
+from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -123,7 +125,7 @@ class Engine:
         self.workspace.release()
 
     def _install(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> None:
-        circuit = build_circuit(views, catalog, SparkTyping(self.workspace, catalog), self.gates())
+        circuit = narrowed(build_circuit(views, catalog, SparkTyping(self.workspace, catalog), self.gates()))
         tables = {
             operator.relation: _relation_schema(catalog, operator.relation)
             for operator in circuit.operators
@@ -256,14 +258,13 @@ class Engine:
         late = self._late_of(installed, operator)
         if late:
             delta = self._errors(delta, late)
+        delta = None if delta is None else delta.selected(operator.node.names)
         before = self._content(operator.relation) if installed.fresh else None
         if before is not None:
-            frame = before if delta is None else before.unionByName(delta.frame())
-            delta = Delta.of_frame(self.workspace, frame, estimate=1 << 40).settled()
-        if delta is None or delta.names == operator.node.names:
-            return delta
-        query = f"SELECT {columns_text((*operator.node.names, WEIGHT))} FROM {delta.view}"
-        return Delta.of_query(self.workspace, query, self._schema(installed, operator.number), estimate=delta.estimate)
+            frame = before.select(*map(quoted, (*operator.node.names, WEIGHT)))
+            both = frame if delta is None else frame.unionByName(delta.frame())
+            delta = Delta.of_frame(self.workspace, both, estimate=1 << 40).settled()
+        return delta
 
     def _runner(self, installed: Installed, operator: Operator) -> Runner:
         if operator.number not in installed.runners and isinstance(operator, Cleaned):
