@@ -12,9 +12,10 @@ from penstock.rewrite import rewrite_views
 TABLES = "CREATE TABLE t (a INT, b STRING, c ARRAY<INT>, d DOUBLE); CREATE TABLE u (a INT, x INT, y STRING);"
 
 
-def sources(*queries):
+def sources(*queries, rewritten=True):
     views = "".join(f"CREATE VIEW v{at} AS {query};" for at, query in enumerate(queries))
-    catalog = rewrite_views(compile_program(TABLES + views).catalog)
+    catalog = compile_program(TABLES + views).catalog
+    catalog = rewrite_views(catalog) if rewritten else catalog
     plans = {name: view.plan for name, view in catalog.views.items() if name.startswith("v")}
     circuit = narrowed(build_circuit(plans, catalog))
     fields = {f"#{operator.number}": operator.fields for operator in circuit.operators}
@@ -48,3 +49,7 @@ def sources(*queries):
 )
 def test_a_source_is_as_narrow_as_its_readers(queries, read):
     assert sources(*queries) == read
+
+
+def test_a_column_that_only_a_projection_names_stays():
+    assert sources("SELECT a FROM t WHERE b = 'x'", rewritten=False) == {"t": "a,b,c,d"}

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.circuit.operators import Circuit, Clocked, Linear, Operator, Source, leaf
-from penstock.plan.nodes import Field, Plan, Scan, UnionAll
+from penstock.plan.nodes import Field, Plan, Project, Scan, UnionAll
 from penstock.rewrite.prune_columns import cheapest, requirements
 
 Names = frozenset[str]
@@ -43,9 +43,10 @@ def _note(plan: Plan, needed: Names, found: dict[int, Names]) -> None:
         number = int(plan.relation.removeprefix("#"))
         found[number] = found.get(number, frozenset()) | needed
         return
-    # The branches of a UNION go by the places of their columns.
-    whole = isinstance(plan, UnionAll)
-    wanted = [frozenset(item.names) for item in plan.inputs] if whole else requirements(plan, needed)
+    if isinstance(plan, UnionAll):  # its branches go by the places of their columns
+        wanted = tuple(frozenset(item.names) for item in plan.inputs)
+    else:  # a projection names all of its columns, whether or not somebody reads them
+        wanted = requirements(plan, frozenset(plan.names) if isinstance(plan, Project) else needed)
     for item, names in zip(plan.inputs, wanted, strict=True):
         _note(item, names, found)
 
