@@ -112,11 +112,11 @@ def _refuse_cases(table: Table) -> None:
 
 
 def _check_key(table: Table) -> None:
-    """Rows are found by their key as by a text: one form for each value."""
+    """A row is found by the form of its key: texts that a collation holds equal are different keys."""
     for item in (column for name in table.key if (column := table.column(name)) is not None):
-        if "map<" in item.type or "variant" in item.type or " collate " in item.type.lower():
+        if "map<" in item.type or "variant" in item.type:
             message = f"a {item.type.upper()} cannot be in a PRIMARY KEY: values that are equal may look different"
-            hint = "declare another column as the key, or a column that holds one form of it, such as lower(text)"
+            hint = "declare another column as the key, or one that holds a text of the value"
             raise wrong(code="BAD_KEY", message=message, place=item.span or table.span, hint=hint)
 
 
