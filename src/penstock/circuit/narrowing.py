@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
-from penstock.circuit.operators import Circuit, Clocked, Linear, Operator, Source, leaf
+from penstock.circuit.operators import Circuit, Clocked, Linear, Operator, Source
 from penstock.plan.nodes import Field, Plan, Project, Scan, UnionAll
-from penstock.rewrite.prune_columns import cheapest, requirements
+from penstock.rewrite.prune_columns import fields_needed, requirements
 
 Names = frozenset[str]
 
@@ -19,29 +19,33 @@ def narrowed(circuit: Circuit) -> Circuit:
     """
     read = _columns_read(circuit)
     fields = {
-        operator.number: _kept(operator.fields, read[operator.number])
+        name: fields_needed(operator.fields, read[name])
         for operator in circuit.operators
-        if isinstance(operator, Source) and operator.number in read
+        if isinstance(operator, Source) and (name := _leaf(operator.number)) in read
     }
     return Circuit(tuple(_over(operator, fields) for operator in circuit.operators), circuit.outputs)
 
 
-def _columns_read(circuit: Circuit) -> dict[int, Names]:
+def _leaf(number: int) -> str:
+    """The relation by which nodes read an operator."""
+    return f"#{number}"
+
+
+def _columns_read(circuit: Circuit) -> dict[str, Names]:
     """For each operator that is read by linear chains alone: the columns that one of them reads."""
-    found: dict[int, Names] = {}
+    found: dict[str, Names] = {}
     whole = set(circuit.outputs.values())
     for operator in circuit.operators:
         if isinstance(operator, Linear | Clocked):
             _note(operator.node, frozenset(operator.node.names), found)
         else:
             whole |= set(operator.inputs)
-    return {number: names for number, names in found.items() if number not in whole}
+    return {name: names for name, names in found.items() if name not in set(map(_leaf, whole))}
 
 
-def _note(plan: Plan, needed: Names, found: dict[int, Names]) -> None:
+def _note(plan: Plan, needed: Names, found: dict[str, Names]) -> None:
     if isinstance(plan, Scan):
-        number = int(plan.relation.removeprefix("#"))
-        found[number] = found.get(number, frozenset()) | needed
+        found[plan.relation] = found.get(plan.relation, frozenset()) | needed
         return
     if isinstance(plan, UnionAll):  # its branches go by the places of their columns
         wanted = tuple(frozenset(item.names) for item in plan.inputs)
@@ -51,22 +55,17 @@ def _note(plan: Plan, needed: Names, found: dict[int, Names]) -> None:
         _note(item, names, found)
 
 
-def _kept(fields: tuple[Field, ...], read: Names) -> tuple[Field, ...]:
-    """The fields that are read; one at least, so that rows can be counted."""
-    return tuple(item for item in fields if item.name in read) or (cheapest(fields),)[: len(fields)]
-
-
-def _over(operator: Operator, fields: Mapping[int, tuple[Field, ...]]) -> Operator:
+def _over(operator: Operator, fields: Mapping[str, tuple[Field, ...]]) -> Operator:
     """The operator over narrower sources, or the source itself."""
-    if operator.number in fields and isinstance(operator.node, Scan):
-        return replace(operator, node=replace(operator.node, outputs=fields[operator.number]))
-    if not any(number in fields for number in operator.inputs):
+    own = fields.get(_leaf(operator.number))
+    if own is not None and isinstance(operator.node, Scan):
+        return replace(operator, node=replace(operator.node, outputs=own))
+    if not any(_leaf(number) in fields for number in operator.inputs):
         return operator
     return replace(operator, node=_leaves(operator.node, fields))
 
 
-def _leaves(plan: Plan, fields: Mapping[int, tuple[Field, ...]]) -> Plan:
+def _leaves(plan: Plan, fields: Mapping[str, tuple[Field, ...]]) -> Plan:
     if isinstance(plan, Scan):
-        number = int(plan.relation.removeprefix("#"))
-        return leaf(number, fields[number]) if number in fields else plan
+        return replace(plan, outputs=fields[plan.relation]) if plan.relation in fields else plan
     return plan.with_inputs(*(_leaves(item, fields) for item in plan.inputs))

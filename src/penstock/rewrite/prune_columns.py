@@ -207,19 +207,17 @@ def _places(names: tuple[str, ...], needed: Names) -> list[int]:
 
 
 def _narrowed(plan: Plan, needed: Names) -> Plan:
-    """The plan with just the columns needed; one at least, the cheapest, where the rows are only counted."""
-    names = [name for name in plan.names if name in needed]
-    if not names and plan.fields:
-        names = [cheapest(plan.fields).name]
-    return _exact(plan, names)
+    """The plan with just the columns needed."""
+    return _exact(plan, [item.name for item in fields_needed(plan.fields, needed)])
+
+
+def fields_needed(fields: tuple[Field, ...], needed: Names) -> tuple[Field, ...]:
+    """The fields needed; one at least, the cheapest, where the rows are only counted."""
+    found = tuple(item for item in fields if item.name in needed)
+    return found or tuple(sorted(fields, key=_cost)[:1])
 
 
 _CHEAP = ("boolean", "tinyint", "smallint", "int", "date", "float", "bigint", "double", "timestamp", "timestamp_ntz")
-
-
-def cheapest(fields: Iterable[Field]) -> Field:
-    """The field that is kept where rows are only counted."""
-    return min(fields, key=_cost)
 
 
 def _cost(item: Field) -> int:

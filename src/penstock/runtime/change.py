@@ -60,7 +60,7 @@ class Change:
         """The change as a Spark DataFrame."""
         if self._consolidated is not None:
             frame = self._consolidated.frame()
-            self._consolidated.workspace.kept.leave([frame])
+            self._consolidated.workspace.kept.leave(frame)
             return frame
         from pyspark.sql import SparkSession
 

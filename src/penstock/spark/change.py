@@ -177,11 +177,14 @@ class Delta:
         if self._arrow is not None:
             return Delta.of_arrow(self.workspace, self._arrow.select(columns), schema)
         listed = ", ".join(map(quoted, columns))
-        query = f"SELECT {listed} FROM {self.view}"
-        if self.rows is None:
-            return Delta.of_query(self.workspace, query, schema, estimate=self.estimate)
-        frame = self.workspace.kept.sharing(self.workspace.sql(query), self.frame())
-        return Delta.of_frame(self.workspace, frame, rows=self.rows)
+        if not self.is_lazy:
+            return self.projected(listed)
+        return Delta.of_query(self.workspace, f"SELECT {listed} FROM {self.view}", schema, estimate=self.estimate)
+
+    def projected(self, items: str) -> Delta:
+        """The rows of an evaluated change, not evaluated again, with other columns: `items` as a SELECT lists them."""
+        frame = self.workspace.sql(f"SELECT {items} FROM {self.view}")
+        return Delta.of_frame(self.workspace, self.workspace.kept.sharing(frame, self.frame()), rows=self.rows)
 
     def count(self) -> int:
         """How many entries the change has."""

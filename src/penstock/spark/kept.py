@@ -6,13 +6,12 @@ step are dead long before; until somebody notices they are copied, marked, and w
 
     a DataFrame    that `evaluated` gave, or that `sharing` says reads the same rows, holds them
     a lazy change  names what it reads in SQL, which tells nobody what that is: what has ended while it was there waits
-    the user       may hold a DataFrame made of others; rows that one may read are left to the JVM (`leave`)
+    the user       may hold a DataFrame made of others; what it may read are left to the JVM (`leave`, `leave_all`)
 """
 
 from __future__ import annotations
 
 import threading
-from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary, WeakSet, ref
@@ -49,7 +48,7 @@ class KeptRows:
     """The evaluated rows of one engine."""
 
     def __init__(self) -> None:
-        self._holders: WeakKeyDictionary[DataFrame, tuple[_Rows, ...]] = WeakKeyDictionary()
+        self._holders: WeakKeyDictionary[DataFrame, _Rows] = WeakKeyDictionary()
         self._held: list[tuple[ref[_Rows], Any]] = []
         self._lazy: WeakSet[Delta] = WeakSet()
         self._ended: list[_Ended] = []
@@ -70,14 +69,15 @@ class KeptRows:
         rows = _Rows()
         plan = kept._jdf.queryExecution().logical()  # noqa: SLF001
         with self._lock:
-            self._holders[kept] = (rows,)
+            self._holders[kept] = rows
             self._held.append((ref(rows), plan.rdd()))
         return kept
 
-    def sharing(self, frame: DataFrame, *sources: DataFrame) -> DataFrame:
-        """The frame, noted as one that reads the rows of `sources`."""
+    def sharing(self, frame: DataFrame, source: DataFrame) -> DataFrame:
+        """The frame, noted as one that reads the rows of `source`."""
         with self._lock:
-            self._holders[frame] = tuple(rows for source in sources for rows in self._holders.get(source, ()))
+            if source in self._holders:
+                self._holders[frame] = self._holders[source]
         return frame
 
     def lazily(self, delta: Delta) -> None:
@@ -85,14 +85,16 @@ class KeptRows:
         with self._lock:
             self._lazy.add(delta)
 
-    def leave(self, frames: Iterable[DataFrame] | None = None) -> None:
-        """Leave the rows of these DataFrames to the JVM, or all rows: the user has a DataFrame that reads them."""
+    def leave(self, frame: DataFrame) -> None:
+        """Leave the rows of a DataFrame to the JVM: the user has got it."""
         with self._lock:
-            if frames is None:
-                self._held, self._ended = [], []
-                return
-            left = {id(rows) for frame in frames for rows in self._holders.get(frame, ())}
-            self._held = [(rows, rdd) for rows, rdd in self._held if id(rows()) not in left]
+            left = self._holders.get(frame)
+            self._held = [(rows, rdd) for rows, rdd in self._held if left is None or rows() is not left]
+
+    def leave_all(self) -> None:
+        """Leave all rows to the JVM: the user has got a DataFrame that may read any of them."""
+        with self._lock:
+            self._held, self._ended = [], []
 
     def give_back(self) -> None:
         """Give back the rows that nothing can read any more; between steps, when the engine has no query under way."""
@@ -101,9 +103,11 @@ class KeptRows:
             if gone:
                 self._held = [(rows, rdd) for rows, rdd in self._held if rows() is not None]
                 self._ended.append(_Ended(gone, WeakSet(delta for delta in list(self._lazy) if delta.is_lazy)))
-            due = [rdd for ended in self._ended if ended.is_due for rdd in ended.rows]
-            self._ended = [ended for ended in self._ended if not ended.is_due and ended.waited < _PATIENCE]
+            due: list[_Ended] = []
+            waiting: list[_Ended] = []
             for ended in self._ended:
+                (due if ended.is_due else waiting).append(ended)
                 ended.waited += 1
-        for rdd in due:
+            self._ended = [ended for ended in waiting if ended.waited <= _PATIENCE]
+        for rdd in (rdd for ended in due for rdd in ended.rows):
             rdd.unpersist(False)  # noqa: FBT003 - of the JVM: do not wait

@@ -192,9 +192,7 @@ class GroupedRunner(Runner):
             delta = Delta.of_arrow(self.workspace, entries, self._schema(touched.schema))
         else:
             renamed = ", ".join(f"{quoted(found)} AS {quoted(name)}" for name, found in self._appended.items())
-            frame = self.workspace.sql(f"SELECT {self._group_list}, {renamed} FROM {touched.view}")
-            self.workspace.kept.sharing(frame, touched.frame())
-            delta = Delta.of_frame(self.workspace, frame, rows=touched.rows)
+            delta = touched.projected(f"{self._group_list}, {renamed}")
         self.proposed = [self._trace(delta.schema).appended(delta, room=room)]
 
     def _rewrite(self, entries: str, estimate: int) -> Delta | None:

@@ -89,8 +89,7 @@ class LinearRunner(Runner):
         items = ", ".join(
             f"{quoted(found)} AS {quoted(name)}" for found, name in zip(picked, self.schema.names, strict=True)
         )
-        frame = self.workspace.kept.sharing(self.workspace.sql(f"SELECT {items} FROM {delta.view}"), delta.frame())
-        return Delta.of_frame(self.workspace, frame, rows=delta.rows)
+        return delta.projected(items)
 
     def _over(self, names: dict[str, str]) -> Plan:
         """The chain over the inputs that have names; one that stays in it without rows gets a name."""

@@ -62,9 +62,7 @@ class SessionsRunner(Runner):
         if kept is None:
             return None
         self.proposed = [self.traces[0].appended(kept)]
-        shown = f"SELECT {columns_text(tuple(self.output.names))} FROM {kept.view}"
-        frame = self.workspace.kept.sharing(self.workspace.sql(shown), kept.frame())
-        return Delta.of_frame(self.workspace, frame, rows=kept.rows, estimate=kept.estimate)
+        return kept.projected(columns_text(tuple(self.output.names)))
 
     def _versions(self, change: Delta) -> str:
         """The rows of the touched sessions, as they were (0) and as they are (1)."""
