@@ -61,16 +61,27 @@ def keep(path: Path, wanted: Wanted, measured: Measured) -> None:
 def write(path: Path) -> None:
     """The page of all that is kept, and a picture for each setting in which there is anything to compare."""
     sections = _latest(path.with_suffix(".jsonl"))
-    path.write_text("\n".join([_ABOUT, *(_section(path, section) for section in sections), report.FOOTNOTE]))
+    parts = [_ABOUT]
+    for section in sections:
+        picture = _picture(path, section, sections)
+        drawn = plot(report.by_query(section.results))
+        if drawn is not None:
+            picture.write_text(drawn)
+        parts.append(_section(section, picture.name if drawn is not None else None))
+    path.write_text("\n".join([*parts, report.FOOTNOTE]))
 
 
-def _section(path: Path, section: _Section) -> str:
+def _picture(path: Path, section: _Section, sections: Sequence[_Section]) -> Path:
+    """Where a section's picture is: named by its step, and numbered where several settings have steps of that size."""
+    alike = [other.setting for other in sections if other.step == section.step]
+    number = alike.index(section.setting)
+    return path.with_name(f"{path.stem}-{section.step}{f'-{number + 1}' if number else ''}.svg")
+
+
+def _section(section: _Section, picture: str | None) -> str:
     parts = [f"## {section.setting}", "", *(f"* {machine}" for machine in section.machines), ""]
-    drawn = plot(report.by_query(section.results))
-    if drawn is not None:
-        picture = path.with_name(f"{path.stem}-{section.step}.svg")
-        picture.write_text(drawn)
-        parts += [f"![events per second of Penstock in units of the others]({picture.name})", ""]
+    if picture is not None:
+        parts += [f"![events per second of Penstock in units of the others]({picture})", ""]
     return "\n".join([*parts, report.text(section.results, section.step)])
 
 

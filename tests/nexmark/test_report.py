@@ -156,16 +156,23 @@ def test_wrong_names_are_wrong_usage(arguments: list[str], said: str, capsys: py
 def test_a_page_keeps_what_was_measured_before(tmp_path: Path) -> None:
     wanted = Wanted([Query("q0")], ["penstock"], Stream(1_000_000), 250_000)
     small = Wanted([Query("q0")], ["batch"], Stream(10), 10)
+    other = Wanted([Query("q0")], ["batch"], Stream(2_000_000), 250_000)
     new = [measured("q0", "batch", 0.5), measured("q2", "penstock", 1.0)]
-    for setting, result in [*((wanted, one) for one in (*RESULTS, *new)), (small, measured("q0", "batch", 9.0))]:
-        page.keep(tmp_path / "page.md", setting, result)
+    for one in (*RESULTS, *new):
+        page.keep(tmp_path / "page.md", wanted, one)
+    page.keep(tmp_path / "page.md", small, measured("q0", "batch", 9.0))
+    for one in RESULTS:
+        page.keep(tmp_path / "page.md", other, one)
     page.write(tmp_path / "page.md")
     rows = (tmp_path / "page.md").read_text().splitlines()
     assert any(row.startswith("| q0 ") and "2,000" in row for row in rows)
     assert any(row.startswith("| q1 ") for row in rows)
-    assert [row.split(",")[0] for row in rows if row.startswith("## ")] == ["## 10 events in steps of 10", "## 1"]
-    assert (tmp_path / "page-250000.svg").exists()
-    assert "![events per second of Penstock in units of the others](page-250000.svg)" in rows
+    settings = [row.partition(",000")[0] for row in rows if row.startswith("## ")]
+    assert settings == [settings[0], "## 1", "## 2"]
+    assert settings[0].startswith("## 10 events in steps of 10,")
+    pictures = ["page-250000.svg", "page-250000-2.svg"]
+    assert [row.partition("](")[2] for row in rows if row.startswith("![")] == [f"{name})" for name in pictures]
+    assert sorted(path.name for path in tmp_path.glob("*.svg")) == sorted(pictures)
 
 
 def test_the_command_names_the_systems_that_there_are() -> None:

@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 
 _WARMING = 8
 _LATENESS = "4 seconds"
+_LONGEST = 300  # seconds; who takes longer over some millions of events is not compared
 _WINDOWED = ("q5", "q7", "q8", "q11", "q12")
 _KEYS: Mapping[str, Sequence[str]] = {
     "q4": ("category",),
@@ -114,7 +115,10 @@ def run(spark: SparkSession, task: Task, query: Query, folders: Mapping[str, Pat
     writer = spark.sql(query.text("streaming")).writeStream.foreachBatch(sink.take)
     mode = "update" if query.name in _KEYS else "append"
     started = writer.outputMode(mode).option("checkpointLocation", str(checkpoint)).trigger(availableNow=True).start()
-    started.awaitTermination()
+    if not started.awaitTermination(_LONGEST):
+        started.stop()
+        message = f"not at its end after {_LONGEST} s"
+        raise TimeoutError(message)
     progress = started.recentProgress
     seconds = [one["durationMs"]["triggerExecution"] / 1000 for one in progress]
     states = progress[-1]["stateOperators"] if progress else []
