@@ -24,8 +24,7 @@ _TEST_SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
     # Tests run hundreds of small queries once: compiling them well takes longer than running them.
-    # With one compiler Java reserves 48 MB for code; when they are full it only interprets, ten times slower.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 
 

@@ -14,6 +14,7 @@ from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
 from bench.nexmark.queries import Query
 from bench.nexmark.run import Wanted, _equal
+from bench.nexmark.systems.on_penstock import Run, quicker
 from bench.nexmark.task import SYSTEMS, Task
 from bench.nexmark.worker import as_line, from_line
 
@@ -177,3 +178,10 @@ def test_a_page_keeps_what_was_measured_before(tmp_path: Path) -> None:
 
 def test_the_command_names_the_systems_that_there_are() -> None:
     assert bench.SYSTEMS == SYSTEMS
+
+
+def test_of_two_runs_the_quicker_counts_and_both_have_to_answer_alike() -> None:
+    slow, quick = Run([0.2, 0.4], [Answer(1, 2)], 3), Run([0.3, 0.1], [Answer(1, 2)], 3)
+    assert quicker([slow, quick]) is quick
+    with pytest.raises(AssertionError, match="answered differently"):
+        quicker([slow, quick._replace(answers=[Answer(1, 3)])])

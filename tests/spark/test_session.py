@@ -23,6 +23,12 @@ def test_static_settings_are_set(spark):
         assert spark.sparkContext.getConf().get(key) == value
 
 
+def test_there_is_room_for_compiled_code_with_one_compiler_too(spark):
+    pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
+    rooms = [pool.getUsage().getMax() for pool in pools if pool.getName().startswith(("CodeCache", "CodeHeap"))]
+    assert sum(rooms) == 512 << 20
+
+
 def test_a_child_process_does_not_attach_to_this_jvm(spark):
     assert "PYSPARK_GATEWAY_PORT" not in os.environ
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator
-from typing import TYPE_CHECKING
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 import penstock
 from bench.nexmark.answers import Answer, answer_of
@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 _WARMING = 8  # steps: what Spark generates for a query is compiled by then, as in a pipeline that runs on
+_RUNS = 2  # as of the other systems, the quicker one counts
 
 
 def measured(task: Task) -> Iterator[Measured]:
@@ -27,7 +28,11 @@ def measured(task: Task) -> Iterator[Measured]:
         run(spark, task, query, min(_WARMING, task.data.steps))
         collected(spark)
         memory = memory_of(spark)
-        seconds, answers, state = run(spark, task, query, task.data.steps)
+        runs = []
+        for _ in range(_RUNS):
+            runs.append(run(spark, task, query, task.data.steps))
+            collected(spark)
+        seconds, answers, state = quicker(runs)
         yield Measured(
             query.name,
             task.system,
@@ -38,12 +43,27 @@ def measured(task: Task) -> Iterator[Measured]:
             state_rows=state,
             answers=answers,
         )
-        collected(spark)
     spark.stop()
 
 
-def run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list[float], list[Answer], int]:
+class Run(NamedTuple):
     """The time of each step, the answer after each, and the rows of state at the end."""
+
+    seconds: Sequence[float]
+    answers: Sequence[Answer]
+    state: int
+
+
+def quicker(runs: Sequence[Run]) -> Run:
+    """The run that took less time; all have to answer alike, or the time of one would stand beside another's answer."""
+    if any(one.answers != runs[0].answers for one in runs):
+        message = "runs over the same steps answered differently"
+        raise AssertionError(message)
+    return min(runs, key=lambda one: sum(one.seconds))
+
+
+def run(spark: SparkSession, task: Task, query: Query, steps: int) -> Run:
+    """One pipeline over the first steps."""
     seconds: list[float] = []
     answers: list[Answer] = []
     with penstock.Pipeline(query.program(), spark=spark, retain="materialized") as pipeline:
@@ -54,7 +74,7 @@ def run(spark: SparkSession, task: Task, query: Query, steps: int) -> tuple[list
             seconds.append(time.perf_counter() - began)
             answers.append(total)
         state = sum(operator.rows for operator in pipeline.state())
-    return seconds, answers, state
+    return Run(seconds, answers, state)
 
 
 def changed(pipeline: penstock.Pipeline, rows: dict[str, object]) -> Answer:

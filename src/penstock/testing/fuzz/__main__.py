@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 _SETTINGS = {
     "spark.driver.memory": "2g",
     "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1 -XX:ReservedCodeCacheSize=512m",
+    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
 }
 # A program lives for a few steps: generating classes for its queries takes longer than running them interpreted.
 _INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
