@@ -14,7 +14,7 @@ from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
 from bench.nexmark.queries import Query
 from bench.nexmark.run import Wanted, _equal
-from bench.nexmark.systems.on_penstock import Run, quicker
+from bench.nexmark.systems.spark import Run, quicker
 from bench.nexmark.task import SYSTEMS, Task
 from bench.nexmark.worker import as_line, from_line
 

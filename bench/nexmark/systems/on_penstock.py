@@ -3,36 +3,29 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
 
 import penstock
 from bench.nexmark.answers import Answer, answer_of
 from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.queries import VIEW, Query
-from bench.nexmark.systems.spark import collected, session_for, side_input, step_frames
+from bench.nexmark.systems.spark import WARMING, Run, collected, repeated, session_for, side_input, step_frames
 from bench.nexmark.task import Task
 from penstock.runtime.columns import WEIGHT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_WARMING = 8  # steps: what Spark generates for a query is compiled by then, as in a pipeline that runs on
-_RUNS = 2  # as of the other systems, the quicker one counts
-
 
 def measured(task: Task) -> Iterator[Measured]:
     """Each query over all steps, after the first ones in a pipeline of its own to warm up."""
     spark = session_for(task)
     for query in task.queries:
-        run(spark, task, query, min(_WARMING, task.data.steps))
+        run(spark, task, query, min(WARMING, task.data.steps))
         collected(spark)
         memory = memory_of(spark)
-        runs = []
-        for _ in range(_RUNS):
-            runs.append(run(spark, task, query, task.data.steps))
-            collected(spark)
-        seconds, answers, state = quicker(runs)
+        seconds, answers, state = repeated(spark, lambda query=query: run(spark, task, query, task.data.steps))
         yield Measured(
             query.name,
             task.system,
@@ -44,22 +37,6 @@ def measured(task: Task) -> Iterator[Measured]:
             answers=answers,
         )
     spark.stop()
-
-
-class Run(NamedTuple):
-    """The time of each step, the answer after each, and the rows of state at the end."""
-
-    seconds: Sequence[float]
-    answers: Sequence[Answer]
-    state: int
-
-
-def quicker(runs: Sequence[Run]) -> Run:
-    """The run that took less time; all have to answer alike, or the time of one would stand beside another's answer."""
-    if any(one.answers != runs[0].answers for one in runs):
-        message = "runs over the same steps answered differently"
-        raise AssertionError(message)
-    return min(runs, key=lambda one: sum(one.seconds))
 
 
 def run(spark: SparkSession, task: Task, query: Query, steps: int) -> Run:

@@ -21,15 +21,12 @@ import pyarrow.parquet as pq
 from bench.nexmark.answers import Answer, answer_of, row_hash
 from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.queries import Query
-from bench.nexmark.systems.on_penstock import Run, quicker
-from bench.nexmark.systems.spark import PLAIN, collected, schema_of, session_for, side_input
+from bench.nexmark.systems.spark import PLAIN, WARMING, Run, collected, repeated, schema_of, session_for, side_input
 from bench.nexmark.task import Task
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-_WARMING = 8
-_RUNS = 2
 _LATENESS = "4 seconds"
 _LONGEST = 300  # seconds; who takes longer over some millions of events is not compared
 _WINDOWED = ("q5", "q7", "q8", "q11", "q12")
@@ -84,14 +81,10 @@ def measured(task: Task) -> Iterator[Measured]:
     spark = session_for(task, _SETTINGS)
     for query in task.queries:
         folders = {table: folder_of(task, query, table) for table in query.tables}
-        run(spark, task, query, {table: _first(task, path, _WARMING) for table, path in folders.items()})
+        run(spark, task, query, {table: _first(task, path, WARMING) for table, path in folders.items()})
         collected(spark)
         memory = memory_of(spark)
-        runs = []
-        for _ in range(_RUNS):
-            runs.append(run(spark, task, query, folders))
-            collected(spark)
-        seconds, answers, state = quicker(runs)
+        seconds, answers, state = repeated(spark, lambda query=query, folders=folders: run(spark, task, query, folders))
         yield Measured(
             query.name,
             task.system,

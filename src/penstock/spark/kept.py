@@ -6,7 +6,7 @@ step are dead long before; until somebody notices they are copied, marked, and w
 
     a DataFrame    that `evaluated` gave, or that `sharing` says reads the same rows, holds them
     a lazy change  names what it reads in SQL, which tells nobody what that is: what has ended while it was there waits
-    the user       may hold a DataFrame made of others; what it may read are left to the JVM (`leave`, `leave_all`)
+    the user       may hold a DataFrame made of others; what it may read is left to the JVM (`leave`, `leave_all`)
 """
 
 from __future__ import annotations
