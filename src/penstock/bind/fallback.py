@@ -15,6 +15,7 @@ from penstock.bind.settling import settle
 from penstock.bind.stars import expand, is_star, name_of
 from penstock.bind.trees import call_name, grouped, nodes, replace_nodes
 from penstock.bind.windows import in_groups
+from penstock.errors import SqlError
 from penstock.plan.nodes import Field, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column
@@ -38,7 +39,8 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
     relations: dict[str, Plan] = {}
     copy = tree.copy()
     copy.set("with_", None)
-    settled = settle(_inlined(copy, context), partial(_columns, context, _own_names(copy)))
+    columns = partial(_columns, context, _own_names(copy))
+    settled = settle(_inlined(copy, context), columns, partial(_joined_columns, context))
     text = escaped(spark_sql(_placed(settled, context, relations)))
     text = _MARK.sub(r"{\1}", text)
     outputs = tuple(Field(name) for name in names)
@@ -117,6 +119,45 @@ def _columns(context: Context, own: set[str], name: str) -> tuple[Field, ...] | 
     """The columns of a relation, None for a name of the query's own."""
     found = None if name.lower() in own else _relation(name.lower(), context)
     return None if found is None else found.fields
+
+
+def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Field]] | None:
+    """The columns of all that FROM joins, each beside its relation, '' for one of several; None where it has no names.
+
+    That is what is recomputed itself, reads an enclosing query or a recursive CTE, or names a column twice.
+    """
+    try:
+        whole = _with_own_ctes(select, context.alone())
+        if whole is None:
+            return None
+        level = Level(whole)
+        bind_from(select.copy(), level)
+    except (NotIncremental, SqlError):
+        return None
+    owners = {item.field: source.alias for source in level.scope.sources for item in source.columns if item.field}
+    found: list[tuple[str, Field]] = []
+    for item in level.scope.columns:
+        scalar = level.scalar(item.tree)
+        found.append((owners.get(item.field, ""), Field(item.name, scalar.type, scalar.nullable)))
+    names = {(alias.lower(), field.name.lower()) for alias, field in found}
+    return found if len(names) == len(found) else None
+
+
+def _with_own_ctes(select: exp.Select, context: Context) -> Context | None:
+    """The context with every CTE of the recomputed query that a place in it can name; None if one is recursive."""
+    from penstock.bind.query import bind_cte
+
+    around: list[exp.Expr] = [select]
+    while (node := around[-1].parent) is not None:
+        around.append(node)
+    for clause in [node.args["with_"] for node in reversed(around) if node.args.get("with_") is not None]:
+        if clause.args.get("recursive"):
+            return None
+        for cte in clause.expressions:
+            if any(cte is node for node in around):
+                break
+            context = context.with_cte(cte.alias, bind_cte(cte, context))
+    return context
 
 
 def _relation(name: str, context: Context) -> Plan | None:

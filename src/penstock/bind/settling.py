@@ -1,14 +1,14 @@
 """A recomputed query in words whose answer no order of rows changes (SEMANTICS 0): as `deterministic`, before binding.
 
-The whole row is named column by column where FROM has named relations alone; beside anything else it is `struct(*)`.
-Left as they are: windows over groups, and LIMIT behind `t.*`, `* EXCEPT (…)` or a star over anything else than
-named relations, since such rows have no names here.
+The whole row is named column by column where FROM has named relations alone, or the binder can name its columns; beside
+anything else it is `struct(*)`.
+Left as they are: windows over groups, and LIMIT behind `t.*`, `* EXCEPT (…)` or a star over what has no names.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -26,6 +26,8 @@ from penstock.plan.nodes import Field
 
 # The columns of a relation, None for a name that is not known.
 Columns = Callable[[str], tuple[Field, ...] | None]
+# The columns of all that FROM joins, each beside the relation that reaches it; None where they are not known.
+RowOf = Callable[[exp.Select], Sequence[tuple[str, Field]] | None]
 _CLAUSES = ("expressions", "having", "order")
 
 
@@ -38,13 +40,13 @@ class _From:
     named: bool = True
 
 
-def settle(tree: exp.Expression, columns: Columns) -> exp.Expression:
+def settle(tree: exp.Expression, columns: Columns, row_of: RowOf) -> exp.Expression:
     """The query with every call and every LIMIT that depends on the order of rows settled, in place."""
     for query in reversed([node for node in nodes(tree) if isinstance(node, exp.Select | exp.SetOperation)]):
         first = next(node for node in nodes(query) if isinstance(node, exp.Select))
-        _settle_limit(query, first, _from_of(first, columns))
+        _settle_limit(query, first, _from_of(first, columns, row_of))
         if isinstance(query, exp.Select):
-            read = _from_of(query, columns)
+            read = _from_of(query, columns, row_of)
             _settle_windows(query, read.row)
             _settle_aggregates(query, read)
     return tree
@@ -135,22 +137,30 @@ def _replace(old: exp.Expression, new: exp.Expression, select: exp.Select) -> No
     old.replace(new if name is None else exp.Alias(this=new, alias=name))
 
 
-def _from_of(select: exp.Select, columns: Columns) -> _From:
+def _from_of(select: exp.Select, columns: Columns, row_of: RowOf) -> _From:
     """All columns of FROM that can be compared, and the types of those with a name that no other has."""
-    found: list[tuple[str, Field]] = []
-    for item in _relations(select):
-        fields = columns(item.name) if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) else None
-        if fields is None or item.args.get("pivots"):
-            return _From((call("struct", exp.Star()),), {}, named=False)
-        found += [(item.alias_or_name, field) for field in fields]
+    found = _named(select, columns) or row_of(select)
+    if found is None:
+        return _From((call("struct", exp.Star()),), {}, named=False)
     times = Counter(field.name.lower() for _, field in found)
     row = tuple(
-        sortable_tree(exp.column(field.name, table=alias, quoted=True), field.type)
+        sortable_tree(exp.column(field.name, table=alias or None, quoted=True), field.type)
         for alias, field in found
         if field.type != "void"
     )
     types = {field.name: field for _, field in found if times[field.name.lower()] == 1}
     return _From(row or (exp.Literal.number(0),), types)
+
+
+def _named(select: exp.Select, columns: Columns) -> list[tuple[str, Field]] | None:
+    """The columns of named relations, each beside its relation; None where FROM has anything else."""
+    found: list[tuple[str, Field]] = []
+    for item in _relations(select):
+        fields = columns(item.name) if isinstance(item, exp.Table) and isinstance(item.this, exp.Identifier) else None
+        if fields is None or item.args.get("pivots"):
+            return None
+        found += [(item.alias_or_name, field) for field in fields]
+    return found
 
 
 def _relations(select: exp.Select) -> Iterator[exp.Expression]:
