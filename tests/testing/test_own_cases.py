@@ -1,4 +1,8 @@
-"""Our own case files, through the runner, also compacted and in other cuts into steps."""
+"""Our own case files, through the runner, also compacted and in other cuts into steps.
+
+Spark compiles the queries of the cases as they stand, as it does for users; where they run once more, it evaluates them
+without, which takes less time and is Spark's other way to the same answers.
+"""
 
 from __future__ import annotations
 
@@ -23,12 +27,12 @@ def test_case(spark, path, case):
 
 
 @pytest.mark.parametrize(("path", "case"), RECUT)
-def test_other_cuts_with_compaction(spark, path, case):
-    result = run_case(recut(case, 7), path.name, lambda: spark, Options(compact=True))
+def test_other_cuts_with_compaction(interpreting, path, case):
+    result = run_case(recut(case, 7), path.name, lambda: interpreting, Options(compact=True))
     assert result.status == PASSED, result.detail
 
 
 @pytest.mark.parametrize(("path", "case"), FORGETTING)
-def test_with_compaction(spark, path, case):
-    result = run_case(case, path.name, lambda: spark, Options(compact=True))
+def test_with_compaction(interpreting, path, case):
+    result = run_case(case, path.name, lambda: interpreting, Options(compact=True))
     assert result.status == PASSED, result.detail

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections import Counter
 from functools import partial
 
 from sqlglot import exp
@@ -29,6 +30,7 @@ _FOREIGN: dict[type, str] = {
     exp.All: "ALL of a query",
     exp.Window: "a frame in GROUPS",
 }
+_UNSAID = "__"  # how the binder's own aliases begin, of relations that the query gives none
 _MARK = re.compile(r"`?__relation_(\d+)`?")
 
 
@@ -122,7 +124,7 @@ def _columns(context: Context, own: set[str], name: str) -> tuple[Field, ...] | 
 
 
 def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Field]] | None:
-    """The columns of all that FROM joins, each beside its relation, '' for one of several; None where it has no names.
+    """The columns of all that FROM joins, each beside its relation, '' where none is said; None if they have no names.
 
     That is what is recomputed itself, reads an enclosing query or a recursive CTE, or names a column twice.
     """
@@ -134,13 +136,15 @@ def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Fie
         bind_from(select.copy(), level)
     except (NotIncremental, SqlError):
         return None
-    owners = {item.field: source.alias for source in level.scope.sources for item in source.columns if item.field}
+    sources = level.scope.sources
+    owners = {item.field: source.alias for source in sources for item in source.columns if item.field}
     found: list[tuple[str, Field]] = []
     for item in level.scope.columns:
-        scalar = level.scalar(item.tree)
-        found.append((owners.get(item.field, ""), Field(item.name, scalar.type, scalar.nullable)))
-    names = {(alias.lower(), field.name.lower()) for alias, field in found}
-    return found if len(names) == len(found) else None
+        owner, scalar = owners.get(item.field, ""), level.scalar(item.tree)
+        found.append(("" if owner.startswith(_UNSAID) else owner, Field(item.name, scalar.type, scalar.nullable)))
+    times = Counter(field.name.lower() for _, field in found)
+    once = {(alias.lower(), field.name.lower()) for alias, field in found if alias or times[field.name.lower()] == 1}
+    return found if len(once) == len(found) else None
 
 
 def _with_own_ctes(select: exp.Select, context: Context) -> Context | None:

@@ -42,13 +42,15 @@ class _From:
 
 def settle(tree: exp.Expression, columns: Columns, row_of: RowOf) -> exp.Expression:
     """The query with every call and every LIMIT that depends on the order of rows settled, in place."""
-    for query in reversed([node for node in nodes(tree) if isinstance(node, exp.Select | exp.SetOperation)]):
-        first = next(node for node in nodes(query) if isinstance(node, exp.Select))
-        _settle_limit(query, first, _from_of(first, columns, row_of))
-        if isinstance(query, exp.Select):
-            read = _from_of(query, columns, row_of)
-            _settle_windows(query, read.row)
-            _settle_aggregates(query, read)
+    queries = reversed([node for node in nodes(tree) if isinstance(node, exp.Select | exp.SetOperation)])
+    firsts = [(query, next(node for node in nodes(query) if isinstance(node, exp.Select))) for query in queries]
+    # While the words are as they were written: the binder tells the types of these.
+    read = [_from_of(first, columns, row_of) for _, first in firsts]
+    for (query, first), source in zip(firsts, read, strict=True):
+        _settle_limit(query, first, source)
+        if query is first:
+            _settle_windows(first, source.row)
+            _settle_aggregates(first, source)
     return tree
 
 
@@ -80,11 +82,15 @@ def _numbered(select: exp.Select, read: _From) -> list[exp.Expression]:
 
 
 def _starred(select: exp.Select, read: _From) -> list[exp.Expression] | None:
-    """The output row of a list with `*`, which is the whole row; None where its columns have no names.
+    """The output row of a list with `*`, which is the whole row; None where its columns have no names of their own.
 
     A number would be taken for a position, and says nothing.
     """
     found: list[exp.Expression] = []
+    said = {name_of(item).lower() for item in select.expressions if not is_star(item)}
+    columns = [column for item in read.row for column in item.find_all(exp.Column)]
+    if any(not column.table and column.name.lower() in said for column in columns):
+        return None
     for item in select.expressions:
         kind = None if is_star(item) else scalar_of(item, read.fields).type
         if (is_star(item) and (not read.named or item != exp.Star())) or any(window_calls(item)):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 from penstock.circuit.rounds import ROUND
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.nodes import Fixpoint
+from penstock.spark.change import consolidated
 from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace
 
@@ -77,7 +78,7 @@ def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame
     total, last = list(anchors), list(anchors)
     for _ in range(node.bound):
         rounds = [
-            workspace.kept.evaluated(frame.exceptAll(anchor))
+            workspace.kept.evaluated(_without(frame, anchor))
             for frame, anchor in zip(_evaluate(workspace, node, last, frames), anchors, strict=True)
         ]
         last = [frame for frame, _ in rounds]
@@ -85,6 +86,15 @@ def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame
             return total[node.output]
         total = [whole.union(part) for whole, part in zip(total, last, strict=True)]
     raise endless(node)
+
+
+def _without(rows: DataFrame, anchor: DataFrame) -> DataFrame:
+    """EXCEPT ALL, also of rows that hold a MAP or a VARIANT, which Spark refuses."""
+    from pyspark.sql import functions as F  # noqa: N812
+
+    both = rows.withColumn(WEIGHT, F.lit(1)).union(anchor.withColumn(WEIGHT, F.lit(-1)))
+    left = consolidated(both).where(F.col(WEIGHT) > 0)
+    return left.withColumn(WEIGHT, F.explode(F.array_repeat(F.lit(1), F.col(WEIGHT).cast("int")))).drop(WEIGHT)
 
 
 def endless(node: Fixpoint) -> DataError:
