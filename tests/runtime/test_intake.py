@@ -1,15 +1,19 @@
 # ruff: noqa: DTZ001 - points in time are naive UTC datetimes, at the API too
 """Operations folded into changes, and lateness, on the driver."""
 
+import math
+from dataclasses import replace
 from datetime import datetime
+from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 from tables import CLOCK, Bench, declared
 
 from penstock.analysis.bounds import parse_bound
 from penstock.errors import DataError, SqlError
 from penstock.runtime.intake import Judge, fold_keyed
-from penstock.runtime.lateness import declared_lateness
+from penstock.runtime.lateness import comparable, declared_lateness, furthest
 from penstock.runtime.rejected import Rejections
 
 
@@ -145,6 +149,30 @@ def test_ahead_guards_the_waterline_against_a_source_that_jumps():
     t = Bench("CREATE TABLE t (ts TIMESTAMP LATENESS INTERVAL 1 HOUR AHEAD INTERVAL 1 DAY)")
     assert t.step([("2999-01-01 00:00:00",), ("2024-06-02 12:00:00",)], clock=CLOCK)[1] == ["Future value"]
     assert t.waterline("ts") == datetime(2024, 6, 2, 11)
+
+
+DAYS = [datetime(2024, 1, 2), None, datetime(2024, 3, 1)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        (pa.int8(), [3, None, -4]),
+        (pa.float64(), [1.5, math.nan, None]),
+        (pa.float32(), [math.nan]),
+        (pa.decimal128(10, 2), [Decimal("1.10"), Decimal("7.00")]),
+        (pa.date32(), DAYS),
+        (pa.timestamp("us"), DAYS),
+        (pa.timestamp("us", "UTC"), DAYS),
+        (pa.int64(), []),
+    ],
+)
+def test_the_furthest_value_is_the_largest_that_compares(kind, values):
+    (item,) = declared_lateness(declared("CREATE TABLE t (c BIGINT LATENESS 2)")).columns
+    column = pa.chunked_array([pa.array(values, kind)])
+    present = [value for value in comparable(column) if value is not None]
+    assert furthest(item, column) == [max(present, default=None)]
+    assert furthest(replace(item, rows=2), column) == comparable(column)
 
 
 def test_lateness_rows_is_the_next_largest_value_seen():

@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from base64 import b64encode
 
 import pyarrow as pa
 import pytest
+from py4j.protocol import BYTES_TYPE, OUTPUT_CONVERTER
 from pyarrow import parquet as pq
 
 from penstock.spark import session as sessions
@@ -27,6 +29,13 @@ def test_there_is_room_for_compiled_code_with_one_compiler_too(spark):
     pools = spark._jvm.java.lang.management.ManagementFactory.getMemoryPoolMXBeans()
     rooms = [pool.getUsage().getMax() for pool in pools if pool.getName().startswith(("CodeCache", "CodeHeap"))]
     assert sum(rooms) == 512 << 20
+
+
+def test_bytes_of_the_jvm_are_decoded_in_one_go(spark):
+    everything = bytes(range(256)) * 3
+    found = spark._jvm.java.util.Base64.getDecoder().decode(b64encode(everything).decode())
+    assert (type(found), found) == (bytearray, everything)
+    assert OUTPUT_CONVERTER[BYTES_TYPE].__module__ == "penstock.spark.session"
 
 
 def test_a_child_process_does_not_attach_to_this_jvm(spark):

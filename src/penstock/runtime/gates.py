@@ -20,7 +20,7 @@ from penstock.plan.scalar import quoted
 from penstock.runtime.columns import WEIGHT, python_rows
 from penstock.runtime.intake import impossible
 from penstock.runtime.judging import greatest_terms, verdict
-from penstock.runtime.lateness import LateColumn, TableLateness, below, comparable, comparable_value, late_column
+from penstock.runtime.lateness import LateColumn, TableLateness, below, comparable_value, furthest, late_column
 from penstock.runtime.rejected import LATE, Rejections, row_json
 from penstock.spark.change import Delta
 from penstock.spark.operators.cleaned import Parted
@@ -49,7 +49,7 @@ class ViewGate:
             for message, mask in impossible(item, rows.column(item.place), self.clock()):
                 _mark(why, mask, message)
         possible = rows.filter(pa.array([message is None for message in why], pa.bool_()))
-        values = {_name(item): comparable(possible.column(item.place)) for item in self.lateness.columns}
+        values = {_name(item): furthest(item, possible.column(item.place)) for item in self.lateness.columns}
         for item in self.lateness.columns:
             limit = self.lateness.waterline(item).at
             if limit is not None:

@@ -17,7 +17,7 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.runtime.columns import WEIGHT, python_rows, weighted_schema
 from penstock.runtime.holding import Holding
-from penstock.runtime.lateness import LateColumn, TableLateness, above, below, comparable
+from penstock.runtime.lateness import LateColumn, TableLateness, above, below, comparable, furthest
 from penstock.runtime.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 from penstock.runtime.rows import DELETE, INSERT, UPDATE, Batch
 from penstock.runtime.store import (
@@ -149,7 +149,8 @@ def _set_aside(batch: Batch, chosen: pa.ChunkedArray, message: str, rejections: 
 
 
 def _values(batch: Batch, lateness: TableLateness) -> dict[str, list[Any]]:
-    return {item.column.name.lower(): comparable(batch.rows.column(item.place)) for item in lateness.columns}
+    columns = lateness.columns
+    return {item.column.name.lower(): furthest(item, batch.rows.column(item.place)) for item in columns}
 
 
 def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> Batch:

@@ -136,6 +136,15 @@ def comparable(values: pa.ChunkedArray) -> list[Any]:
     return found
 
 
+def furthest(item: LateColumn, values: pa.ChunkedArray) -> list[Any]:
+    """What moves a column's waterline, comparable: the largest of its values; for n ROWS, where several count, all."""
+    if item.rows is not None:
+        return comparable(values)
+    if pa.types.is_floating(values.type):
+        values = values.filter(pc.invert(pc.is_nan(values)))
+    return comparable(pa.chunked_array([pa.array([pc.max(values)], values.type)]))
+
+
 def comparable_value(value: Any) -> Any:
     """One Python value as `comparable` gives it."""
     if isinstance(value, datetime):
