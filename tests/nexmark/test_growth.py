@@ -3,7 +3,7 @@
 from xml.dom import minidom
 
 import pytest
-from bench.nexmark import growth_page
+from bench.nexmark import growth, growth_page
 from bench.nexmark.curves import Axis, curves
 from bench.nexmark.files import written
 from bench.nexmark.generate import Stream
@@ -54,7 +54,8 @@ def test_the_page_keeps_the_last_of_each_and_judges_the_bars(tmp_path):
         assert minidom.parse(str(tmp_path / picture)).documentElement.tagName == "svg"  # noqa: S318 - our own
 
 
-def test_what_is_measured_of_a_long_run_and_of_small_steps(spark, tmp_path):
+def test_what_is_measured_of_a_long_run_and_of_small_steps(spark, tmp_path, monkeypatch):
+    monkeypatch.setattr(growth, "_WARMING", 1)
     data = written(tmp_path, Stream(1500), 150)
     query = Query("q18")
     found = grown(spark, Task("penstock", data, [query], tmp_path), query)

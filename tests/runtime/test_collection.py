@@ -160,8 +160,8 @@ def test_final_rows_are_the_same_with_and_without_collection(spark):
         assert len(shown) > 5
 
 
-def test_state_stays_flat_while_time_goes_on(spark):
-    with penstock.Pipeline(program(BOUNDED, " LATENESS 6"), spark=spark) as pipeline:
+def test_state_stays_flat_while_time_goes_on(interpreting):
+    with penstock.Pipeline(program(BOUNDED, " LATENESS 6"), spark=interpreting) as pipeline:
         sizes, begin = [], 0
         # First more rows than Top-K keeps to spare.
         for count in (2000, 100, 100):

@@ -156,6 +156,8 @@ def _exploded(dice: Dice, found: From) -> From:
     alias = dice.name("e")
     array = expression(dice, ARRAY, found.scope, 1)
     form = dice.pick(("LATERAL VIEW", "LATERAL VIEW OUTER", "LATERAL", "posexplode"))
+    if form == "LATERAL" and "map" in array:  # a join that reads a MAP to its left is not always Spark's to answer
+        form = "LATERAL VIEW"
     dice.use(form)
     if form == "LATERAL":
         text = f"{found.text} JOIN LATERAL explode({array}) AS {alias}(item)"
