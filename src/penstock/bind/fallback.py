@@ -16,7 +16,7 @@ from penstock.bind.settling import settle
 from penstock.bind.stars import expand, is_star, name_of
 from penstock.bind.trees import call_name, grouped, nodes, replace_nodes
 from penstock.bind.windows import in_groups
-from penstock.errors import SqlError
+from penstock.errors import PenstockError
 from penstock.plan.nodes import Field, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column
@@ -126,7 +126,8 @@ def _columns(context: Context, own: set[str], name: str) -> tuple[Field, ...] | 
 def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Field]] | None:
     """The columns of all that FROM joins, each beside its relation, '' where none is said; None if they have no names.
 
-    That is what is recomputed itself, reads an enclosing query or a recursive CTE, or names a column twice.
+    They have none where FROM is recomputed or Spark's alone, reads an enclosing query or a recursive CTE, or says one
+    of them twice.
     """
     try:
         whole = _with_own_ctes(select, context.alone())
@@ -134,7 +135,7 @@ def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Fie
             return None
         level = Level(whole)
         bind_from(select.copy(), level)
-    except (NotIncremental, SqlError):
+    except (NotIncremental, PenstockError):
         return None
     sources = level.scope.sources
     owners = {item.field: source.alias for source in sources for item in source.columns if item.field}
