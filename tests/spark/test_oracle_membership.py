@@ -176,9 +176,9 @@ def test_nothing_of_it_is_recomputed():
 
 
 @pytest.mark.parametrize("driver_rows", [50_000, 0], ids=["on the driver", "on the executors"])
-def test_membership_equals_its_definition(spark, driver_rows):
+def test_membership_equals_its_definition(interpreting, driver_rows):
     catalog = compile_program(PROGRAM).catalog
-    workspace = Workspace(spark, driver_rows=driver_rows)
+    workspace = Workspace(interpreting, driver_rows=driver_rows)
     engine = Engine(workspace)
     engine.install(catalog, list(catalog.views))
     contents: dict[str, Counter] = {name: Counter() for name in SCHEMAS}

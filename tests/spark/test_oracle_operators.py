@@ -117,9 +117,9 @@ def compare(workspace: Workspace, contents, views) -> None:
     [(20_000, 50_000, False), (3, 0, False), (8, 2, True)],
     ids=["on the driver", "on the executors", "in between, compacted"],
 )
-def test_every_operator_equals_its_recomputation(spark, monkeypatch, memory_rows, driver_rows, compact):
+def test_every_operator_equals_its_recomputation(interpreting, monkeypatch, memory_rows, driver_rows, compact):
     monkeypatch.setattr(ranked, "_SPARE", 0)  # so that candidates run out in a short test
-    workspace = Workspace(spark, driver_rows=driver_rows, memory_rows=memory_rows)
+    workspace = Workspace(interpreting, driver_rows=driver_rows, memory_rows=memory_rows)
 
     @settings(max_examples=2, deadline=None)
     @given(steps=STEPS)

@@ -134,8 +134,8 @@ def opened(workspace: Workspace, program: str = PROGRAM) -> tuple[Engine, dict[s
     [(20_000, 50_000, False), (8, 2, True)],
     ids=["on the driver", "in between, compacted"],
 )
-def test_recursive_views_equal_the_least_fixpoint(spark, memory_rows, driver_rows, compact):
-    workspace = Workspace(spark, driver_rows=driver_rows, memory_rows=memory_rows)
+def test_recursive_views_equal_the_least_fixpoint(interpreting, memory_rows, driver_rows, compact):
+    workspace = Workspace(interpreting, driver_rows=driver_rows, memory_rows=memory_rows)
 
     @settings(max_examples=2, phases=[Phase.explicit, Phase.reuse, Phase.generate])  # each run takes many steps
     @given(steps=STEPS)
