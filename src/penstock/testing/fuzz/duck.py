@@ -22,6 +22,9 @@ class Duck:
 
         self._connection: duckdb.DuckDBPyConnection = duckdb.connect()
         self._tables = tuple(tables)
+        # DuckDB 2.0.0 mixes up the columns of equal subqueries that it evaluates once.
+        if self._connection.execute("SELECT 1 FROM duckdb_optimizers() WHERE name = 'common_subplan'").fetchall():
+            self._connection.execute("SET disabled_optimizers = 'common_subplan'")
         self._connection.execute("CREATE MACRO isnotnull(x) AS x IS NOT NULL")  # our own word in plans
         for table in tables:
             listed = ", ".join(f"{name} {translated_type(kind)}" for name, kind in table.columns)
