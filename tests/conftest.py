@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
+from penstock.testing.sessions import INTERPRETED, SETTINGS
+
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
@@ -19,15 +21,6 @@ settings.register_profile("ci", max_examples=20, derandomize=True, **_SLOW)
 settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
-
-_TEST_SETTINGS = {
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "2",
-    # Tests run hundreds of small queries once: compiling them well takes longer than running them.
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
-# Spark's other way to an answer: nothing is compiled.
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
@@ -42,7 +35,7 @@ def spark() -> Iterator[SparkSession]:
     """The session that all tests share."""
     from penstock.spark.session import open_session
 
-    session = open_session(master="local[2]", conf=_TEST_SETTINGS, app_name="penstock-tests")
+    session = open_session(master="local[2]", conf=SETTINGS, app_name="penstock-tests")
     yield session
     session.stop()
 
@@ -50,8 +43,8 @@ def spark() -> Iterator[SparkSession]:
 @pytest.fixture
 def interpreting(spark: SparkSession) -> Iterator[SparkSession]:
     """The same session while it compiles no query, which is quicker where each runs but a few times."""
-    before = {name: spark.conf.get(name, None) for name in _INTERPRETED}
-    for name, value in _INTERPRETED.items():
+    before = {name: spark.conf.get(name, None) for name in INTERPRETED}
+    for name, value in INTERPRETED.items():
         spark.conf.set(name, value)
     yield spark
     for name, value in before.items():

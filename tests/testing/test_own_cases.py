@@ -1,7 +1,7 @@
 """Our own case files, through the runner, also compacted and in other cuts into steps.
 
 Spark compiles the queries of the cases as they stand, as it does for users; where they run once more, it evaluates them
-without, which takes less time and is Spark's other way to the same answers.
+without, which takes less time and is Spark's other way to the same answers, but for collations.
 """
 
 from __future__ import annotations
@@ -17,6 +17,8 @@ from penstock.testing.runner import PASSED, Options, run_case
 FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
 RECUT = [parameters for parameters in CASES if can_be_recut(parameters.values[1])]
+COLLATED = [item for item in RECUT if "collation" in item.values[1].tags]
+INTERPRETED = [item for item in RECUT if item not in COLLATED]
 FORGETTING = [item for item in CASES if item.id.startswith("lateness-") and item not in RECUT]
 
 
@@ -26,7 +28,13 @@ def test_case(spark, path, case):
     assert result.status == PASSED, result.detail
 
 
-@pytest.mark.parametrize(("path", "case"), RECUT)
+@pytest.mark.parametrize(("path", "case"), COLLATED)
+def test_other_cuts_of_collated_texts_with_compaction(spark, path, case):
+    result = run_case(recut(case, 7), path.name, lambda: spark, Options(compact=True))
+    assert result.status == PASSED, result.detail
+
+
+@pytest.mark.parametrize(("path", "case"), INTERPRETED)
 def test_other_cuts_with_compaction(interpreting, path, case):
     result = run_case(recut(case, 7), path.name, lambda: interpreting, Options(compact=True))
     assert result.status == PASSED, result.detail

@@ -19,17 +19,11 @@ from penstock.testing.fuzz.reading import Reading
 from penstock.testing.fuzz.reduce import reduced
 from penstock.testing.fuzz.reference import examples, function_names
 from penstock.testing.fuzz.report import summary, write_case
+from penstock.testing.sessions import INTERPRETED, SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_SETTINGS = {
-    "spark.driver.memory": "2g",
-    "spark.sql.shuffle.partitions": "2",
-    "spark.driver.extraJavaOptions": "-XX:TieredStopAtLevel=1",
-}
-# A program lives for a few steps: generating classes for its queries takes longer than running them interpreted.
-_INTERPRETED = {"spark.sql.codegen.wholeStage": "false", "spark.sql.codegen.factoryMode": "NO_CODEGEN"}
 _READ = 8  # programs whose plans are read by DuckDB alone, for each that runs
 _QUERIES = 6  # single queries after each so many programs
 
@@ -49,7 +43,7 @@ def open_spark(master: str, *, compiled: bool = False) -> SparkSession:
     """A session for many small queries that each run a few times; `compiled` as Spark runs them otherwise."""
     from penstock.spark.session import open_session
 
-    settings = _SETTINGS if compiled else {**_SETTINGS, **_INTERPRETED}
+    settings = SETTINGS if compiled else {**SETTINGS, **INTERPRETED}
     return open_session(master=master, conf=settings, app_name="penstock-fuzz")
 
 
