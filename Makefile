@@ -6,6 +6,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 VERSION ?= 4.3.0
 MINUTES ?= 5
+WORKERS ?= 2
 ARGS ?=
 
 .PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench bench-nexmark bench-growth docs goldens lock clean
@@ -22,8 +23,9 @@ $(VENV)/.done: requirements/dev.txt requirements/jvm.txt pyproject.toml scripts/
 demo: setup  ## replay the flights of 2013 through a program, live in the terminal
 	$(BIN)/penstock demo $(ARGS)
 
-test: setup  ## the tests; ARGS='-k joins' picks some
-	$(BIN)/python -m pytest $(ARGS)
+# Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
+test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in one process
+	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
 
 check: setup lint types imports test  ## what CI runs: style, types, import contract, tests
 
