@@ -164,7 +164,7 @@ def test_state_stays_flat_while_time_goes_on(interpreting):
     with penstock.Pipeline(program(BOUNDED, " LATENESS 6"), spark=interpreting) as pipeline:
         sizes, begin = [], 0
         # First more rows than Top-K keeps to spare.
-        for count in (2000, 100, 100):
+        for count in (1100, 100, 100):
             times = range(begin, begin + count)
             begin += count
             pipeline.step({"a": [(time, 1, 1) for time in times], "b": [(time, 1, 2) for time in times]})
