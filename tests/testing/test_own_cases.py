@@ -17,8 +17,6 @@ from penstock.testing.runner import PASSED, Options, run_case
 FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
 RECUT = [parameters for parameters in CASES if can_be_recut(parameters.values[1])]
-COLLATED = [item for item in RECUT if "collation" in item.values[1].tags]
-INTERPRETED = [item for item in RECUT if item not in COLLATED]
 FORGETTING = [item for item in CASES if item.id.startswith("lateness-") and item not in RECUT]
 
 
@@ -28,15 +26,10 @@ def test_case(spark, path, case):
     assert result.status == PASSED, result.detail
 
 
-@pytest.mark.parametrize(("path", "case"), COLLATED)
-def test_other_cuts_of_collated_texts_with_compaction(spark, path, case):
-    result = run_case(recut(case, 7), path.name, lambda: spark, Options(compact=True))
-    assert result.status == PASSED, result.detail
-
-
-@pytest.mark.parametrize(("path", "case"), INTERPRETED)
-def test_other_cuts_with_compaction(interpreting, path, case):
-    result = run_case(recut(case, 7), path.name, lambda: interpreting, Options(compact=True))
+@pytest.mark.parametrize(("path", "case"), RECUT)
+def test_other_cuts_with_compaction(spark, request, path, case):
+    session = spark if "collation" in case.tags else request.getfixturevalue("interpreting")
+    result = run_case(recut(case, 7), path.name, lambda: session, Options(compact=True))
     assert result.status == PASSED, result.detail
 
 
