@@ -8,6 +8,8 @@ VERSION ?= 4.3.0
 MINUTES ?= 5
 WORKERS ?= 2
 ARGS ?=
+# Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
+TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
 .PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench bench-nexmark bench-growth docs goldens lock clean
 
@@ -23,9 +25,8 @@ $(VENV)/.done: requirements/dev.txt requirements/jvm.txt pyproject.toml scripts/
 demo: setup  ## replay the flights of 2013 through a program, live in the terminal
 	$(BIN)/penstock demo $(ARGS)
 
-# Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in one process
-	$(BIN)/python -m pytest -n $(WORKERS) --dist worksteal $(ARGS)
+	$(BIN)/$(TESTS) $(ARGS)
 
 check: setup lint types imports test  ## what CI runs: style, types, import contract, tests
 
@@ -45,7 +46,7 @@ imports: setup
 
 test-spark: setup  ## the tests on another Spark: make test-spark VERSION=4.2.0
 	@PYTHON="$(PYTHON)" bash scripts/setup.sh .venv-$(VERSION) $(VERSION)
-	.venv-$(VERSION)/bin/python -m pytest $(ARGS)
+	.venv-$(VERSION)/bin/$(TESTS) $(ARGS)
 
 fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
 	$(BIN)/python -m penstock.testing.fuzz --minutes $(MINUTES) $(ARGS)

@@ -17,7 +17,10 @@ _KIB = 1024
 
 @dataclass(frozen=True)
 class Measured:
-    """One query on one system; `steps` is None where there are none, `refused` says why there is no answer."""
+    """One query on one system; `steps` is None where there are none, `refused` says why there is no answer.
+
+    `slower` holds what was measured of other ways to run it on that system.
+    """
 
     query: str
     system: str
@@ -30,6 +33,7 @@ class Measured:
     refused: str | None = None
     note: str | None = None
     equal: bool | None = None
+    slower: tuple[Measured, ...] = ()
 
     def as_object(self) -> dict[str, Any]:
         """What `--format json` prints. A wrong answer has no time."""

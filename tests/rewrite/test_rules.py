@@ -10,10 +10,13 @@ from penstock.errors import InternalError
 from penstock.explain.plans import plan_text
 from penstock.plan.nodes import (
     AggregateCall,
+    AsofJoin,
     Distinct,
     Field,
     Filter,
     Generate,
+    JoinKey,
+    Match,
     Project,
     SortKey,
     TopK,
@@ -171,6 +174,28 @@ def test_push_filter_into_inner_join():
     lines = shown(push_filter_into_join(plan)).split("\n")
     assert lines[:3] == ["Filter l.a < r.b", "  Join inner on l.k = r.k", "    Filter l.a > 1"]
     assert "    Filter r.b > 2" in lines
+
+
+ASOF = AsofJoin(
+    L, R, "left", (JoinKey(scalar("`l.k`"), scalar("`r.k`")),), Match(scalar("`l.a`"), ">=", scalar("`r.b`"))
+)
+
+
+def test_left_rows_of_an_asof_join_are_filtered_before_it():
+    lines = shown(push_filter_into_join(where(ASOF, "`l.a` > 1 AND `r.b` > 2"))).split("\n")
+    assert lines[:3] == ["Filter r.b > 2", "  AsofJoin left on l.k = r.k and l.a >= r.b", "    Filter l.a > 1"]
+    assert push_filter_into_join(where(ASOF, "`r.b` > 2")) is None
+
+
+def test_an_asof_join_keeps_unmatched_rows_only_if_they_are_wanted():
+    found = shown(simplify_outer_join(where(ASOF, "`r.b` > 2")))
+    assert found.startswith("Filter r.b > 2\n  AsofJoin inner on l.k = r.k and l.a >= r.b")
+    assert simplify_outer_join(where(ASOF, "`r.b` IS NULL")) is None
+
+
+def test_an_asof_join_reads_whole_right_rows():
+    found = prune_columns(project(ASOF, x="`r.s`"))
+    assert [item.names for item in found.input.inputs] == [("l.k", "l.a"), ("r.k", "r.b", "r.s")]
 
 
 def test_nothing_is_pushed_to_the_side_that_is_filled_with_nulls():

@@ -12,6 +12,7 @@ import shutil
 import subprocess
 import zipfile
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ _HALVES = 2
 
 
 def measured(task: Task) -> Iterator[Measured]:
-    """For each query the quicker of mini-batch on and off."""
+    """For each query both with mini-batch and without."""
     jars = [_sink(task.scratch), _parquet(), *_hadoop()]
     full, empty = task.data.folder / "flink", task.scratch / "empty"
     _write_halves(task.data, full)
@@ -80,24 +81,28 @@ def _results(task: Task, order: dict[str, Any]) -> Iterator[Measured]:
     )
     said = [json.loads(line) for line in lines.read_text().splitlines()]
     for query in task.queries:
-        yield _quicker(task, query, [one for one in said if one["query"] == query.name])
+        yield _ways(task, query, [one for one in said if one["query"] == query.name])
 
 
-def _quicker(task: Task, query: Query, said: list[dict[str, Any]]) -> Measured:
+def _ways(task: Task, query: Query, said: list[dict[str, Any]]) -> Measured:
+    """The quicker of two ways, and the slower one beside it: which of them is right is not known here."""
     events = task.data.stream.events
-    right = [one for one in said if "refused" not in one]
-    if not right:
+    given = sorted((one for one in said if "refused" not in one), key=lambda one: float(one["seconds"]))
+    if not given:
         return Measured(query.name, task.system, events, refused=said[0]["refused"] if said else "no answer")
-    best = min(right, key=lambda one: float(one["seconds"]))
-    return Measured(
-        query.name,
-        task.system,
-        events,
-        seconds=best["seconds"],
-        peak_mib=best["peak_mib"],
-        answers=[Answer(best["rows"], best["checksum"])],
-        note="with mini-batch" if best["mini_batch"] else None,
-    )
+    quicker, *slower = [
+        Measured(
+            query.name,
+            task.system,
+            events,
+            seconds=one["seconds"],
+            peak_mib=one["peak_mib"],
+            answers=[Answer(one["rows"], one["checksum"])],
+            note="with mini-batch" if one["mini_batch"] else "without mini-batch",
+        )
+        for one in given
+    ]
+    return replace(quicker, slower=tuple(slower))
 
 
 def _write_halves(data: Data, folder: Path) -> None:

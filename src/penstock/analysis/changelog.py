@@ -18,6 +18,7 @@ from penstock.plan.nodes import (
     INNER,
     SEMI,
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -69,6 +70,8 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
             return _of_kinds(node, catalog, assumed)
         case Join():
             return _of_join(node, catalog, assumed)
+        case AsofJoin():
+            return Retraction("ASOF join", "a closer row takes the place of the one found before", place_of(node))
         case Aggregate():
             if node.groups and not node.aggregates:
                 return _of_kinds(node, catalog, assumed)

@@ -16,7 +16,7 @@ from penstock.analysis.keys import compared_column
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.types import INTEGRAL, Type, is_decimal, is_temporal
-from penstock.plan.expressions import plan_reads_clock
+from penstock.plan.expressions import pairs_of, plan_reads_clock
 from penstock.plan.nodes import (
     ANTI,
     FULL,
@@ -25,6 +25,7 @@ from penstock.plan.nodes import (
     RIGHT,
     SEMI,
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -70,6 +71,8 @@ def _determined(node: Node, by: Columns, catalog: Catalog) -> Columns:
             return by | _within(node.inputs[0], by, catalog)
         case Join():
             return by | _of_join(node, by, catalog)
+        case AsofJoin():
+            return by | _of_join(pairs_of(node), by, catalog)
         case Aggregate():
             return by | _of_groups(node, by, catalog)
         case TopK():

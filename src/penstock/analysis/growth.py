@@ -16,6 +16,7 @@ from penstock.catalog.model import Catalog, Table
 from penstock.plan.expressions import conjuncts, tree_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -61,6 +62,8 @@ def growth(plan: Plan, catalog: Catalog) -> Growth:
             return Growth.BOUNDED
         case TopK() if node.limit is not None and _read(node.partition) <= few_values(node.input, catalog):
             return Growth.BOUNDED
+        case AsofJoin():
+            return growth(node.left, catalog)
         case Project() | Filter() | UnionAll() | Generate() | Join() | Aggregate() | Distinct() | SetOperation():
             return _most(node.inputs, catalog)
         case TopK() | Window() | Session() | Recompute() | Fixpoint():
@@ -99,7 +102,7 @@ def few_values(plan: Plan, catalog: Catalog) -> frozenset[str]:
             return frozenset(name for name, scalar in plan.items if scalar.columns <= inner or scalar.type == "boolean")
         case Filter() | Distinct() | TopK() | Window() | Session() | Generate():
             return few_values(plan.inputs[0], catalog)
-        case Join():
+        case Join() | AsofJoin():
             sides = few_values(plan.left, catalog) | few_values(plan.right, catalog)
             return sides & frozenset(plan.names)
         case Aggregate():

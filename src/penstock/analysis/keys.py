@@ -26,6 +26,7 @@ from penstock.plan.nodes import (
     RIGHT,
     SEMI,
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -82,6 +83,9 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
             return NO_KEY
         case Join():
             return _join_keys(node, unique_keys(node.left, catalog), unique_keys(node.right, catalog))
+        # A left row finds one right row at most.
+        case AsofJoin():
+            return unique_keys(node.left, catalog)
         case Aggregate():
             return _aggregate_keys(node, unique_keys(node.input, catalog))
         case Distinct():

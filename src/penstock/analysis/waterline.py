@@ -25,7 +25,7 @@ from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
-from penstock.plan.expressions import bare, conjuncts, plan_reads_clock, reads_clock, tree_reads_clock
+from penstock.plan.expressions import bare, conjuncts, pairs_of, plan_reads_clock, reads_clock, tree_reads_clock
 from penstock.plan.nodes import (
     ANTI,
     FULL,
@@ -33,6 +33,7 @@ from penstock.plan.nodes import (
     RIGHT,
     SEMI,
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -96,6 +97,10 @@ class Reader:
                 return {**known, **self._generated(node, known)}
             case Join():
                 return self._join(node)
+            # What changes is a pair of a row that has changed, or the pair that stands for it otherwise: one that is
+            # no closer, so it has no later left row.
+            case AsofJoin():
+                return self._join(pairs_of(node))
             # A group changes when a row of it does, and then has that row's values.
             case Aggregate():
                 return self._computed(node.groups, node.input)

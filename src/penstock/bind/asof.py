@@ -2,8 +2,7 @@
 
     L ASOF JOIN R MATCH_CONDITION (L.t >= R.t) ON L.k = R.k
 
-is bound as a join of L with the best right row for each distinct (k, t) of L, which is a Top-K of one over
-a join on the keys and the match condition. Among right rows equally close, the least row wins.
+Among right rows equally close, the least row wins.
 """
 
 from __future__ import annotations
@@ -12,56 +11,38 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind
-from penstock.bind.joins import aligned, join_on
+from penstock.bind.joins import join_on, keys_of, merged_scope, shared_columns
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.trees import OUTER, SUBQUERY, bare, conjuncts, has_mark
-from penstock.plan.nodes import INNER, LEFT, Distinct, Join, JoinKey, Plan, Project, SortKey, TopK
-from penstock.plan.scalar import Scalar, column, column_tree
+from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
 
-_FLIPPED: dict[type, type] = {exp.GTE: exp.LTE, exp.GT: exp.LT, exp.LTE: exp.GTE, exp.LT: exp.GT}
+_COMPARISONS: dict[type, str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}
+_FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
 def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, level: Level) -> tuple[Plan, Scope]:
     """The plan of an ASOF join, which keeps unmatched left rows if it is a LEFT one."""
-    scope = scopes[0].beside(scopes[1])
-    level.scope = scope
+    level.scope = scopes[0].beside(scopes[1])
     level.see(right)
     match = _match(join, left, right, level)
-    keys = _keys(join, left, right, level)
     kind = LEFT if str(join.args.get("side") or "").upper() == "LEFT" else INNER
-    prefix = f"__asof{next(level.context.numbers)}."
-    sought = tuple((f"{prefix}{index}", scalar) for index, scalar in enumerate([*(key.left for key in keys), match[0]]))
-    domain = Distinct(Project(left, sought))
-    names = [name for name, _ in sought]
-    inner_keys = tuple(JoinKey(column(name, key.left.type), key.right) for name, key in zip(names, keys, strict=False))
-    condition = match[1](this=column_tree(names[-1]), expression=match[2].tree)
-    candidates = Join(domain, right, INNER, inner_keys, scalar_of(condition, fields_of(domain) | fields_of(right)))
-    closest = SortKey(match[2], descending=match[1] in (exp.GTE, exp.GT), nulls_first=False)
-    best = TopK(candidates, tuple(column(name, domain.field(name).type) for name in names), (closest,), 1)
-    pairs = tuple(JoinKey(scalar, column(name, scalar.type), null_safe=False) for name, scalar in sought)
-    joined = Join(left, best, kind, pairs)
-    hidden = set(names)
-    return Project(
-        joined,
-        tuple(
-            (item.name, column(item.name, item.type, item.nullable))
-            for item in joined.fields
-            if item.name not in hidden
-        ),
-    ), scope
+    if join.args.get("using"):
+        pairs = shared_columns(join, *scopes)
+        return AsofJoin(left, right, kind, keys_of(pairs, left, right), match), merged_scope(pairs, scopes, kind)
+    return AsofJoin(left, right, kind, _keys(join, left, right, level), match), level.scope
 
 
-def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[Scalar, type, Scalar]:
-    """Left value, comparison, right value."""
+def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
+    """The comparison with the left time first, whichever way round it is written."""
     condition = join.args.get("match_condition")
     if condition is None:
         raise wrong(
             code="ASOF_WITHOUT_MATCH", message="ASOF JOIN needs MATCH_CONDITION (left time >= right time)", place=join
         )
     tree = bind(bare(condition), level)
-    kind: type = type(tree)
-    if kind not in _FLIPPED or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
+    comparison = _COMPARISONS.get(type(tree))
+    if comparison is None or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
         raise wrong(
             code="ASOF_MATCH",
             message="MATCH_CONDITION compares a left with a right value by >=, >, <= or <",
@@ -69,10 +50,10 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[Scala
         )
     one, two = tree.this, tree.expression
     if _reads(one) <= set(right.names) and _reads(two) <= set(left.names):
-        one, two, kind = two, one, _FLIPPED[kind]
+        one, two, comparison = two, one, _FLIPPED[comparison]
     if not (_reads(one) <= set(left.names) and _reads(two) <= set(right.names)):
         raise wrong(code="ASOF_MATCH", message="MATCH_CONDITION needs one side from each relation", place=condition)
-    return scalar_of(one, fields_of(left)), kind, scalar_of(two, fields_of(right))
+    return Match(scalar_of(one, fields_of(left)), comparison, scalar_of(two, fields_of(right)))
 
 
 def _reads(tree: exp.Expression) -> set[str]:
@@ -80,14 +61,6 @@ def _reads(tree: exp.Expression) -> set[str]:
 
 
 def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKey, ...]:
-    if join.args.get("using"):
-        one, two = fields_of(left), fields_of(right)
-        found = []
-        for part in join.args["using"]:
-            first = next(item for name, item in one.items() if name.rpartition(".")[2].lower() == part.name.lower())
-            second = next(item for name, item in two.items() if name.rpartition(".")[2].lower() == part.name.lower())
-            found.append(aligned(column(first.name, first.type), column(second.name, second.type)))
-        return tuple(found)
     condition = join.args.get("on")
     if condition is None:
         return ()

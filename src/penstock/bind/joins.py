@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 from sqlglot import exp
 
@@ -143,26 +143,43 @@ def _cast(scalar: Scalar, kind: Type) -> Scalar:
 
 def _using(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, kind: str) -> Relation:
     """USING and NATURAL: equal columns appear once, in front."""
-    one, two = scopes
-    pairs: list[tuple[Visible, Visible]] = []
+    pairs = shared_columns(join, *scopes)
+    if not pairs:
+        return Join(left, right, kind), scopes[0].beside(scopes[1])
+    return Join(left, right, kind, keys_of(pairs, left, right)), merged_scope(pairs, scopes, kind)
+
+
+Pair = tuple[Visible, Visible]
+
+
+def shared_columns(join: exp.Join, one: Scope, two: Scope) -> list[Pair]:
+    """The columns that USING or NATURAL compares, as both sides see them."""
+    pairs: list[Pair] = []
     for name, place in _common_names(join, one, two):
         first, second = one.unqualified(name, place), two.unqualified(name, place)
         if first is None or second is None:
             side = one if first is None else two
             raise unknown_column(name, side.names(), place)
         pairs.append((first, second))
-    if not pairs:
-        return Join(left, right, kind), one.beside(two)
-    keys = tuple(
+    return pairs
+
+
+def keys_of(pairs: Iterable[Pair], left: Plan, right: Plan) -> tuple[JoinKey, ...]:
+    """Their equalities."""
+    return tuple(
         aligned(scalar_of(first.tree, fields_of(left)), scalar_of(second.tree, fields_of(right)))
         for first, second in pairs
     )
-    plan = Join(left, right, kind, keys)
+
+
+def merged_scope(pairs: Sequence[Pair], scopes: tuple[Scope, Scope], kind: str) -> Scope:
+    """What is visible behind the join: shared columns once."""
+    one, two = scopes
     if kind in (SEMI, ANTI):
-        return plan, one.merging(tuple(first for first, _ in pairs), frozenset(first.field for first, _ in pairs))
+        return one.merging(tuple(first for first, _ in pairs), frozenset(first.field for first, _ in pairs))
     hidden = frozenset(item.field for pair in pairs for item in pair if item.field)
     merged = tuple(Visible(first.name, _merged(first, second, kind)) for first, second in pairs)
-    return plan, one.beside(two).merging(merged, hidden)
+    return one.beside(two).merging(merged, hidden)
 
 
 def _merged(left: Visible, right: Visible, kind: str) -> exp.Expression:

@@ -34,6 +34,7 @@ from penstock.errors import Span
 from penstock.plan.expressions import place_of
 from penstock.plan.nodes import (
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Join,
@@ -93,9 +94,7 @@ def operator_name(operator: Operator) -> str:
         case SetOperation():
             return operator.node.kind.upper()
         case node:
-            return {"TopK": "Top-K", "Distinct": "DISTINCT", "Session": "SESSION"}.get(
-                type(node).__name__, type(node).__name__
-            )
+            return _NAMES.get(type(node).__name__, type(node).__name__)
 
 
 @dataclass(frozen=True)
@@ -109,7 +108,7 @@ class _Finder:
         match operator, node:
             case (_, None):
                 return None
-            case (Bilinear() | Keyed(), Join()):
+            case (Bilinear() | Keyed(), Join() | AsofJoin()):
                 return self._join(operator, node)
             case (Additive() | Keyed(), Aggregate()):
                 return self._aggregate(operator, node)
@@ -230,7 +229,7 @@ class _Finder:
         keeps = "the rows that the clock can still reach" if bounded else "all rows"
         return self._made(operator, keeps, size, because, fix if size is Growth.UNBOUNDED else None)
 
-    def _join(self, operator: Operator, node: Join) -> StateFact:
+    def _join(self, operator: Operator, node: Join | AsofJoin) -> StateFact:
         sides = [[item for item in operator.expiries if item.trace == number] for number in (0, 1)]
         open_sides = [
             number
@@ -253,7 +252,12 @@ class _Finder:
         because = f"one side grows as long as rows come; of the other, {dropped}" if partly else _BECAUSE[size]
         return self._made(operator, keeps, size, because, self._lock(node) if size is Growth.UNBOUNDED else None)
 
-    def _lock(self, node: Join) -> str:
+    def _lock(self, node: Join | AsofJoin) -> str:
+        if isinstance(node, AsofJoin):
+            ahead = (
+                "nothing says when the next right row comes: match by >= or >, or put an equality of two times into ON"
+            )
+            return self._declare(node, "MATCH_CONDITION") if node.match.backwards else ahead
         left, right = self.reader.of(node.left), self.reader.of(node.right)
         if left and right:
             one, other = next(iter(left)), next(iter(right))
@@ -295,6 +299,7 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if text.startswith("`") and "`" not in text[1:-1] else text
 
 
+_NAMES = {"TopK": "Top-K", "Distinct": "DISTINCT", "Session": "SESSION", "AsofJoin": "ASOF join"}
 _BUCKET = "bucket of values"
 _FEW_BUCKETS = f"there are at most {BUCKETS} buckets"
 _BECAUSE = {

@@ -23,7 +23,6 @@ from penstock.circuit.collated import as_groups, uses_collations, with_least_tex
 from penstock.circuit.collection import (
     Expiry,
     best_expire,
-    from_above,
     groups_expire,
     keys_expire,
     sessions_expire,
@@ -59,6 +58,7 @@ from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
     INNER,
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -114,7 +114,6 @@ class _Builder:
     numbers: dict[Plan, int] = field(default_factory=dict)
     readers: Counter[Plan] = field(default_factory=Counter)
     settled: set[Plan] = field(default_factory=set)  # aggregations whose collated texts are chosen
-    lent: dict[Plan, tuple[Expiry, ...]] = field(default_factory=dict)
     closings: dict[Plan, Plan] = field(default_factory=dict)
 
     def count(self, plan: Plan) -> None:
@@ -142,10 +141,8 @@ class _Builder:
         """The number of the operator for a plan, made where there is none yet."""
         plan = self._resolved(plan)
         if plan not in self.numbers:
-            for below, item in from_above(plan, self.reader, self._alone):
-                self.lent[below] = (*self.lent.get(below, ()), item)
             made = self._make(plan)
-            made = replace(made, plan=plan, expiries=(*self._expiries(plan, made), *self.lent.get(plan, ())))
+            made = replace(made, plan=plan, expiries=self._expiries(plan, made))
             self.operators.append(made)
             self.numbers[plan] = made.number
         return self.numbers[plan]
@@ -212,6 +209,8 @@ class _Builder:
                 return self._linear(plan)
             case Join():
                 return self._join(plan)
+            case AsofJoin():
+                return self._keyed(plan, _join_keys(plan))
             case Aggregate():
                 return self._aggregate(plan)
             case Distinct() | SetOperation():
@@ -281,7 +280,7 @@ class _Builder:
             return Bilinear(self._next(), node, inputs)
         if not plan.keys or plan.null_aware or clock:
             return self._recomputed(plan)
-        return self._keyed(plan, (tuple(key.left for key in plan.keys), tuple(key.right for key in plan.keys)))
+        return self._keyed(plan, _join_keys(plan))
 
     def _counted(self, plan: Distinct | SetOperation) -> Operator:
         if self.collations and any(is_collated(self._type(plan, column(item.name, item.type))) for item in plan.fields):
@@ -366,6 +365,11 @@ class _Builder:
         # Nothing is known here about tables, so no operator of the rounds forgets anything.
         circuit = build_circuit({name.lower(): body for name, body in bodies}, Catalog(), self.typing)
         return Rounds(circuit, tuple(first_round(body.names) for body in node.bodies) if node.distinct else ())
+
+
+def _join_keys(plan: Join | AsofJoin) -> tuple[tuple[Scalar, ...], ...]:
+    """What the rows of both sides are kept by."""
+    return tuple(key.left for key in plan.keys), tuple(key.right for key in plan.keys)
 
 
 def _may_be_collated(plan: Plan) -> bool:

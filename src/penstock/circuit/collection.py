@@ -8,7 +8,7 @@ Keyed windows              rows, but for those that LAG or the frame of a later 
 Sessions                   rows, by the end of their session or a column of the key
 Keyed joins                rows of both sides, by columns that are equated, or that the condition keeps near each other
 Bilinear                   rows of a side, by a column that later rows of the other side are bound to exceed
-Bilinear below ASOF        right rows, but for the closest of each key; so does its Top-K, for each left row
+Keyed ASOF joins           left rows; right rows, but for the closest of each key
 Ranked                     as Keyed Top-K
 Clocked                    rows that the clock has left behind for ever
 
@@ -17,29 +17,27 @@ EXPLAIN shows these values, and the engine does what they say.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from sqlglot import exp
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.derived import Derived, least
-from penstock.analysis.inequality import lower_bounds
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog
 from penstock.circuit.closing import closing_columns
-from penstock.plan.expressions import conjuncts
+from penstock.plan.expressions import pairs_of
 from penstock.plan.nodes import (
     ANTI,
-    INNER,
     LEFT,
     RIGHT,
     SEMI,
     Aggregate,
+    AsofJoin,
     Distinct,
     Join,
     Plan,
-    Project,
     Session,
     SetOperation,
     SortKey,
@@ -99,6 +97,8 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
     match plan:
         case Join():
             return tuple(dict.fromkeys((*_equated(plan, reader), *_near(plan, reader, catalog))))
+        case AsofJoin():
+            return (*_equated(pairs_of(plan), reader), *_asof_expires(plan, reader))
         case Aggregate():
             known = reader.of(plan)
             found = [(scalar, known[name]) for name, scalar in plan.groups if name in known]
@@ -211,43 +211,22 @@ def _extremes_expire(plan: Aggregate, reader: Reader) -> tuple[Expiry, ...]:
     return tuple(Expiry(0, quoted(name), known[name], keep=keep, shown=quoted(name)) for name in lines)
 
 
-def from_above(plan: Plan, reader: Reader, alone: Callable[[Plan], bool]) -> Iterator[tuple[Plan, Expiry]]:
-    """What operators below a plan may forget because only this plan reads them: what it would not look at."""
-    if isinstance(plan, TopK):
-        yield from _beaten(plan, reader, alone)
+def _asof_expires(asof: AsofJoin, reader: Reader) -> Iterator[Expiry]:
+    """Left rows that no later right row is before; right rows that every later left row has a closer one than.
 
-
-def _beaten(top: TopK, reader: Reader, alone: Callable[[Plan], bool]) -> Iterator[tuple[Plan, Expiry]]:
-    """ASOF: of the right rows that every later left row is after, only the closest of each key can be found.
-
-    The Top-K drops what the join has dropped: of one left row's pairs with those right rows only the first. A left row
-    that meets a right row first and not again when it goes, or the other way round, leaves something in the Top-K,
-    below the closest and for a key that is not there any more; nobody reads that, and it goes with its key.
+    Both go by one line: what is found for a left row that is still there changes for neither of its two versions.
     """
-    join = top.input
-    while isinstance(join, Project) and alone(join) and all(scalar.column == name for name, scalar in join.items):
-        join = join.input
-    if not isinstance(join, Join) or join.kind != INNER or not alone(join) or join.residual is None:
+    match = asof.match
+    sides = ((asof.left, match.left), (asof.right, match.right))
+    line = least(
+        reader.bound(time.tree, reader.of(side), {f.name: f.type for f in side.fields}) for side, time in sides
+    )
+    if line is None or not match.backwards or not reader.alike((match.left.type, match.right.type)):
         return
-    if (top.limit, top.offset, top.ties) != (1, 0, None) or not isinstance(join.left, Distinct):
-        return
-    parts = conjuncts(join.residual)
-    bound = next((item for item in lower_bounds(join.residual, {}) if item.column in join.left.names), None)
-    closest = top.order[0]
-    sought = {scalar.column for scalar in top.partition}
-    if len(parts) != 1 or bound is None or not closest.descending or bound.bound != closest.value.tree:
-        return
-    line = least((reader.of(join.left).get(bound.column), reader.of(join.right).get(closest.value.column or "")))
-    if not reader.alike((join.left.field(bound.column).type, closest.value.type)) or line is None:
-        return
-    if sought != set(join.left.names) or any(key.null_safe for key in join.keys):
-        return
-    order, ranking = _ranked(top.order, join.right, None)
-    keep = Best(tuple(key.right.text for key in join.keys), order, 1, ranking)
-    yield join, Expiry(1, closest.value.text, line, keep=(keep,), shown=closest.value.text)
-    pairs, ranked = _ranked(top.order, top.input, None)
-    first = Best(tuple(scalar.text for scalar in top.partition), pairs, 1, ranked)
-    yield top, Expiry(0, closest.value.text, line, keep=(first,), shown=closest.value.text)
+    order, ranking = _ranked((SortKey(match.right, descending=True, nulls_first=False),), asof.right, None)
+    closest = Best(tuple(key.right.text for key in asof.keys), order, 1, ranking)
+    yield Expiry(0, match.left.text, line, shown=match.left.text)
+    yield Expiry(1, match.right.text, line, keep=(closest,), shown=match.right.text)
 
 
 def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:

@@ -1,6 +1,6 @@
 """Columns that the binder has named, in the words of the program.
 
-A rewriting gives its columns names such as `__asof0.1`, which nobody has written. What people read says what such a
+A rewriting gives its columns names such as `__c0.b`, which nobody has written. What people read says what such a
 column is made from instead: a column of a table, or a function of some.
 """
 

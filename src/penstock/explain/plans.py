@@ -13,6 +13,7 @@ from typing import assert_never, cast
 
 from penstock.plan.nodes import (
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -73,6 +74,9 @@ def node_text(plan: Plan) -> str:
             return f"Generate {outer}{', '.join(item.name for item in node.outputs)} = {_shown(node.generator)}"
         case Join():
             return _join(node)
+        case AsofJoin():
+            match = f"{_shown(node.match.left)} {node.match.comparison} {_shown(node.match.right)}"
+            return f"AsofJoin {node.kind} on {' and '.join([*map(_key, node.keys), match])}"
         case Aggregate():
             groups = f" by {_items(node.groups)}" if node.groups else ""
             calls = ", ".join(f"{name} = {_shown(call.call)}" for name, call in node.aggregates)

@@ -29,7 +29,7 @@ from penstock.circuit.operators import (
 )
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
-from penstock.plan.nodes import Fixpoint, Join, Plan, Recompute, Scan
+from penstock.plan.nodes import AsofJoin, Fixpoint, Join, Plan, Recompute, Scan
 
 
 @dataclass(frozen=True)
@@ -165,6 +165,8 @@ def _recomputation(operator: Operator) -> Recomputation | None:
 
 
 def _named(node: Plan) -> str:
+    if isinstance(node, AsofJoin):
+        return "ASOF join"
     return f"{node.kind} join" if isinstance(node, Join) else type(node).__name__.lower()
 
 
@@ -185,4 +187,4 @@ def _rewriting(node: Plan) -> str | None:
         return "NOT EXISTS, if the compared values are never NULL"
     if isinstance(node, Join):
         return "an equality in ON, beside the other conditions"
-    return {"Window": "PARTITION BY", "Aggregate": "GROUP BY"}.get(type(node).__name__)
+    return {"Window": "PARTITION BY", "Aggregate": "GROUP BY", "AsofJoin": "an equality in ON"}.get(type(node).__name__)

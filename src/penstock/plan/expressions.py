@@ -6,7 +6,7 @@ it as the call that was written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import assert_never, cast
 
 from sqlglot import exp
@@ -14,6 +14,7 @@ from sqlglot import exp
 from penstock.errors import Span
 from penstock.plan.nodes import (
     Aggregate,
+    AsofJoin,
     Distinct,
     Filter,
     Fixpoint,
@@ -44,6 +45,9 @@ _CLOCK_NODES: tuple[type[exp.Expression], ...] = (
 )
 
 
+_COMPARISONS: Mapping[str, Callable[..., exp.Expression]] = {">=": exp.GTE, ">": exp.GT, "<=": exp.LTE, "<": exp.LT}
+
+
 def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
     """The expressions of one node, not those of its inputs; an opaque node (Recompute, Fixpoint) has none."""
     node = cast("Node", plan)
@@ -61,6 +65,9 @@ def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
         case Join():
             keys = tuple(scalar for key in node.keys for scalar in (key.left, key.right))
             return keys if node.residual is None else (*keys, node.residual)
+        case AsofJoin():
+            keys = tuple(scalar for key in node.keys for scalar in (key.left, key.right))
+            return (*keys, node.match.left, node.match.right)
         case Aggregate():
             return tuple(scalar for _, scalar in node.groups) + tuple(call.call for _, call in node.aggregates)
         case TopK():
@@ -71,6 +78,13 @@ def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
             return (*node.keys, node.time, node.gap)
         case _:
             assert_never(node)
+
+
+def pairs_of(plan: AsofJoin) -> Join:
+    """The join of which an ASOF join takes one pair for each left row: of all that match."""
+    match = plan.match
+    tree = _COMPARISONS[match.comparison](this=_operand(match.left.tree), expression=_operand(match.right.tree))
+    return Join(plan.left, plan.right, plan.kind, plan.keys, boolean(tree, match.left.span))
 
 
 def place_of(plan: Plan) -> Span | None:
@@ -155,6 +169,6 @@ def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
 
 
 __all__ = [
-    "CLOCK_FUNCTIONS", "bare", "boolean", "conjunction", "conjuncts", "is_clock", "place_of", "plan_reads_clock",
-    "reads_clock", "scalars_of", "tree_reads_clock",
+    "CLOCK_FUNCTIONS", "bare", "boolean", "conjunction", "conjuncts", "is_clock", "pairs_of", "place_of",
+    "plan_reads_clock", "reads_clock", "scalars_of", "tree_reads_clock",
 ]  # fmt: skip

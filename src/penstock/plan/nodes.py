@@ -219,6 +219,44 @@ def _nullable(found: tuple[Field, ...]) -> tuple[Field, ...]:
 
 
 @dataclass(frozen=True)
+class Match:
+    """What an ASOF join compares: a left time with a right one, by `>=`, `>`, `<=` or `<`."""
+
+    left: Scalar
+    comparison: str
+    right: Scalar
+
+    @property
+    def backwards(self) -> bool:
+        """Whether the right row lies before the left one."""
+        return self.comparison in (">=", ">")
+
+    @property
+    def strict(self) -> bool:
+        """Whether two equal times do not match."""
+        return self.comparison in (">", "<")
+
+
+@dataclass(frozen=True)
+class AsofJoin(Plan):
+    """Each left row with the one right row that matches and lies closest to it; field names do not clash.
+
+    Of right rows equally close the least is taken, the whole row ascending, NULLs first. INNER leaves out left rows
+    that find none, LEFT keeps them with NULLs.
+    """
+
+    left: Plan
+    right: Plan
+    kind: str
+    keys: tuple[JoinKey, ...]
+    match: Match
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.left.fields + (_nullable(self.right.fields) if self.kind == LEFT else self.right.fields)
+
+
+@dataclass(frozen=True)
 class AggregateCall:
     """One aggregate: its lower-case function, its arguments and the whole call as Spark SQL (`call`).
 
@@ -388,6 +426,7 @@ Node = (
     | UnionAll
     | Generate
     | Join
+    | AsofJoin
     | Aggregate
     | Distinct
     | SetOperation

@@ -25,6 +25,7 @@ from penstock.plan.nodes import (
     SEMI,
     Aggregate,
     AggregateCall,
+    AsofJoin,
     Distinct,
     Field,
     Filter,
@@ -47,7 +48,7 @@ from penstock.plan.scalar import Scalar, column
 
 Names = frozenset[str]
 
-_STATEFUL = (Join, Aggregate, Window)
+_STATEFUL = (Join, AsofJoin, Aggregate, Window)
 
 
 def prune_columns(plan: Plan) -> Plan | None:
@@ -133,6 +134,10 @@ def requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
             return (needed & frozenset(node.input.names) | node.generator.columns,)
         case Join():
             return _join_requirements(node, needed)
+        # Which right row is taken where several are equally close, the whole row says.
+        case AsofJoin():
+            left = needed & frozenset(node.left.names) | _read(key.left for key in node.keys) | node.match.left.columns
+            return left, frozenset(node.right.names)
         case Aggregate():
             calls = (scalar for _, call in _kept_calls(node, needed) for scalar in _scalars(call))
             return (_read([scalar for _, scalar in node.groups]) | _read(calls),)

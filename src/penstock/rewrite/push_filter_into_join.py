@@ -7,7 +7,7 @@
                                            r
 
 A filter above an outer join may not move to the side that is filled with NULLs. A part that can raise stays: the
-join may have removed the row for which it does.
+join may have removed the row for which it does. Of an ASOF join only left rows go: without a right row, others match.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.plan.expressions import conjunction
-from penstock.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Filter, Join, Plan
+from penstock.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, AsofJoin, Filter, Join, Plan
 from penstock.rewrite.raising import types_of
 from penstock.rewrite.splitting import filtered, movable, without
 
@@ -34,5 +34,11 @@ def push_filter_into_join(plan: Plan) -> Plan | None:
                 return None
             sides = filtered(join.left, conjunction(left)), filtered(join.right, conjunction(right))
             return filtered(replace(join, left=sides[0], right=sides[1]), without(plan.condition, left + right))
+        case Filter(input=AsofJoin() as asof):
+            left = movable(plan.condition, set(asof.left.names), types_of(asof))
+            if not left:
+                return None
+            kept = replace(asof, left=filtered(asof.left, conjunction(left)))
+            return filtered(kept, without(plan.condition, left))
         case _:
             return None

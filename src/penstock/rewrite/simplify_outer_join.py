@@ -16,7 +16,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.plan.expressions import bare, conjuncts
-from penstock.plan.nodes import FULL, INNER, LEFT, RIGHT, Filter, Join, Plan
+from penstock.plan.nodes import FULL, INNER, LEFT, RIGHT, AsofJoin, Filter, Join, Plan
 from penstock.plan.scalar import Scalar
 
 _COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
@@ -28,6 +28,9 @@ def simplify_outer_join(plan: Plan) -> Plan | None:
         case Filter(input=Join() as join) if join.kind in (LEFT, RIGHT, FULL):
             kind = _remaining(join, plan.condition)
             return None if kind == join.kind else Filter(replace(join, kind=kind), plan.condition)
+        case Filter(input=AsofJoin(kind=kind) as asof) if kind == LEFT:
+            refused = _refuses_nulls(plan.condition, set(asof.right.names))
+            return Filter(replace(asof, kind=INNER), plan.condition) if refused else None
         case _:
             return None
 

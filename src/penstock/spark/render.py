@@ -23,6 +23,7 @@ from penstock.plan.nodes import (
     FULL,
     SEMI,
     Aggregate,
+    AsofJoin,
     Distinct,
     Field,
     Filter,
@@ -83,6 +84,8 @@ class Renderer:
                 return self._generate(plan)
             case Join():
                 return self._join(plan)
+            case AsofJoin():
+                return self._asof(plan)
             case Aggregate():
                 return self._aggregate(plan)
             case Distinct():
@@ -182,6 +185,11 @@ class Renderer:
             [quoted(field.name) for field in plan.fields] + [f"__left.{quoted(name)}" for name in self.carry]
         )
         return f"SELECT {names} FROM ({left}) __left LEFT ANTI JOIN ({right}) __right ON {' AND '.join(conditions)}"
+
+    def _asof(self, plan: AsofJoin) -> str:
+        from penstock.spark.asof import asof_query
+
+        return asof_query(plan, self.sql(plan.left), self.sql(plan.right), self.scalar, self.carry)
 
     def _aggregate(self, plan: Aggregate) -> str:
         groups = [f"{self.scalar(scalar)} AS {quoted(name)}" for name, scalar in plan.groups]

@@ -20,6 +20,7 @@ from penstock.spark import jvm
 from penstock.spark.interrupts import obey_interrupts
 
 if TYPE_CHECKING:
+    from pyspark import SparkContext
     from pyspark.sql import SparkSession
 
 RUNTIME_SETTINGS: Mapping[str, str] = {
@@ -97,6 +98,7 @@ def open_session(
     _read_with_all_cores(session)
     obey_interrupts(session.sparkContext)
     _take_bytes_at_once()
+    _know_classes(session.sparkContext)
     _silence_python()
     return session
 
@@ -109,6 +111,7 @@ def adopt_session(spark: SparkSession, conf: Mapping[str, str] | None = None) ->
     _read_with_all_cores(spark)
     obey_interrupts(spark.sparkContext)
     _take_bytes_at_once()
+    _know_classes(spark.sparkContext)
     _silence_python()
     return spark
 
@@ -170,6 +173,13 @@ def _take_bytes_at_once() -> None:
 
     register: Any = register_output_converter
     register(BYTES_TYPE, lambda encoded, _client: bytearray(standard_b64decode(encoded)))
+
+
+def _know_classes(context: SparkContext) -> None:
+    """Classes that every `spark.sql` asks for by name; Java looks through all jars for one, which takes 0.4 ms."""
+    view: Any = context._jvm  # noqa: SLF001
+    for name in ("PythonUtils", "PythonSQLUtils"):
+        setattr(view, name, getattr(view, name))
 
 
 def _silence_python() -> None:

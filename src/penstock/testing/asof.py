@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.sql.parse import parse_query
+from penstock.sql.parse import parse_expression, parse_query
 from penstock.sql.text import spark_sql
 from penstock.testing.timed import cannot_say
 from penstock.testing.wholerows import WHOLE_ROW
@@ -25,6 +25,7 @@ def rewrite_asof(select: exp.Select) -> None:
         cannot_say("ASOF JOIN beside other joins, or under a star")
     match, right = join.args["match_condition"], join.this
     names = left.alias_or_name, right.alias_or_name
+    _without_using(select, join, names)
     numbered = f"(SELECT *, row_number() OVER (ORDER BY {WHOLE_ROW}) AS __id FROM {_bare(left)}) AS {names[0]}"
     pairs = _closest(numbered, f"{_bare(right)} AS {names[1]}", names, join, match)
     side = "LEFT" if str(join.args.get("side") or "").upper() == "LEFT" else "INNER"
@@ -32,6 +33,19 @@ def rewrite_asof(select: exp.Select) -> None:
     replacement = parse_query(f"SELECT 1 FROM {source}")
     select.set("from_", replacement.args["from_"])
     select.set("joins", replacement.args["joins"])
+
+
+def _without_using(select: exp.Select, join: exp.Expression, names: tuple[str, str]) -> None:
+    """USING as equalities; a shared column without its relation is the left one."""
+    shared = {item.name.lower(): item.name for item in join.args.get("using") or []}
+    if not shared:
+        return
+    one, other = names
+    equalities = " AND ".join(f"`{one}`.`{name}` = `{other}`.`{name}`" for name in shared.values())
+    join.set("on", parse_expression(equalities))
+    for column in select.find_all(exp.Column):
+        if not column.table and column.name.lower() in shared:
+            column.set("table", exp.Identifier(this=one, quoted=True))
 
 
 def _closest(left: str, right: str, names: tuple[str, str], join: exp.Expression, match: exp.Expression) -> str:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from penstock.circuit.operators import Bilinear
-from penstock.plan.nodes import Join
+from penstock.plan.nodes import AsofJoin, Join
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import common_type
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 _FANOUT = 4  # matches that a row is expected to find, until the join has shown how many it finds
 
 
-def join_terms(node: Join, left: StructType, right: StructType, workspace: Workspace) -> tuple[Terms, Terms]:
+def join_terms(node: Join | AsofJoin, left: StructType, right: StructType, workspace: Workspace) -> tuple[Terms, Terms]:
     """The terms by which both sides are hashed alike.
 
     Equalities whose sides only Spark's own comparison brings together take no part.

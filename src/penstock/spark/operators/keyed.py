@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog.functions import APPROXIMATIONS
 from penstock.catalog.sorting import sortable
 from penstock.circuit.operators import Keyed
-from penstock.plan.nodes import Aggregate, Join, Window
+from penstock.plan.nodes import Aggregate, AsofJoin, Join, Window
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
@@ -55,7 +55,7 @@ class KeyedRunner(Runner):
 
     def _terms(self, workspace: Workspace) -> tuple[Terms, ...]:
         node = self.operator.node
-        if isinstance(node, Join):
+        if isinstance(node, Join | AsofJoin):
             return join_terms(node, self.schemas[0], self.schemas[1], workspace)
         return tuple(
             [(key.text, expression_type(workspace, key.text, schema)) for key in keys]

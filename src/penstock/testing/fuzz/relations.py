@@ -66,7 +66,8 @@ def _asof(dice: Dice, relations: Sequence[Relation]) -> From | None:
     text = f"{left.name} AS {one} {dice.pick(('', 'LEFT '))}ASOF JOIN {right.name} AS {other}"
     text += f" MATCH_CONDITION ({first} {dice.pick(('>=', '>', '<=', '<'))} {second})"
     if dice.often(0.8):
-        text += " ON {} = {}".format(*dice.pick(keys))
+        one_key, other_key = dice.pick(keys)
+        text += f" ON {one_key} {dice.pick(('=', '=', '<=>'))} {other_key}"
     return From(text, lefts + rights)
 
 
