@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind
-from penstock.bind.joins import join_on, keys_of, merged_scope, shared_columns
+from penstock.bind.joins import join_on, keys_of, kind_of, merged_scope, shared_columns
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.trees import OUTER, SUBQUERY, bare, conjuncts, has_mark
@@ -23,10 +23,13 @@ _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, level: Level) -> tuple[Plan, Scope]:
     """The plan of an ASOF join, which keeps unmatched left rows if it is a LEFT one."""
+    kind = kind_of(join)
+    if kind not in (INNER, LEFT):
+        message, hint = f"an ASOF {kind.upper()} JOIN", "use ASOF JOIN or LEFT ASOF JOIN"
+        raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
     level.scope = scopes[0].beside(scopes[1])
     level.see(right)
     match = _match(join, left, right, level)
-    kind = LEFT if str(join.args.get("side") or "").upper() == "LEFT" else INNER
     if join.args.get("using"):
         pairs = shared_columns(join, *scopes)
         return AsofJoin(left, right, kind, keys_of(pairs, left, right), match), merged_scope(pairs, scopes, kind)
@@ -66,7 +69,9 @@ def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKe
         return ()
     joined = join_on(left, right, INNER, list(conjuncts(bind(condition, level))))
     if joined.residual is not None:
-        hint = "put other conditions into WHERE"
+        hint = (
+            "what a right row has to be like goes into a query, ASOF JOIN (SELECT … WHERE …), anything else into WHERE"
+        )
         raise unsupported(
             code="ASOF_CONDITION", message="ON of an ASOF JOIN with more than equalities", place=condition, hint=hint
         )
