@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import signal
 import threading
@@ -67,6 +68,12 @@ def test_ctrl_c_stops_only_the_statement(spark, capsys):
     ]
     assert time.perf_counter() - began < 120
     assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+def test_a_second_ctrl_c_shows_no_traceback_of_py4j(spark):
+    texts = ("KeyboardInterrupt while sending command.", "Exception while sending command.")
+    records = [logging.makeLogRecord({"msg": text}) for text in texts]
+    assert [bool(logging.getLogger().filter(record)) for record in records] == [False, True]
 
 
 def test_what_does_not_fit_is_said_with_its_place(spark, capsys):

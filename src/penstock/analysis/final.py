@@ -112,7 +112,12 @@ def _described(plan: Plan, name: str) -> str:
     if isinstance(plan, Recompute):
         return f"the query is recomputed ({plan.reason}), and any of its rows may change"
     kind = type(plan).__name__
-    word = {"Join": f"the {getattr(plan, 'kind', '')} join", "TopK": "ORDER BY … LIMIT", "Window": "OVER"}
+    word = {
+        "Join": f"the {getattr(plan, 'kind', '')} join",
+        "TopK": "ORDER BY … LIMIT",
+        "Window": "OVER",
+        "AsofJoin": "the ASOF join",
+    }
     return f"{word.get(kind, kind.upper())} can still change rows with an old {name}"
 
 

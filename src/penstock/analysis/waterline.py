@@ -97,10 +97,8 @@ class Reader:
                 return {**known, **self._generated(node, known)}
             case Join():
                 return self._join(node)
-            # What changes is a pair of a row that has changed, or the pair that stands for it otherwise: one that is
-            # no closer, so it has no later left row.
             case AsofJoin():
-                return self._join(pairs_of(node))
+                return self._asof(node)
             # A group changes when a row of it does, and then has that row's values.
             case Aggregate():
                 return self._computed(node.groups, node.input)
@@ -285,6 +283,19 @@ class Reader:
         if join.kind not in (SEMI, ANTI):
             found |= self._side(join, join.right, right, join.left, left)
         return found
+
+    def _asof(self, node: AsofJoin) -> Waterlines:
+        """A change brings a pair of the row that has changed, or takes one back, for a pair with the same left row.
+
+        That other pair's right row has not changed and may be of any age: of the right columns only those keep their
+        line that are equated, or, where time runs backwards, the time itself, since the other row is farther.
+        """
+        match = node.match
+        found = self._join(pairs_of(node))
+        alike = [key.right.column for key in node.keys if key.left.type == key.right.type is not None]
+        if not match.backwards and match.left.type == match.right.type is not None:
+            alike.append(match.right.column)
+        return {name: derived for name, derived in found.items() if name in node.left.names or name in alike}
 
     def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
         """What a change of either side promises of one side's columns (docs/adr/0010).

@@ -14,8 +14,9 @@ from penstock.bind.expressions import bind
 from penstock.bind.joins import join_on, keys_of, kind_of, merged_scope, shared_columns
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
-from penstock.bind.trees import OUTER, SUBQUERY, bare, conjuncts, has_mark
+from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, conjuncts, has_mark
 from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
+from penstock.plan.scalar import Scalar
 
 _COMPARISONS: dict[type, str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
@@ -56,7 +57,26 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
         one, two, comparison = two, one, _FLIPPED[comparison]
     if not (_reads(one) <= set(left.names) and _reads(two) <= set(right.names)):
         raise wrong(code="ASOF_MATCH", message="MATCH_CONDITION needs one side from each relation", place=condition)
-    return Match(scalar_of(one, fields_of(left)), comparison, scalar_of(two, fields_of(right)))
+    first, second = _collated(scalar_of(one, fields_of(left)), scalar_of(two, fields_of(right)), left, right)
+    return Match(first, comparison, second)
+
+
+def _collated(one: Scalar, two: Scalar, left: Plan, right: Plan) -> tuple[Scalar, Scalar]:
+    """Both sides of a comparison, of which one may say by which collation: the rows of both are sorted by it."""
+    first, second = _collation(one.tree), _collation(two.tree)
+    if first is not None and second is None:
+        return one, scalar_of(call("collate", two.tree.copy(), exp.Literal.string(first)), fields_of(right))
+    if second is not None and first is None:
+        return scalar_of(call("collate", one.tree.copy(), exp.Literal.string(second)), fields_of(left)), two
+    return one, two
+
+
+def _collation(tree: exp.Expression) -> str | None:
+    """The collation that an expression names."""
+    node = bare(tree)
+    if isinstance(node, exp.Collate):
+        return str(node.expression.name)
+    return str(node.expressions[1].name) if call_name(node) == "collate" else None
 
 
 def _reads(tree: exp.Expression) -> set[str]:
@@ -75,4 +95,4 @@ def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKe
         raise unsupported(
             code="ASOF_CONDITION", message="ON of an ASOF JOIN with more than equalities", place=condition, hint=hint
         )
-    return joined.keys
+    return tuple(JoinKey(*_collated(key.left, key.right, left, right), key.null_safe) for key in joined.keys)

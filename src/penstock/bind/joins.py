@@ -35,7 +35,13 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
 
     level.see(left)
     level.scope = scope
+    asof = join.args.get("method") == "ASOF"
+    if join.args.get("match_condition") is not None and not asof:
+        raise wrong(code="ASOF_MATCH", message="MATCH_CONDITION belongs to an ASOF JOIN", place=join)
     if is_lateral(join.this):
+        if asof:
+            message, hint = "an ASOF JOIN with what reads the rows before it", "put that into a query of its own"
+            raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
         return bind_lateral(left, scope, join, level)
     kind = kind_of(join)
     if level.context.domain is not None and kind in (RIGHT, FULL):
@@ -44,7 +50,7 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
     right, other = bind_relation(join.this, level)
     for item in join.this.args.get("joins") or []:
         right, other = joined(right, other, item, level)
-    if join.args.get("method") == "ASOF":
+    if asof:
         from penstock.bind.asof import bind_asof
 
         return bind_asof(left, right, (scope, other), join, level)

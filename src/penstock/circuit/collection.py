@@ -26,6 +26,7 @@ from penstock.analysis.changelog import append_only
 from penstock.analysis.derived import Derived, least
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog
+from penstock.catalog.types import INTEGRAL, Type
 from penstock.circuit.closing import closing_columns
 from penstock.plan.expressions import pairs_of
 from penstock.plan.nodes import (
@@ -221,12 +222,18 @@ def _asof_expires(asof: AsofJoin, reader: Reader) -> Iterator[Expiry]:
     line = least(
         reader.bound(time.tree, reader.of(side), {f.name: f.type for f in side.fields}) for side, time in sides
     )
-    if line is None or not match.backwards or not reader.alike((match.left.type, match.right.type)):
+    if line is None or not match.backwards or not _compared_exactly(match.left.type, match.right.type):
         return
     order, ranking = _ranked((SortKey(match.right, descending=True, nulls_first=False),), asof.right, None)
     closest = Best(tuple(key.right.text for key in asof.keys), order, 1, ranking)
     yield Expiry(0, match.left.text, line, shown=match.left.text)
     yield Expiry(1, match.right.text, line, keep=(closest,), shown=match.right.text)
+
+
+def _compared_exactly(left: Type | None, right: Type | None) -> bool:
+    """Whether a comparison tells all values of both types apart, in the order that each type has by itself."""
+    whole, days = set(INTEGRAL), {"date", "timestamp"}
+    return left is not None and (left == right or {left, right} <= whole or {left, right} <= days)
 
 
 def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:

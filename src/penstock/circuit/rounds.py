@@ -30,7 +30,6 @@ from penstock.plan.nodes import (
     SEMI,
     Aggregate,
     AggregateCall,
-    AsofJoin,
     Distinct,
     Field,
     Filter,
@@ -201,7 +200,7 @@ def _why(plan: Plan) -> str:
     match plan:
         case Join() if plan.kind in (INNER, SEMI):
             return "with UNION ALL a round sees only the rows of the one before, and this join needs them twice"
-        case Join() | AsofJoin():
+        case Join():
             return "a row of the recursive view can take away a row that it has given"
         case Aggregate() | Window() | TopK():
             return "what is computed over several rows of a round is another thing when the round has more rows"

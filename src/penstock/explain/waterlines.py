@@ -160,6 +160,8 @@ SECTIONS = (
             "SELECT c.at AS w FROM clicks c CROSS JOIN (VALUES (1), (2)) AS v(x)",
             "SELECT c.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who",
             "SELECT c.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.at > o.at)",
+            "SELECT o.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.until >= o.due) ON c.at = o.at",
+            "SELECT o.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.at < o.at) ON c.who = o.who",
             "SELECT at AS w FROM clicks c WHERE EXISTS (SELECT 1 FROM orders o WHERE o.at <= c.at)",
             f"SELECT c.until AS w {_JOINED} c.who = o.who AND o.at BETWEEN c.at AND c.until",
             "SELECT c.until AS w FROM clicks c, orders o WHERE c.who = o.who AND c.at <= o.at AND o.at < c.until",
@@ -170,7 +172,10 @@ SECTIONS = (
                 "SELECT c.until AS w FROM clicks c LEFT JOIN orders o ON c.who = o.who AND o.at BETWEEN c.at AND c.until")
         + _none("the clock brings rows of any age into it, unless WHERE compares with it", "SELECT c.at AS w FROM clicks c JOIN (SELECT now() AS now) ON c.at <= now - INTERVAL 10 DAYS")
         + _none("one NULL among the others takes every row away", "SELECT at AS w FROM clicks WHERE at NOT IN (SELECT at FROM orders)")
-        + _none("a better match may take any row back", "SELECT o.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who"),
+        + _none("a better match may take any row back", "SELECT o.at AS w FROM clicks c LEFT ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON c.who = o.who",
+                "SELECT o.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.at >= o.at) ON date_trunc('HOUR', c.at) = date_trunc('HOUR', o.at)",
+                "SELECT o.at AS w FROM (VALUES (TIMESTAMP '2030-01-01')) AS v(h) ASOF JOIN orders o MATCH_CONDITION (v.h >= o.at)",
+                "SELECT o.at AS w FROM clicks c ASOF JOIN orders o MATCH_CONDITION (c.at <= date_trunc('HOUR', o.at))"),
     ),
     Section(
         "Groups and windows of time",

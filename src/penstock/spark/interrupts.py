@@ -7,6 +7,7 @@ is raised at once where Python waits for something else, and behind the answer w
 
 from __future__ import annotations
 
+import logging
 import signal
 import threading
 import time
@@ -65,6 +66,12 @@ def obey_interrupts(context: SparkContext) -> None:
     handler = Interrupts(context, client.send_command)
     client.send_command = handler.send
     signal.signal(signal.SIGINT, handler)
+    logging.getLogger().addFilter(is_no_interrupt)
+
+
+def is_no_interrupt(record: logging.LogRecord) -> bool:
+    """Whether a log record is another than py4j's traceback of an interrupt that goes on anyway: a second Ctrl-C."""
+    return record.msg != "KeyboardInterrupt while sending command."
 
 
 def _in_main_thread() -> bool:

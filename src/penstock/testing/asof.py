@@ -51,9 +51,11 @@ def _without_using(select: exp.Select, join: exp.Expression, names: tuple[str, s
 def _closest(left: str, right: str, names: tuple[str, str], join: exp.Expression, match: exp.Expression) -> str:
     """The right rows that are closest to a left row, beside its number."""
     flipped = match.this.table.lower() == names[1].lower()
-    time = match.this if flipped else match.expression
     backwards = isinstance(match, exp.GTE | exp.GT) != flipped
-    order = f"{spark_sql(time)} {'DESC' if backwards else 'ASC'}, struct({names[1]}.*) ASC NULLS FIRST"
+    times = (match.this, match.expression) if flipped else (match.expression, match.this)
+    # The right time, which is never NULL here, in the type in which the two are compared.
+    time = f"coalesce({', '.join(map(spark_sql, times))})"
+    order = f"{time} {'DESC' if backwards else 'ASC'}, struct({names[1]}.*) ASC NULLS FIRST"
     place = f"row_number() OVER (PARTITION BY {names[0]}.__id ORDER BY {order}) AS __n"
     condition = f"({spark_sql(join.args['on'])}) AND ({spark_sql(match)})" if join.args.get("on") else spark_sql(match)
     inner = f"SELECT {names[1]}.*, {names[0]}.__id AS __of, {place} FROM {left} JOIN {right} ON {condition}"
