@@ -159,6 +159,10 @@ def test_what_would_bound_an_asof_join(few, late, word, bounded, fix):
     found = rewrite_views(compile_program(QUOTED.format(few=few, late=late, word=word)).catalog)
     (fact,) = state_of(found.views["latest"].plan, found)
     assert (fact.operator, fact.bounded, fact.fix) == ("ASOF join", bounded, fix)
+    line = "the waterline least(`quotes.at`, `trades.at`)"
+    dropped = f"rows are dropped once t.at is below {line}, q.at is below {line} (but for one of each q.sym)"
+    assert fact.because.startswith(dropped if late and word == ">=" else "it grows as long as rows come")
+    assert "__" not in f"{fact.because}{fact.fix}"
 
 
 def test_columns_that_nobody_wrote_are_said_in_words():

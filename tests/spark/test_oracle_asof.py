@@ -43,7 +43,7 @@ def named(name: str) -> str:
 def program() -> str:
     views = [
         f"CREATE VIEW {named(name)} AS SELECT l.k, l.t, x, r.k AS rk, r.t AS rt, y, m FROM l {kind} ASOF JOIN r "
-        f"MATCH_CONDITION ({'l.t ' + word + ' r.t'}){KEYS[on]};"
+        f"MATCH_CONDITION (l.t {word} r.t){KEYS[on]};"
         for name, (kind, word, on) in VIEWS.items()
     ]
     return "\n".join([TABLES, *views])

@@ -1,6 +1,7 @@
 """What is wrong is said with its place, in our words; hostile text gets an answer, too."""
 
 import time
+import timeit
 
 import pytest
 
@@ -125,7 +126,7 @@ HOSTILE = [
     "SELECT " + "[" * 3_000,
     "." * 5_000,
     "@" * 5_000,
-    ";" * 20_000,
+    ";" * 100_000,
 ]
 
 
@@ -141,14 +142,8 @@ VIEW = "CREATE VIEW v{} AS\nSELECT a, sum(b) FILTER (WHERE c > 1) AS s\nFROM t J
 
 
 def cost(work):
-    """Seconds of the processor, the least of three tries."""
-
-    def once():
-        started = time.process_time()
-        work()
-        return time.process_time() - started
-
-    return min(once() for _ in range(3))
+    """Seconds of the processor, the least of three tries, without the collection of what other tests have left."""
+    return min(timeit.repeat(work, timer=time.process_time, repeat=3, number=1))
 
 
 def program(views):

@@ -11,14 +11,15 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions import bind
-from penstock.bind.joins import join_on, keys_of, kind_of, merged_scope, shared_columns
+from penstock.bind.joins import equalities_of, join_on, kind_of, merged_scope, shared_columns
 from penstock.bind.level import Level, fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, conjuncts, has_mark
+from penstock.plan.expressions import COMPARISONS
 from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
 from penstock.plan.scalar import Scalar
 
-_COMPARISONS: dict[type, str] = {exp.GTE: ">=", exp.GT: ">", exp.LTE: "<=", exp.LT: "<"}
+_WORDS = {kind: word for word, kind in COMPARISONS.items()}
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
@@ -33,7 +34,7 @@ def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Jo
     match = _match(join, left, right, level)
     if join.args.get("using"):
         pairs = shared_columns(join, *scopes)
-        return AsofJoin(left, right, kind, keys_of(pairs, left, right), match), merged_scope(pairs, scopes, kind)
+        return AsofJoin(left, right, kind, equalities_of(pairs, left, right), match), merged_scope(pairs, scopes, kind)
     return AsofJoin(left, right, kind, _keys(join, left, right, level), match), level.scope
 
 
@@ -45,7 +46,7 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
             code="ASOF_WITHOUT_MATCH", message="ASOF JOIN needs MATCH_CONDITION (left time >= right time)", place=join
         )
     tree = bind(bare(condition), level)
-    comparison = _COMPARISONS.get(type(tree))
+    comparison = _WORDS.get(type(tree))
     if comparison is None or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
         raise wrong(
             code="ASOF_MATCH",

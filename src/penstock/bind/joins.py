@@ -152,7 +152,7 @@ def _using(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join,
     pairs = shared_columns(join, *scopes)
     if not pairs:
         return Join(left, right, kind), scopes[0].beside(scopes[1])
-    return Join(left, right, kind, keys_of(pairs, left, right)), merged_scope(pairs, scopes, kind)
+    return Join(left, right, kind, equalities_of(pairs, left, right)), merged_scope(pairs, scopes, kind)
 
 
 Pair = tuple[Visible, Visible]
@@ -170,7 +170,7 @@ def shared_columns(join: exp.Join, one: Scope, two: Scope) -> list[Pair]:
     return pairs
 
 
-def keys_of(pairs: Iterable[Pair], left: Plan, right: Plan) -> tuple[JoinKey, ...]:
+def equalities_of(pairs: Iterable[Pair], left: Plan, right: Plan) -> tuple[JoinKey, ...]:
     """Their equalities."""
     return tuple(
         aligned(scalar_of(first.tree, fields_of(left)), scalar_of(second.tree, fields_of(right)))

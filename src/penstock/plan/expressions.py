@@ -20,6 +20,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKey,
     Node,
     Plan,
     Project,
@@ -44,8 +45,7 @@ _CLOCK_NODES: tuple[type[exp.Expression], ...] = (
     exp.Localtimestamp,
 )
 
-
-_COMPARISONS: Mapping[str, Callable[..., exp.Expression]] = {">=": exp.GTE, ">": exp.GT, "<=": exp.LTE, "<": exp.LT}
+COMPARISONS: Mapping[str, Callable[..., exp.Expression]] = {">=": exp.GTE, ">": exp.GT, "<=": exp.LTE, "<": exp.LT}
 
 
 def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
@@ -63,11 +63,9 @@ def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
         case Generate():
             return (node.generator,)
         case Join():
-            keys = tuple(scalar for key in node.keys for scalar in (key.left, key.right))
-            return keys if node.residual is None else (*keys, node.residual)
+            return (*_compared(node.keys), *(() if node.residual is None else (node.residual,)))
         case AsofJoin():
-            keys = tuple(scalar for key in node.keys for scalar in (key.left, key.right))
-            return (*keys, node.match.left, node.match.right)
+            return (*_compared(node.keys), node.match.left, node.match.right)
         case Aggregate():
             return tuple(scalar for _, scalar in node.groups) + tuple(call.call for _, call in node.aggregates)
         case TopK():
@@ -80,10 +78,15 @@ def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
             assert_never(node)
 
 
+def _compared(keys: Iterable[JoinKey]) -> Iterator[Scalar]:
+    for key in keys:
+        yield from (key.left, key.right)
+
+
 def pairs_of(plan: AsofJoin) -> Join:
     """The join of which an ASOF join takes one pair for each left row: of all that match."""
     match = plan.match
-    tree = _COMPARISONS[match.comparison](this=_operand(match.left.tree), expression=_operand(match.right.tree))
+    tree = COMPARISONS[match.comparison](this=_operand(match.left.tree), expression=_operand(match.right.tree))
     return Join(plan.left, plan.right, plan.kind, plan.keys, boolean(tree, match.left.span))
 
 
@@ -169,6 +172,6 @@ def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
 
 
 __all__ = [
-    "CLOCK_FUNCTIONS", "bare", "boolean", "conjunction", "conjuncts", "is_clock", "pairs_of", "place_of",
+    "CLOCK_FUNCTIONS", "COMPARISONS", "bare", "boolean", "conjunction", "conjuncts", "is_clock", "pairs_of", "place_of",
     "plan_reads_clock", "reads_clock", "scalars_of", "tree_reads_clock",
 ]  # fmt: skip

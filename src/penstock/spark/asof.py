@@ -14,60 +14,48 @@ not match (`>`), and of these the least row last. To find the closest row after 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 
 from penstock.catalog.sorting import sortable
-from penstock.plan.nodes import INNER, AsofJoin, Field
+from penstock.plan.nodes import INNER, AsofJoin, Field, Match
 from penstock.plan.scalar import Scalar, quoted
 
 _TIME, _PLACE, _ROW, _CLOSEST = "__time", "__place", "__row", "__closest"
-
-
 _SO_FAR = "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"
 
 
 def asof_query(plan: AsofJoin, left: str, right: str, scalar: Callable[[Scalar], str], carry: tuple[str, ...]) -> str:
     """The query over the queries of both sides: the node's fields, then what is carried, in which rows must agree."""
     keys = [f"__k{position}" for position in range(len(plan.keys))]
-    place_of_left, place_of_right = (0, 1) if plan.match.strict else (1, 0)
     lefts, carried = [quoted(item.name) for item in plan.left.fields], [quoted(name) for name in carry]
-    parts = [f"o{position}" for position in range(len(plan.right.fields))]
-    row = ", ".join(f"'{part}', {quoted(item.name)}" for part, item in zip(parts, plan.right.fields, strict=True))
-    left_side = _selected(
-        [*((name, name) for name in (*lefts, *carried))],
-        [*zip(keys, (scalar(key.left) for key in plan.keys), strict=True)],
-        [(_TIME, scalar(plan.match.left)), (_PLACE, str(place_of_left)), (_ROW, "NULL")],
-    )
-    right_side = _selected(
-        [*((name, "NULL") for name in lefts), *((name, name) for name in carried)],
-        [*zip(keys, (scalar(key.right) for key in plan.keys), strict=True)],
-        [(_TIME, scalar(plan.match.right)), (_PLACE, str(place_of_right)), (_ROW, f"named_struct({row})")],
-    )
+    parts = {f"o{position}": item for position, item in enumerate(plan.right.fields)}
+    row = ", ".join(f"'{part}', {quoted(item.name)}" for part, item in parts.items())
+
+    def side(columns: Iterable[str], values: Iterable[Scalar], place: int, found: str) -> str:
+        """The columns that both sides have in the union: the left ones, what is carried, and what rows go by."""
+        named = [*zip(columns, lefts, strict=True), *((name, name) for name in carried)]
+        named += [*zip(map(scalar, values), [*keys, _TIME], strict=True), (str(place), _PLACE), (found, _ROW)]
+        return ", ".join(name if name == text else f"{text} AS {name}" for text, name in named)
+
+    place = 0 if plan.match.strict else 1
+    left_side = side(lefts, [*(key.left for key in plan.keys), plan.match.left], place, "NULL")
+    right_values = [*(key.right for key in plan.keys), plan.match.right]
+    right_side = side(["NULL"] * len(lefts), right_values, 1 - place, f"named_struct({row})")
     matching = [_TIME, *(name for name, key in zip(keys, plan.keys, strict=True) if not key.null_safe)]
     present = " AND ".join(f"{name} IS NOT NULL" for name in matching)
     rights = f"SELECT * FROM (SELECT {right_side} FROM ({right})) WHERE {present}"
     both = f"SELECT {left_side} FROM ({left}) UNION ALL {rights}"
     partition = ", ".join([*keys, *carried])
     by = f"PARTITION BY {partition} " if partition else ""
-    last = f"last_value({_ROW}) IGNORE NULLS OVER ({by}ORDER BY {_order(plan, parts)} {_SO_FAR})"
+    last = f"last_value({_ROW}) IGNORE NULLS OVER ({by}ORDER BY {_order(plan.match, parts)} {_SO_FAR})"
     # A left row without a time stands behind all others and matches none.
     closest = f"if({_TIME} IS NULL, NULL, {last}) AS {_CLOSEST}"
-    found = [f"{_CLOSEST}.{part} AS {quoted(item.name)}" for part, item in zip(parts, plan.right.fields, strict=True)]
-    kept = f"{_PLACE} = {place_of_left}" + (f" AND {_CLOSEST} IS NOT NULL" if plan.kind == INNER else "")
+    found = [f"{_CLOSEST}.{part} AS {quoted(item.name)}" for part, item in parts.items()]
+    kept = f"{_PLACE} = {place}" + (f" AND {_CLOSEST} IS NOT NULL" if plan.kind == INNER else "")
     return f"SELECT {', '.join([*lefts, *found, *carried])} FROM (SELECT *, {closest} FROM ({both})) WHERE {kept}"
 
 
-def _selected(*parts: Iterable[tuple[str, str]]) -> str:
-    """`text AS name` for each pair, a name alone where it is the text."""
-    pairs = [pair for part in parts for pair in part]
-    return ", ".join(name if name == text else f"{text} AS {name}" for name, text in pairs)
-
-
-def _order(plan: AsofJoin, parts: list[str]) -> str:
+def _order(match: Match, parts: Mapping[str, Field]) -> str:
     """By time towards the left row, then by place; rows equally close from the greatest down to the least."""
-    ties = [_descending(f"{_ROW}.{part}", item) for part, item in zip(parts, plan.right.fields, strict=True)]
-    return ", ".join([f"{_TIME} {'ASC' if plan.match.backwards else 'DESC'} NULLS LAST", _PLACE, *ties])
-
-
-def _descending(text: str, item: Field) -> str:
-    return f"{sortable(text, item.type)} DESC NULLS LAST"
+    ties = [f"{sortable(f'{_ROW}.{part}', item.type)} DESC NULLS LAST" for part, item in parts.items()]
+    return ", ".join([f"{_TIME} {'ASC' if match.backwards else 'DESC'} NULLS LAST", _PLACE, *ties])
