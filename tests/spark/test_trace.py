@@ -1,12 +1,16 @@
 """Traces whose newest rows are on the driver."""
 
+from dataclasses import replace
+
 import pyarrow as pa
 import pytest
 from pyspark.sql.types import StructType
 
 import penstock
+from penstock.spark import trace as traces
 from penstock.spark.change import Delta
 from penstock.spark.operators.grouped import GroupedRunner
+from penstock.spark.operators.join import BilinearRunner
 from penstock.spark.trace import Layer, Trace
 from penstock.spark.workspace import Workspace
 
@@ -53,15 +57,80 @@ def test_groups_that_change_again_and_again_stay_on_the_driver(spark):
         ([16, 8, 4, 2, 1], [31]),
     ],
 )
-def test_only_too_many_layers_are_merged_and_all_that_are_near_in_one_go(monkeypatch, sizes, left):
-    merges = []
-
-    def merge(trace, layers):
-        merges.append(layers)
-        return Layer(trace.workspace, None, sum(layer.rows for layer in layers))
-
-    monkeypatch.setattr(Trace, "_merge", merge)
+def test_only_too_many_layers_are_merged_and_all_that_are_near_in_one_go(merges, sizes, left):
     workspace = Workspace(None)
     trace = Trace(workspace, StructType([]), layers=tuple(Layer(workspace, None, size) for size in sizes))
     assert [layer.rows for layer in trace.merged().layers] == left
     assert len(merges) == (sizes != left)
+
+
+@pytest.mark.parametrize(
+    ("sizes", "left"),
+    [
+        ([100, 100, 100, 100, 100, 100], [100, 100, 100, 100, 100, 100]),
+        ([100, 100, 100, 100, 100, 100, 100], [700]),
+        ([700, 100, 100, 100, 100, 100, 100], [700, 600]),
+        ([700, 1, 600, 1, 1, 1, 1], [700, 600, 5]),
+        ([700, 600, 500, 100, 100, 9, 100, 100, 1], [700, 600, 500, 400, 9, 1]),
+        ([700, 600, 500, 400, 300, 300, 100], [2900]),
+    ],
+)
+def test_large_layers_that_only_grow_lie_still_until_there_are_many(merges, monkeypatch, sizes, left):
+    monkeypatch.setattr(traces, "_LARGE", 50)
+    monkeypatch.setattr(traces, "_MOST_LARGE", 6)
+    workspace = Workspace(None)
+    layers = tuple(Layer(workspace, None, size) for size in sizes)
+    trace = Trace(workspace, StructType([]), layers=layers, append_only=True)
+    assert [layer.rows for layer in trace.merged().layers] == left
+    assert len(merges) == (sizes != left)
+    assert len(replace(trace, append_only=False).merged().layers) <= 4
+
+
+@pytest.fixture
+def merges(monkeypatch):
+    """The merges, of which each adds up the numbers of rows and runs no job."""
+    found = []
+
+    def merge(trace, layers):
+        found.append(layers)
+        return Layer(trace.workspace, None, sum(layer.rows for layer in layers))
+
+    monkeypatch.setattr(Trace, "_merge", merge)
+    return found
+
+
+GROWING = """CREATE TABLE t (k INT, x BIGINT, s STRING) WITH ('append_only' = 'true');
+CREATE TABLE u (k INT, y DOUBLE) WITH ('append_only' = 'true');
+CREATE TABLE w (k INT, y DOUBLE);
+CREATE VIEW joined AS SELECT t.k, x, s, y FROM t JOIN u ON t.k = u.k;
+CREATE VIEW half AS SELECT t.k, x, y FROM t JOIN w ON t.k = w.k;
+CREATE VIEW best AS SELECT k, x, s FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY x DESC, s) <= 2;"""
+
+
+def test_rows_that_are_all_different_are_copied_and_those_that_repeat_are_added_up(spark, monkeypatch):
+    """Over twenty steps rows of `t` differ, those of `u` and `w` are eight; every view equals batch all the way."""
+    for name, value in {"_LARGE": 5, "_MOST_LARGE": 3, "_SAMPLED": 1}.items():
+        monkeypatch.setattr(traces, name, value)
+    with penstock.Pipeline(GROWING, spark=spark) as pipeline:
+        engine = pipeline._opened().stepper.engine
+        engine.workspace.memory_rows = engine.workspace.driver_rows = 0
+        given = []
+        for step in range(20):
+            few = [{"k": place, "y": -0.0 if step % 2 else 0.0} for place in range(step % 3, 8, 2)]
+            wide = [{"k": (step + at) % 9, "x": None if at == 3 else step * 10 + at, "s": f"{at}"} for at in range(7)]
+            taken = [("-", {"k": step % 3, "y": 0.0})] if step % 4 == 2 else []
+            pipeline.step({"t": wide, "u": few, "w": [*few, *taken]})
+            given.append(few)
+            if step % 5 == 4:
+                assert all(pipeline.verify(name) for name in ("joined", "half", "best"))
+        runners = [item for installed in engine.installed for item in installed.runners.values()]
+        joins = [item for item in runners if isinstance(item, BilinearRunner)]
+        kept = [trace for join in joins for trace in join.traces]
+        assert [trace.append_only for trace in kept] == [True, True, True, False]
+        assert max(len(trace.layers) for trace in kept) <= 8
+        assert [kept[0].rows, kept[2].rows] == [140, 140]
+        assert max(kept[1].rows, kept[3].rows) < 60 < sum(map(len, given))
+        pipeline.compact()
+        assert [trace.rows for join in joins for trace in join.traces] == [140, 8, 140, 8]
+        pipeline.step({"t": wide, "u": few, "w": few})
+        assert all(pipeline.verify(name) for name in ("joined", "half", "best"))

@@ -277,7 +277,7 @@ class _Builder:
         clock = plan_reads_clock(plan)
         if plan.kind == INNER and not clock:
             node, inputs = self._over_inputs(plan)
-            return Bilinear(self._next(), node, inputs)
+            return Bilinear(self._next(), node, inputs, append_only=self._append_only(plan))
         if not plan.keys or plan.null_aware or clock:
             return self._recomputed(plan)
         return self._keyed(plan, _join_keys(plan))
@@ -315,10 +315,13 @@ class _Builder:
     def _type(self, relation: Plan, scalar: Scalar) -> Type | None:
         return scalar.type if scalar.type is not None else self.typing.type_of(relation, scalar)
 
+    def _append_only(self, plan: Plan) -> tuple[bool, ...]:
+        return tuple(append_only(item, self.catalog) for item in plan.inputs)
+
     def _keyed(self, plan: Plan, keys: tuple[tuple[Scalar, ...], ...], *, few: bool = False) -> Operator:
         if plan_reads_clock(plan):
             return self._recomputed(plan)
-        only = tuple(append_only(item, self.catalog) for item in plan.inputs)
+        only = self._append_only(plan)
         single = tuple(multiplicity_one(item, self.catalog) for item in plan.inputs)
         node, inputs = self._over_inputs(plan)
         return Keyed(self._next(), node, inputs, keys=keys, append_only=only, single=single, few=few)

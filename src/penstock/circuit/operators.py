@@ -80,7 +80,9 @@ class Linear(Operator):
 
 @dataclass(frozen=True)
 class Bilinear(Operator):
-    """An inner or cross join: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB."""
+    """An inner or cross join: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB; `append_only` says of each input that nothing is retracted."""
+
+    append_only: tuple[bool, ...]
 
 
 @dataclass(frozen=True)

@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING
 
 from penstock.analysis.derived import Derived
 from penstock.circuit.collection import Best, Expiry
-from penstock.spark.change import consolidated
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.steady import steady
 from penstock.spark.trace import Trace
@@ -37,10 +36,7 @@ def collected(
     among = [(item, line) for item, line in mine if item.keep and whole]
 
     def combined(frame: DataFrame) -> DataFrame:
-        if trace.combine is not None:
-            frame = trace.combine(frame)
-        elif not trace.append_only:
-            frame = consolidated(frame)
+        frame = trace.combined(frame)
         if plain:
             frame = frame.where(" AND ".join(plain))
         for item, line in among:

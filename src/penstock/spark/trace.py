@@ -16,13 +16,15 @@ own and gives it out as a new column `__key`; see docs/adr/0006.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
-from penstock.spark.render import KEY
+from penstock.spark.grouping import hash_text
+from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -32,6 +34,9 @@ if TYPE_CHECKING:
 
 _COUNTER = itertools.count()
 _MAX_LAYERS = 4
+_LARGE, _MOST_LARGE = 200_000, 16  # rows of a layer that nothing is gained by copying, until there are so many
+_SAMPLED, _REPEATED = 64, 2  # one hash of so many is looked at; rows repeat if each does so often
+_NEAR = 2  # times as many rows, at most, has the next layer that is merged with newer ones
 _PIECES = 2
 _RELIEF = 2  # of what the driver may hold, adding up must leave no more than this part
 _NEWEST_ROWS, _NEWEST_SHARE = 512, 8  # what is given to Spark anew at each step is at most so much, or such a share
@@ -222,14 +227,26 @@ class Trace:
     def merged(self) -> Trace:
         """The same, and if there are too many layers, the newest of them merged, with each that is near them in size.
 
-        They are merged at once: a job costs more than the rows that it writes, for all but the largest layers.
+        They are merged at once: a job costs more than the rows that it writes, for all but the largest layers. Of rows
+        that neither cancel nor add up the largest lie still, until reading so many layers costs more than to copy them.
         """
-        if len(self.layers) <= _MAX_LAYERS:
-            return self
-        kept, newest = list(self.layers[:-2]), list(self.layers[-2:])
-        while kept and sum(layer.rows for layer in newest) * 2 >= kept[-1].rows:
-            newest.insert(0, kept.pop())
-        return replace(self, layers=(*kept, self._merge(newest)))
+        large = [layer for layer in self.layers if self._lies_still(layer)]
+        small = [layer for layer in self.layers if not self._lies_still(layer)]
+        if len(small) > _MAX_LAYERS:
+            return replace(self, layers=(*large, *self._newest_merged(small, sum)))
+        if len(large) > _MOST_LARGE:
+            return replace(self, layers=(*self._newest_merged(large, max), *small))
+        return self
+
+    def _lies_still(self, layer: Layer) -> bool:
+        return self.append_only and self.combine is None and layer.rows >= _LARGE
+
+    def _newest_merged(self, layers: list[Layer], size: Callable[[Iterable[int]], int]) -> list[Layer]:
+        """The newest two merged, with each before them that is not much larger than the `size` of those after it."""
+        first = len(layers) - 2
+        while first and layers[first - 1].rows <= _NEAR * size(layer.rows for layer in layers[first:]):
+            first -= 1
+        return [*layers[:first], self._merge(layers[first:])]
 
     def compacted(self) -> Trace:
         """The same as one layer without cancelled rows."""
@@ -243,20 +260,32 @@ class Trace:
         memory = self._memory
         if memory is None:
             return self
-        frame = self._combined(self.workspace.local(memory, self.schema))
+        frame = self.combined(self.workspace.local(memory, self.schema))
         table = frame.toArrow().cast(memory.schema)
         return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
 
-    def _combined(self, frame: DataFrame) -> DataFrame:
+    def combined(self, frame: DataFrame) -> DataFrame:
+        """Rows of the trace with all that cancels or adds up put together."""
         if self.combine is not None:
             return self.combine(frame)
-        return frame if self.append_only else consolidated(frame)
+        return consolidated(frame) if not self.append_only or self._repeats(frame) else frame
+
+    def _repeats(self, frame: DataFrame) -> bool:
+        """Whether equal rows, put together, would be half as many; judged by all rows of a few hashes.
+
+        To group wide rows that are all different costs several times as much as to copy them.
+        """
+        terms = [(quoted(field.name), field.dataType) for field in self.schema.fields if field.name != WEIGHT]
+        hashed = f"SELECT {hash_text(terms)} AS __row FROM {self.workspace.name(frame)}"
+        few = f"SELECT count(*), count(DISTINCT __row) FROM ({hashed}) WHERE pmod(__row, {_SAMPLED}) = 0"
+        ((rows, different),) = self.workspace.sql(few).collect()
+        return bool(rows >= _REPEATED * different > 0)
 
     def _merge(self, layers: list[Layer]) -> Layer:
         frame = layers[0].frame
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
-        return Layer(self.workspace, *by_key(self.workspace, self._combined(frame)))
+        return Layer(self.workspace, *by_key(self.workspace, self.combined(frame)))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated by `by_key`."""

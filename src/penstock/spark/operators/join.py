@@ -60,7 +60,10 @@ class BilinearRunner(Runner):
         super().__init__(workspace)
         self.node: Join = operator.node  # type: ignore[assignment]
         self.terms = join_terms(self.node, left, right, workspace)
-        self.traces = [Trace(workspace, with_key(left)), Trace(workspace, with_key(right))]
+        self.traces = [
+            Trace(workspace, with_key(schema), append_only=only)
+            for schema, only in zip((left, right), operator.append_only, strict=True)
+        ]
         self.fanout = Fanout(_FANOUT)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
