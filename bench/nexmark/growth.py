@@ -64,6 +64,7 @@ class Grown:
     batch_seconds: float
     equal: bool
     live: int | None = None
+    memory: str = "8g"  # of the JVM
 
     def tenth(self, number: int, events: int | None = None) -> float:
         """Microseconds for an event in one tenth of the run, counted from 1, or of its first `events`."""
@@ -97,7 +98,7 @@ def grown(spark: SparkSession, task: Task, query: Query) -> Grown:
     live = _live(task.data, LIVE[query.name]) if query.name in LIVE else None
     keyed, equal = query.name in KEYED, run.answer == right
     held_and_kept = run.heap, run.state, run.compacted
-    return Grown(query.name, events, step, keyed, run.seconds, *held_and_kept, batches, equal, live)
+    return Grown(query.name, events, step, keyed, run.seconds, *held_and_kept, batches, equal, live, task.memory)
 
 
 class _Run(NamedTuple):

@@ -33,7 +33,8 @@ one over the same stream: its speed over {short} M events stands beside that ove
 microseconds for an event in the first, the second and the last, and what the last is of the second. The heap is the
 JVM's once collected, after the second tenth and after the last; so are the rows of state. *batch* is one Spark batch
 over the same events, and the time of the whole run in units of it. Another pipeline takes twelve steps before, to warm
-up.
+up. *JVM* is its memory, of which Spark keeps rows in little more than half: the 5 GiB of `q20` need more than 8g, or
+are read from the disk at each step, which then costs four times as much.
 
 {table}
 
@@ -109,6 +110,7 @@ def _long(page: Path, found: Sequence[Grown]) -> list[str]:
     head = (
         "query",
         "M events",
+        "JVM",
         "k/s at first",
         "k/s",
         "1st µs",
@@ -158,6 +160,7 @@ def _row(found: Grown) -> tuple[str, ...]:
     return (
         _called(found),
         f"{found.events / _MILLION:g}",
+        found.memory,
         f"{len(first) * found.step / sum(first) / 1000:,.1f}",
         f"{found.events / seconds / 1000:,.1f}" if found.equal else "wrong answer",
         *(f"{found.tenth(number):.1f}" for number in (1, 2, TENTHS)),

@@ -42,7 +42,7 @@ def test_the_page_keeps_the_last_of_each_and_judges_the_bars(tmp_path):
     growth_page.write(page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
     (five,), (seven,), (eighteen,), (twenty,) = (
-        [line for line in lines if line.startswith(f"|{name}|10|")] for name in ("q5", "q7", "q18", "q20")
+        [line for line in lines if line.startswith(f"|{name}|10|8g|")] for name in ("q5", "q7", "q18", "q20")
     )
     assert five.endswith("|90→90|5→6|4.0|11.1|kept|")
     assert seven.endswith("missed|")
