@@ -28,6 +28,19 @@ def test_changes_join_whichever_columns_spark_thinks_cannot_be_null():
     assert trace.memory["x"].to_pylist() == [1, None, 2, None, 3]
 
 
+@pytest.mark.parametrize("append_only", [True, False])
+def test_rows_that_come_again_and_again_stay_on_the_driver_without_a_job(append_only):
+    workspace = Workspace(None, memory_rows=40)
+    trace = Trace(workspace, StructType([]), append_only=append_only)
+    for step in range(30):
+        rows = pa.table({"x": [None, step % 7, step % 7], "__weight": [1, 2, 1]})
+        trace = trace.appended(Delta.of_arrow(workspace, rows, StructType([])))
+        assert trace.is_local
+        assert trace.rows <= 40
+    kept = trace.condensed().memory.sort_by("x").to_pylist()
+    assert [(row["x"], row["__weight"]) for row in kept] == [*((x, 15 if x < 2 else 12) for x in range(7)), (None, 30)]
+
+
 def test_groups_that_change_again_and_again_stay_on_the_driver(spark):
     """Forty groups in sixty steps are 600 entries; added up they fit, so no step needs a job of Spark to meet them."""
     text = """CREATE TABLE t (k INT, x BIGINT); CREATE TABLE u (k INT, x BIGINT);

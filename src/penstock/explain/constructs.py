@@ -328,7 +328,9 @@ give the same, exact result. `penstock explain` says it of your views, operator 
 SQL.
 
 A view is as incremental as its least incremental operator; views over views are judged one by one. State is what an
-operator has to remember; [LATENESS](sql.md#lateness) lets it forget.
+operator has to remember; [LATENESS](sql.md#lateness) lets it forget. It lies in the memory of the executors, on one
+machine in a little more than half of `spark.driver.memory`; what does not fit is written to disk and read from there at
+each step, which is exact and slow.
 """
 
 _TAIL = """

@@ -22,7 +22,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, consolidated
+from penstock.spark.change import Delta, added_up, consolidated, groups_alike
 from penstock.spark.grouping import hash_text
 from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.workspace import Workspace
@@ -205,9 +205,9 @@ class Trace:
     def relieved(self, most: int) -> Trace:
         """The same with fewer rows on the driver: what cancels or adds up leaves them, or else all move away.
 
-        A state of few groups that change again and again stays on the driver for ever, where a step needs no job.
+        A state of few groups or rows that come again and again stays on the driver for ever, where a step needs no job.
         """
-        if self.is_local and (self.combine is not None or not self.append_only):
+        if self.is_local:
             fewer = self.condensed()
             if fewer.rows * _RELIEF <= most:
                 return fewer
@@ -260,8 +260,10 @@ class Trace:
         memory = self._memory
         if memory is None:
             return self
-        frame = self.combined(self.workspace.local(memory, self.schema))
-        table = frame.toArrow().cast(memory.schema)
+        if self.combine is None and groups_alike(memory.schema):
+            table = added_up(memory)
+        else:
+            table = self.combined(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
         return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
 
     def combined(self, frame: DataFrame) -> DataFrame:
