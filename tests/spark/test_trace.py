@@ -31,7 +31,7 @@ def test_changes_join_whichever_columns_spark_thinks_cannot_be_null():
 @pytest.mark.parametrize("append_only", [True, False])
 def test_rows_that_come_again_and_again_stay_on_the_driver_without_a_job(append_only):
     workspace = Workspace(None, memory_rows=40)
-    trace = Trace(workspace, StructType([]), append_only=append_only)
+    trace = Trace(workspace, StructType([]), append_only=append_only, may_repeat=append_only)
     for step in range(30):
         rows = pa.table({"x": [None, step % 7, step % 7], "__weight": [1, 2, 1]})
         trace = trace.appended(Delta.of_arrow(workspace, rows, StructType([])))
@@ -80,70 +80,108 @@ def test_only_too_many_layers_are_merged_and_all_that_are_near_in_one_go(merges,
 @pytest.mark.parametrize(
     ("sizes", "left"),
     [
-        ([100, 100, 100, 100, 100, 100], [100, 100, 100, 100, 100, 100]),
-        ([100, 100, 100, 100, 100, 100, 100], [700]),
-        ([700, 100, 100, 100, 100, 100, 100], [700, 600]),
-        ([700, 1, 600, 1, 1, 1, 1], [700, 600, 5]),
-        ([700, 600, 500, 100, 100, 9, 100, 100, 1], [700, 600, 500, 400, 9, 1]),
-        ([700, 600, 500, 400, 300, 300, 100], [2900]),
+        ([100] * 15, [100] * 15),
+        ([100] * 16, [1600]),
+        ([1600, *[100] * 15], [1600, *[100] * 15]),
+        ([1600, 100, 800, *[150] * 13, 30, 200], [1600, 30, 3050]),
+        ([1600, 1, 600, 1, 1, 1, 1], [1600, 600, 5]),
+        ([1600] * 16, [25_600]),
+        ([25_600, *[1600] * 15, *[100] * 15], [25_600, *[1600] * 15, *[100] * 15]),
     ],
 )
-def test_large_layers_that_only_grow_lie_still_until_there_are_many(merges, monkeypatch, sizes, left):
-    monkeypatch.setattr(traces, "_LARGE", 50)
-    monkeypatch.setattr(traces, "_MOST_LARGE", 6)
+def test_large_layers_that_would_only_be_copied_are_merged_tier_by_tier(merges, monkeypatch, sizes, left):
+    monkeypatch.setattr(traces, "_LARGE", 100)
     workspace = Workspace(None)
     layers = tuple(Layer(workspace, None, size) for size in sizes)
     trace = Trace(workspace, StructType([]), layers=layers, append_only=True)
     assert [layer.rows for layer in trace.merged().layers] == left
     assert len(merges) == (sizes != left)
-    assert len(replace(trace, append_only=False).merged().layers) <= 4
+    for other in (replace(trace, append_only=False), replace(trace, may_repeat=True)):
+        assert len(other.merged().layers) <= max(4, len(sizes) - 1)
+
+
+def test_each_row_is_copied_once_in_a_tier(merges, monkeypatch):
+    monkeypatch.setattr(traces, "_LARGE", 100)
+    workspace = Workspace(None)
+    trace = Trace(workspace, StructType([]), append_only=True)
+    for _ in range(1000):
+        trace = replace(trace, layers=(*trace.layers, Layer(workspace, None, 100))).merged()
+        assert len(trace.layers) <= 3 * 15
+    assert sum(layer.rows for layers in merges for layer in layers) < 2 * 1000 * 100
+
+
+@pytest.mark.parametrize(("kinds", "judged", "most"), [(10**9, [0, 500, 2000, 8400, 34_000], 45), (700, [0, 500], 45)])
+def test_it_is_looked_at_again_whether_rows_repeat_when_there_are_many_more(merges, monkeypatch, kinds, judged, most):
+    monkeypatch.setattr(traces, "_LARGE", 100)
+    merges.kinds = kinds
+    workspace = Workspace(None)
+    trace, found = Trace(workspace, StructType([]), append_only=True, may_repeat=True), []
+    for _ in range(1000):
+        trace = replace(trace, layers=(*trace.layers, Layer(workspace, None, 100))).merged()
+        found.append(trace.distinct_at)
+        assert len(trace.layers) <= most
+    assert list(dict.fromkeys(found)) == judged
+    assert trace.rows < 3 * kinds
+    assert found[-1] == (0 if kinds < 1000 else judged[-1])
+
+
+class Merges(list):
+    """The merges, of which each adds up the numbers of rows, to `kinds` at most, and runs no job."""
+
+    kinds = 10**9
+
+    def merge(self, trace, layers):
+        self.append(layers)
+        rows = sum(layer.rows for layer in layers)
+        return Layer(trace.workspace, None, rows if trace.copies else min(self.kinds, rows))
 
 
 @pytest.fixture
 def merges(monkeypatch):
-    """The merges, of which each adds up the numbers of rows and runs no job."""
-    found = []
+    found = Merges()
 
     def merge(trace, layers):
-        found.append(layers)
-        return Layer(trace.workspace, None, sum(layer.rows for layer in layers))
+        return found.merge(trace, layers)
 
     monkeypatch.setattr(Trace, "_merge", merge)
     return found
 
 
+VIEWS = ("joined", "half", "best", "most")
 GROWING = """CREATE TABLE t (k INT, x BIGINT, s STRING) WITH ('append_only' = 'true');
 CREATE TABLE u (k INT, y DOUBLE) WITH ('append_only' = 'true');
 CREATE TABLE w (k INT, y DOUBLE);
 CREATE VIEW joined AS SELECT t.k, x, s, y FROM t JOIN u ON t.k = u.k;
-CREATE VIEW half AS SELECT t.k, x, y FROM t JOIN w ON t.k = w.k;
-CREATE VIEW best AS SELECT k, x, s FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY x DESC, s) <= 2;"""
+CREATE VIEW half AS SELECT t.k, s, y FROM t JOIN w ON t.k = w.k;
+CREATE VIEW best AS SELECT k, CAST(y AS STRING) AS y FROM u
+QUALIFY row_number() OVER (PARTITION BY k ORDER BY y DESC) <= 2;
+CREATE VIEW most AS SELECT k, max(CAST(y AS STRING)) OVER (PARTITION BY k) AS y FROM u;"""
 
 
-def test_rows_that_are_all_different_are_copied_and_those_that_repeat_are_added_up(spark, monkeypatch):
-    """Over twenty steps rows of `t` differ, those of `u` and `w` are eight; every view equals batch all the way."""
-    for name, value in {"_LARGE": 5, "_MOST_LARGE": 3, "_SAMPLED": 1}.items():
-        monkeypatch.setattr(traces, name, value)
+def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(spark, monkeypatch):
+    """Over forty steps rows of `t` differ, those of `u` and `w` are eight; every view equals batch all the way."""
+    monkeypatch.setattr(traces, "_LARGE", 5)
     with penstock.Pipeline(GROWING, spark=spark) as pipeline:
         engine = pipeline._opened().stepper.engine
         engine.workspace.memory_rows = engine.workspace.driver_rows = 0
-        given = []
-        for step in range(20):
-            few = [{"k": place, "y": -0.0 if step % 2 else 0.0} for place in range(step % 3, 8, 2)]
-            wide = [{"k": (step + at) % 9, "x": None if at == 3 else step * 10 + at, "s": f"{at}"} for at in range(7)]
-            taken = [("-", {"k": step % 3, "y": 0.0})] if step % 4 == 2 else []
+        for step in range(40):
+            few = [{"k": place, "y": -0.0} for place in range(step % 3, 8, 2)]
+            wide = [{"k": (step + at) % 9, "x": None if at == 3 else 1, "s": f"{step} {at}"} for at in range(7)]
+            taken = [("-", {"k": step % 3, "y": -0.0})] if step % 4 == 2 else []
             pipeline.step({"t": wide, "u": few, "w": [*few, *taken]})
-            given.append(few)
-            if step % 5 == 4:
-                assert all(pipeline.verify(name) for name in ("joined", "half", "best"))
+            if step % 10 == 9:
+                assert all(pipeline.verify(name) for name in VIEWS)
         runners = [item for installed in engine.installed for item in installed.runners.values()]
-        joins = [item for item in runners if isinstance(item, BilinearRunner)]
-        kept = [trace for join in joins for trace in join.traces]
+        kept = [trace for item in runners if isinstance(item, BilinearRunner) for trace in item.traces]
         assert [trace.append_only for trace in kept] == [True, True, True, False]
-        assert max(len(trace.layers) for trace in kept) <= 8
-        assert [kept[0].rows, kept[2].rows] == [140, 140]
-        assert max(kept[1].rows, kept[3].rows) < 60 < sum(map(len, given))
+        assert [trace.copies for trace in kept] == [True, False, True, False]
+        assert [kept[0].rows, kept[2].rows] == [280, 280]
+        assert max(kept[1].rows, kept[3].rows) < 30
+        assert max(len(trace.layers) for trace in kept) >= 6
         pipeline.compact()
-        assert [trace.rows for join in joins for trace in join.traces] == [140, 8, 140, 8]
-        pipeline.step({"t": wide, "u": few, "w": few})
-        assert all(pipeline.verify(name) for name in ("joined", "half", "best"))
+        joins = [item for item in runners if isinstance(item, BilinearRunner)]
+        assert [trace.rows for item in joins for trace in item.traces] == [280, 8, 280, 8]
+        pipeline.step({"t": wide, "u": [*few, {"k": 0, "y": 1.0}, {"k": 0, "y": 2.0}], "w": few})
+        assert all(pipeline.verify(name) for name in VIEWS)
+        shown = {tuple(row) for row in pipeline.query("SELECT k, y FROM best WHERE k < 2").collect()}
+        assert shown == {(0, "2.0"), (0, "1.0"), (1, "-0.0")}

@@ -36,7 +36,7 @@ def collected(
     among = [(item, line) for item, line in mine if item.keep and whole]
 
     def combined(frame: DataFrame) -> DataFrame:
-        frame = trace.combined(frame)
+        frame = trace.consolidate(frame)
         if plain:
             frame = frame.where(" AND ".join(plain))
         for item, line in among:

@@ -2,7 +2,8 @@
 
     newest rows      Arrow tables on the driver, up to `memory_rows`: a small step costs no Spark job to remember
     layers           DataFrames on the executors, hash-partitioned by `__key`; when there are too many, the newest
-                     and all that are near them in size are merged, so there are few and most rows lie still
+                     and all that are near them in size are merged, so there are few and most rows lie still;
+                     large ones that a merge would only copy are merged tier by tier (docs/adr/0017)
 
 A trace is a value: `appended` gives a new one and leaves the old as it was, so a step that fails has changed nothing.
 Rows may stand in several layers with weights that cancel; who reads rows one by one must consolidate them.
@@ -16,15 +17,13 @@ own and gives it out as a new column `__key`; see docs/adr/0006.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, added_up, consolidated, groups_alike
-from penstock.spark.grouping import hash_text
-from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.render import KEY
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 
 _COUNTER = itertools.count()
 _MAX_LAYERS = 4
-_LARGE, _MOST_LARGE = 200_000, 16  # rows of a layer that nothing is gained by copying, until there are so many
-_SAMPLED, _REPEATED = 64, 2  # one hash of so many is looked at; rows repeat if each does so often
-_NEAR = 2  # times as many rows, at most, has the next layer that is merged with newer ones
+_LARGE, _TIER_BITS = 200_000, 4  # rows of a layer that is not merged before there are 2 ** 4 in its tier
+_REPEATED = 2  # where rows stand so often on average, adding them up is worth it
+_JUDGED_AGAIN = 4  # times as many rows as before, and a merge adds up again, to see whether rows repeat
 _PIECES = 2
 _RELIEF = 2  # of what the driver may hold, adding up must leave no more than this part
 _NEWEST_ROWS, _NEWEST_SHARE = 512, 8  # what is given to Spark anew at each step is at most so much, or such a share
@@ -91,13 +90,19 @@ class Piece:
 
 @dataclass(frozen=True)
 class Trace:
-    """State of one operator for one input: weighted rows with `__key`; `schema` includes `__key` and `__weight`."""
+    """State of one operator for one input: weighted rows with `__key`; `schema` includes `__key` and `__weight`.
+
+    Of an `append_only` input no weight is below zero, and its rows are kept as they came, unless equal ones may be
+    added up (`may_repeat`): that is done until a merge leaves most of them, when the trace has `distinct_at` rows.
+    """
 
     workspace: Workspace
     schema: StructType
     here: tuple[Piece, ...] = ()  # on the driver: most rows, and the newest, which alone are given to Spark anew
     layers: tuple[Layer, ...] = ()
     append_only: bool = False
+    may_repeat: bool = False
+    distinct_at: int = 0
     combine: Callable[[DataFrame], DataFrame] | None = None
 
     @property
@@ -207,7 +212,7 @@ class Trace:
 
         A state of few groups or rows that come again and again stays on the driver for ever, where a step needs no job.
         """
-        if self.is_local:
+        if self.is_local and not self.copies:
             fewer = self.condensed()
             if fewer.rows * _RELIEF <= most:
                 return fewer
@@ -224,74 +229,76 @@ class Trace:
     def _partitioned(self, frame: DataFrame) -> Layer:
         return Layer(self.workspace, *by_key(self.workspace, frame, self.workspace.partitions))
 
+    @property
+    def copies(self) -> bool:
+        """Whether a merge copies rows as they are: nothing cancels, and when it was last seen, little added up."""
+        distinct = not self.may_repeat or self.rows < _JUDGED_AGAIN * self.distinct_at
+        return self.append_only and self.combine is None and distinct
+
     def merged(self) -> Trace:
         """The same, and if there are too many layers, the newest of them merged, with each that is near them in size.
 
-        They are merged at once: a job costs more than the rows that it writes, for all but the largest layers. Of rows
-        that neither cancel nor add up the largest lie still, until reading so many layers costs more than to copy them.
+        They are merged at once: a job costs more than the rows that it writes, for all but the largest layers. Large
+        ones with little to add up wait until there are sixteen of one tier; a tier's are sixteen times the last one's.
         """
-        large = [layer for layer in self.layers if self._lies_still(layer)]
-        small = [layer for layer in self.layers if not self._lies_still(layer)]
-        if len(small) > _MAX_LAYERS:
-            return replace(self, layers=(*large, *self._newest_merged(small, sum)))
-        if len(large) > _MOST_LARGE:
-            return replace(self, layers=(*self._newest_merged(large, max), *small))
-        return self
-
-    def _lies_still(self, layer: Layer) -> bool:
-        return self.append_only and self.combine is None and layer.rows >= _LARGE
-
-    def _newest_merged(self, layers: list[Layer], size: Callable[[Iterable[int]], int]) -> list[Layer]:
-        """The newest two merged, with each before them that is not much larger than the `size` of those after it."""
-        first = len(layers) - 2
-        while first and layers[first - 1].rows <= _NEAR * size(layer.rows for layer in layers[first:]):
-            first -= 1
-        return [*layers[:first], self._merge(layers[first:])]
+        waits = self.append_only and self.combine is None and (self.distinct_at > 0 or not self.may_repeat)
+        still = [layer for layer in self.layers if waits and layer.rows >= _LARGE]
+        kept = [layer for layer in self.layers if layer not in still]
+        if len(kept) > _MAX_LAYERS:
+            newest = [kept.pop(), kept.pop()][::-1]
+            while kept and 2 * sum(layer.rows for layer in newest) >= kept[-1].rows:
+                newest.insert(0, kept.pop())
+            return self._with_merged((*still, *kept), newest)
+        tiers: dict[int, list[Layer]] = {}
+        for layer in still:
+            tiers.setdefault(_tier(layer), []).append(layer)
+        full = next((tier for tier in tiers.values() if len(tier) >= 1 << _TIER_BITS), None)
+        return self if full is None else self._with_merged([item for item in self.layers if item not in full], full)
 
     def compacted(self) -> Trace:
-        """The same as one layer without cancelled rows."""
-        full = self.flushed()
-        if not full.layers:
-            return full
-        return replace(full, layers=(self._merge(list(full.layers)),))
+        """The same as one layer, consolidated as a merge of its layers would be."""
+        if self.here:
+            return self.flushed().compacted()
+        return self._with_merged((), self.layers) if self.layers else self
 
     def condensed(self) -> Trace:
-        """The same, all of it on the driver, without cancelled rows."""
+        """The same with the rows on the driver consolidated there."""
         memory = self._memory
-        if memory is None:
+        if memory is None or self.copies:
             return self
         if self.combine is None and groups_alike(memory.schema):
             table = added_up(memory)
         else:
-            table = self.combined(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
+            table = self.consolidate(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
         return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
 
-    def combined(self, frame: DataFrame) -> DataFrame:
-        """Rows of the trace with all that cancels or adds up put together."""
+    def consolidate(self, frame: DataFrame) -> DataFrame:
+        """Rows of the trace as a merge writes them: added up and without those that cancel, or as they are."""
         if self.combine is not None:
             return self.combine(frame)
-        return consolidated(frame) if not self.append_only or self._repeats(frame) else frame
+        return frame if self.copies else consolidated(frame)
 
-    def _repeats(self, frame: DataFrame) -> bool:
-        """Whether equal rows, put together, would be half as many; judged by all rows of a few hashes.
+    def _with_merged(self, others: Iterable[Layer], layers: Sequence[Layer]) -> Trace:
+        merged, distinct_at = self._merge(layers), self.distinct_at
+        sizes = sorted(layer.rows for layer in layers)
+        if self.may_repeat and self.combine is None and not self.copies and sum(sizes) >= _LARGE:
+            added, new = merged.rows - sizes[-1], sum(sizes[:-1])  # what is new beside the largest layer, of how much
+            distinct_at = self.rows if _REPEATED * added > new else 0
+        return replace(self, layers=(*others, merged), distinct_at=distinct_at)
 
-        To group wide rows that are all different costs several times as much as to copy them.
-        """
-        terms = [(quoted(field.name), field.dataType) for field in self.schema.fields if field.name != WEIGHT]
-        hashed = f"SELECT {hash_text(terms)} AS __row FROM {self.workspace.name(frame)}"
-        few = f"SELECT count(*), count(DISTINCT __row) FROM ({hashed}) WHERE pmod(__row, {_SAMPLED}) = 0"
-        ((rows, different),) = self.workspace.sql(few).collect()
-        return bool(rows >= _REPEATED * different > 0)
-
-    def _merge(self, layers: list[Layer]) -> Layer:
+    def _merge(self, layers: Sequence[Layer]) -> Layer:
         frame = layers[0].frame
         for layer in layers[1:]:
             frame = frame.union(layer.frame)
-        return Layer(self.workspace, *by_key(self.workspace, self.combined(frame)))
+        return Layer(self.workspace, *by_key(self.workspace, self.consolidate(frame)))
 
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated by `by_key`."""
         return replace(self, here=(), layers=(Layer(self.workspace, frame, rows),))
+
+
+def _tier(layer: Layer) -> int:
+    return ((layer.rows // _LARGE).bit_length() - 1) // _TIER_BITS
 
 
 def by_key(workspace: Workspace, frame: DataFrame, partitions: int | None = None) -> tuple[DataFrame, int]:

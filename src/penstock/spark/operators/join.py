@@ -61,7 +61,7 @@ class BilinearRunner(Runner):
         self.node: Join = operator.node  # type: ignore[assignment]
         self.terms = join_terms(self.node, left, right, workspace)
         self.traces = [
-            Trace(workspace, with_key(schema), append_only=only)
+            Trace(workspace, with_key(schema), append_only=only, may_repeat=only)
             for schema, only in zip((left, right), operator.append_only, strict=True)
         ]
         self.fanout = Fanout(_FANOUT)
