@@ -232,8 +232,11 @@ class Trace:
     @property
     def copies(self) -> bool:
         """Whether a merge copies rows as they are: nothing cancels, and when it was last seen, little added up."""
-        distinct = not self.may_repeat or self.rows < _JUDGED_AGAIN * self.distinct_at
-        return self.append_only and self.combine is None and distinct
+        return self._only_grows and (not self.may_repeat or self.rows < _JUDGED_AGAIN * self.distinct_at)
+
+    @property
+    def _only_grows(self) -> bool:
+        return self.append_only and self.combine is None
 
     def merged(self) -> Trace:
         """The same, and if there are too many layers, the newest of them merged, with each that is near them in size.
@@ -241,7 +244,7 @@ class Trace:
         They are merged at once: a job costs more than the rows that it writes, for all but the largest layers. Large
         ones with little to add up wait until there are sixteen of one tier; a tier's are sixteen times the last one's.
         """
-        waits = self.append_only and self.combine is None and (self.distinct_at > 0 or not self.may_repeat)
+        waits = self._only_grows and (not self.may_repeat or self.distinct_at > 0)
         still = [layer for layer in self.layers if waits and layer.rows >= _LARGE]
         kept = [layer for layer in self.layers if layer not in still]
         if len(kept) > _MAX_LAYERS:
@@ -281,7 +284,7 @@ class Trace:
     def _with_merged(self, others: Iterable[Layer], layers: Sequence[Layer]) -> Trace:
         merged, distinct_at = self._merge(layers), self.distinct_at
         sizes = sorted(layer.rows for layer in layers)
-        if self.may_repeat and self.combine is None and not self.copies and sum(sizes) >= _LARGE:
+        if self._only_grows and not self.copies and sum(sizes) >= _LARGE:
             added, new = merged.rows - sizes[-1], sum(sizes[:-1])  # what is new beside the largest layer, of how much
             distinct_at = self.rows if _REPEATED * added > new else 0
         return replace(self, layers=(*others, merged), distinct_at=distinct_at)
