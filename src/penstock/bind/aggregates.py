@@ -88,6 +88,8 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
         _refuse_grouping(trees)
     rewritten = [_over(tree, keys, columns) for tree in trees]
     readable = {*node.names, *(item.name for _, fields in level.selected for item in fields)}
+    if any(has_mark(tree, OUTER) for tree in rewritten):
+        raise NeedDomain
     for tree in rewritten:
         _refuse_ungrouped(tree, readable)
     functions = {name: item.function for name, item in aggregates}

@@ -191,7 +191,10 @@ def _text(tree: exp.Expression, row: Row) -> exp.Expression:
 def _text_of_list(tree: exp.Expression, row: Row) -> exp.Expression:
     """The same from a list, in SQL that Spark can evaluate beside DISTINCT aggregates."""
     group, core = tree.find(exp.WithinGroup), core_of(tree)
-    value, separator = core.expressions[0], [*core.expressions[1:], exp.Literal.string("")][0]
+    none_between = exp.Literal.string("")
+    value, separator = core.expressions[0], [*core.expressions[1:], none_between][0]
+    if not isinstance(separator, exp.Literal):  # NULL
+        separator = call("coalesce", separator, none_between)
     collect, keys = "collect_list", [] if group is None else [_key(item) for item in group.expression.expressions]
     if isinstance(value, exp.Distinct):
         value, collect = value.expressions[0], "collect_set"

@@ -20,6 +20,15 @@ class NotIncremental(Exception):  # noqa: N818 - a signal between parts of the b
         self.rewriting = rewriting
 
 
+class ReadsAround(NotIncremental):
+    """A derived table or CTE of a subquery that reads what encloses the subquery."""
+
+    def __init__(self, tree: exp.Expression) -> None:
+        reason = "a derived table or CTE in a subquery that reads the query around the subquery"
+        super().__init__(reason, tree, "the condition on the enclosing query's columns in the subquery itself")
+        self.tree = tree
+
+
 def wrong(
     code: str,
     message: str,

@@ -51,12 +51,16 @@ def _reading(tree: exp.Expression, level: Level, *, output_first: bool) -> exp.E
 
 
 def bind_having(tree: exp.Expression, level: Level, keys: frozenset[str]) -> exp.Expression:
-    """HAVING: a column that is grouped by (`keys`, bound, as text) comes before an alias, and that before others."""
+    """HAVING: a column that is grouped by (`keys`, bound, as text) comes before an alias, and that before others.
+
+    Unlike WHERE it takes any value that can be cast to BOOLEAN.
+    """
     level.grouped_first = keys
     try:
-        return bind_output(tree, level)
+        bound = bind_output(tree, level)
     finally:
         level.grouped_first = frozenset()
+    return bound if level.shape(bound) in (None, "boolean") else cast_to(bound, "boolean")
 
 
 def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:

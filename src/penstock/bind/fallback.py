@@ -25,6 +25,7 @@ from penstock.sql.text import spark_sql
 
 _FOREIGN: dict[type, str] = {
     exp.Join: "ASOF JOIN",
+    exp.Star: "|> SET",
     exp.Qualify: "QUALIFY",
     exp.Any: "ANY of a query",
     exp.All: "ALL of a query",
@@ -54,7 +55,8 @@ def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
     for node in nodes(tree):
         asof = isinstance(node, exp.Join) and node.args.get("method") == "ASOF"
         quantified = isinstance(node, exp.Any | exp.All) and node.find(exp.Query) is not None
-        if asof or quantified or in_groups(node) or isinstance(node, exp.Qualify | TableFunction):
+        replacing = isinstance(node, exp.Star) and node.args.get("replace")
+        if asof or quantified or replacing or in_groups(node) or isinstance(node, exp.Qualify | TableFunction):
             name = _FOREIGN.get(type(node)) or node.name
             message = f"{name} together with {reason.reason}"
             raise unsupported(
@@ -134,7 +136,7 @@ def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Fie
         if whole is None:
             return None
         level = Level(whole)
-        bind_from(select.copy(), level)
+        bind_from(_unconditioned(select), level)
     except (NotIncremental, PenstockError):
         return None
     sources = level.scope.sources
@@ -146,6 +148,15 @@ def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Fie
     times = Counter(field.name.lower() for _, field in found)
     once = {(alias.lower(), field.name.lower()) for alias, field in found if alias or times[field.name.lower()] == 1}
     return found if len(once) == len(found) else None
+
+
+def _unconditioned(select: exp.Select) -> exp.Select:
+    """A copy whose joins have no ON, which says nothing of columns and may be what cannot be bound."""
+    copy = select.copy()
+    for join in copy.find_all(exp.Join):
+        if join.args.get("method") != "ASOF":
+            join.set("on", None)
+    return copy
 
 
 def _with_own_ctes(select: exp.Select, context: Context) -> Context | None:
@@ -192,7 +203,7 @@ def _selected_names(select: exp.Select, context: Context) -> list[str]:
         return [name_of(item) for item in select.expressions]
     level = Level(context.alone())
     try:
-        bind_from(select, level)
+        bind_from(_unconditioned(select), level)
     except NotIncremental as error:
         message = f"`*` over what is recomputed ({error.reason})"
         raise unsupported(code="STAR_OVER_RECOMPUTED", message=message, place=select, hint="name the columns") from None

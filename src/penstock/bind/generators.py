@@ -11,10 +11,10 @@ from penstock.bind.expressions import bind
 from penstock.bind.level import Bound, Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.nestedtypes import certain, columns_of, element_of
 from penstock.bind.scope import Scope, Source, source_of
-from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
+from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, conjuncts, has_mark
 from penstock.catalog.functions import GENERATOR, TABLE, built_in
 from penstock.catalog.types import Type, split_types
-from penstock.plan.nodes import INNER, LEFT, Field, Generate, Join, JoinKey, Plan, Project, Recompute
+from penstock.plan.nodes import ANTI, INNER, LEFT, SEMI, Field, Generate, JoinKey, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.text import span_of, spark_sql
@@ -63,20 +63,53 @@ def bind_lateral_view(plan: Plan, lateral: exp.Lateral, level: Level) -> Plan:
 
 def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
     """A lateral item of FROM beside the relations before it."""
-    tree = join.this
+    from penstock.bind.joins import kind_of
+
+    tree, kind = join.this, kind_of(join)
+    if kind not in (INNER, LEFT) or join.args.get("using") or join.args.get("method"):
+        message = "LATERAL is joined by a comma, CROSS JOIN, JOIN … ON or LEFT JOIN … ON"
+        raise wrong(code="LATERAL_JOIN", message=message, place=join)
+    join = _without_truth(join)
     if isinstance(tree, exp.Lateral) and isinstance(tree.this, exp.Subquery):
-        return _lateral_query(left, scope, join, level)
+        return _lateral_query(left, scope, join, level, tree.this.this)
+    if kind == LEFT and join.args.get("on") is not None:  # a row without a match stays, which a generator cannot tell
+        return _lateral_query(left, scope, join, level, exp.Select(expressions=[exp.Star()], from_=_from(tree)))
+    plan, source = _lateral_function(left, tree, level, outer=kind == LEFT)
+    scope = scope.beside(Scope((source,)))
+    return _where(plan, scope, join, level), scope
+
+
+def _without_truth(join: exp.Join) -> exp.Join:
     condition = join.args.get("on")
-    side = str(join.args.get("side") or "").upper()
-    if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
-        raise unsupported(
-            code="LATERAL_CONDITION",
-            message="a lateral join on a condition",
-            place=join,
-            hint="put the condition into WHERE",
-        )
-    plan, source = _lateral_function(left, tree, level, outer=side == "LEFT")
-    return plan, scope.beside(Scope((source,)))
+    if isinstance(condition, exp.Boolean) and condition.this:
+        join = join.copy()
+        join.set("on", None)
+    return join
+
+
+def _from(tree: exp.Expression) -> exp.From:
+    return exp.From(this=tree.copy())
+
+
+def bind_around(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
+    """A derived table in a subquery that reads the query around that: lateral, but blind to what stands before it."""
+    if level.context.domain is None:
+        raise NeedDomain
+    return _lateral_query(left, scope, join, level, join.this.this, sees=Scope())
+
+
+def _where(plan: Plan, scope: Scope, join: exp.Join, level: Level) -> Plan:
+    """The rows for which ON holds."""
+    from penstock.bind.attach import filtered
+
+    condition = join.args.get("on")
+    if condition is None:
+        return plan
+    level.scope = scope
+    parts = list(conjuncts(bind(condition, level)))
+    if any(has_mark(part, OUTER) for part in parts):
+        raise NeedDomain
+    return filtered(plan, parts, level)
 
 
 def _lateral_function(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) -> tuple[Plan, Source]:
@@ -134,6 +167,9 @@ def _generated(
     alias, names = named
     tree = _placed(bind(generator, level))
     columns = generated_columns(tree, names, level)
+    if not {node.name for node in tree.find_all(exp.Column)} <= set(plan.names):
+        reason = "a generator in parentheses that reads the query around it"
+        raise NotIncremental(reason, generator)
     prefix = _free(alias, plan)
     fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
     node = Generate(plan, level.scalar(tree), fields, outer)
@@ -217,26 +253,14 @@ def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list
     )
 
 
-def bind_table_function(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
-    """A function in FROM that reads no other relation: `explode(array(…))`; rows of constants are recomputed."""
-    from penstock.bind.relations import ONE_ROW
-
-    if not is_generator(tree.this):
-        found = built_in(call_name(tree.this) or "")
-        if found is None:
-            from penstock.bind.expressions import check_call
-
-            check_call(call_name(tree.this) or "", tree.this)
-        return _constant_rows(tree, level)
-    plan, source = _lateral_function(ONE_ROW, tree, level, outer=False)
-    return plan, Scope((source,))
-
-
-def _constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
+def constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
     """`range(…)` and the like: constant rows that Spark makes."""
+    from penstock.bind.expressions import check_call
     from penstock.bind.relations import aliased
 
     name = call_name(tree.this) or ""
+    if built_in(name) is None:
+        check_call(name, tree.this)
     columns = _CONSTANT.get(name)
     if columns is None or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
         reason = f"the table function {name}"
@@ -272,25 +296,21 @@ def with_generators(plan: Plan, generators: Sequence[tuple[exp.Expression, tuple
     return plan
 
 
-def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
+def _lateral_query(
+    left: Plan, scope: Scope, join: exp.Join, level: Level, query: exp.Expression, *, sees: Scope | None = None
+) -> tuple[Plan, Scope]:
     """LATERAL (SELECT …): bound for all distinct values that it reads of the relations before it."""
     from penstock.bind.attach import with_domain
     from penstock.bind.query import bind_apart
     from penstock.bind.relations import aliased
     from penstock.bind.subqueries import bind_over_domain
 
-    side = str(join.args.get("side") or "").upper()
-    condition = join.args.get("on")
-    if side not in ("", "LEFT") or (condition is not None and condition.sql().upper() != "TRUE"):
-        reason = "a lateral join on a condition"
-        raise NotIncremental(reason, join, rewriting="the condition within the subquery")
-    inner = Level(level.context, scope)
+    inner = Level(level.context, scope if sees is None else sees)
     inner.see(left)
-    kind = LEFT if side == "LEFT" else INNER
-    bound, domain, outers = bind_over_domain(join.this.this, inner)
+    bound, domain, outers = bind_over_domain(query, inner)
     if not outers:  # it reads nothing of them: a derived table
-        right, other = aliased(bind_apart(join.this.this, level.context), join.this, level, "__lateral")
-        return Join(left, right, kind), scope.beside(other)
+        right, other = aliased(bind_apart(query, level.context), join.this, level, "__lateral")
+        return _beside(left, right, (scope, other), join, level)
     if any(has_mark(tree, OUTER) for tree in outers):
         raise NeedDomain
     plan = with_domain(bound.plan, domain.leaf, left, outers)
@@ -303,4 +323,24 @@ def _lateral_query(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tu
         JoinKey(scalar_of(tree, one), column(name), null_safe=True)
         for tree, name in zip(outers, domain.leaf.names, strict=True)
     )
-    return Join(left, right, kind, keys), scope.beside(other)
+    return _beside(left, right, (scope, other), join, level, keys=keys)
+
+
+def _beside(
+    left: Plan,
+    right: Plan,
+    scopes: tuple[Scope, Scope],
+    join: exp.Join,
+    level: Level,
+    *,
+    keys: tuple[JoinKey, ...] = (),
+) -> tuple[Plan, Scope]:
+    from penstock.bind.joins import kind_of, on_condition
+    from penstock.bind.relations import ONE_ROW
+
+    kind = kind_of(join)
+    level.scope = scopes[0].beside(scopes[1])
+    if left == ONE_ROW and join.args.get("on") is None:
+        return right, level.scope
+    plan = on_condition(left, right, kind, join, level, keys=keys)
+    return plan, scopes[0] if kind in (SEMI, ANTI) else level.scope

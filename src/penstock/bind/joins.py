@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.bind.commontypes import common_type
-from penstock.bind.diagnose import NotIncremental, unknown_column, unsupported, wrong
+from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_column, unsupported, wrong
 from penstock.bind.level import Level, NeedDomain, fields_of, scalar_of
 from penstock.bind.scope import Scope, Visible
 from penstock.bind.trees import OUTER, SUBQUERY, call, conjunction, conjuncts, has_mark
@@ -30,7 +31,7 @@ def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
 
 
 def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
-    from penstock.bind.generators import bind_lateral, is_lateral
+    from penstock.bind.generators import bind_around, bind_lateral, is_lateral
     from penstock.bind.relations import bind_relation
 
     level.see(left)
@@ -47,7 +48,12 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
     if level.context.domain is not None and kind in (RIGHT, FULL):
         reason = f"a {kind.upper()} JOIN in a correlated subquery"
         raise NotIncremental(reason, join)
-    right, other = bind_relation(join.this, level)
+    try:
+        right, other = bind_relation(join.this, level)
+    except ReadsAround as error:
+        if error.tree is not join.this or asof or join.args.get("using") or join.args.get("method"):
+            raise
+        return bind_around(left, scope, join, level)
     for item in join.this.args.get("joins") or []:
         right, other = joined(right, other, item, level)
     if asof:
@@ -58,7 +64,7 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
         return _using(left, right, (scope, other), join, kind)
     both = scope.beside(other)
     level.scope = both
-    plan = _on(left, right, kind, join, level)
+    plan = on_condition(left, right, kind, join, level)
     return plan, (scope if kind in (SEMI, ANTI) else both)
 
 
@@ -73,15 +79,16 @@ def kind_of(join: exp.Join) -> str:
     return found
 
 
-def _on(left: Plan, right: Plan, kind: str, join: exp.Join, level: Level) -> Plan:
+def on_condition(
+    left: Plan, right: Plan, kind: str, join: exp.Join, level: Level, *, keys: tuple[JoinKey, ...] = ()
+) -> Plan:
+    """Both sides joined on what ON says, and on the keys; the level sees both. Without ON all rows match."""
     from penstock.bind.attach import filtered
     from penstock.bind.expressions import bind
 
     condition = join.args.get("on")
     if condition is None:
-        if kind != INNER:
-            raise wrong(code="JOIN_WITHOUT_CONDITION", message=f"a {kind.upper()} JOIN needs ON or USING", place=join)
-        return Join(left, right, INNER)
+        return Join(left, right, kind, keys)
     level.see(right)
     parts = list(conjuncts(bind(condition, level)))
     asking = [part for part in parts if has_mark(part, SUBQUERY)]
@@ -91,6 +98,7 @@ def _on(left: Plan, right: Plan, kind: str, join: exp.Join, level: Level) -> Pla
         reason = f"a subquery in the condition of a {kind.upper()} JOIN"
         raise NotIncremental(reason, condition, rewriting="the subquery joined in FROM, and its column compared")
     plan = join_on(left, right, kind, [part for part in parts if part not in asking])
+    plan = replace(plan, keys=keys + plan.keys)
     return filtered(plan, asking, level) if asking else plan
 
 

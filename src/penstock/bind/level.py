@@ -16,7 +16,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column
 from penstock.bind.nestedtypes import certain
-from penstock.bind.scope import Scope, with_fields
+from penstock.bind.scope import Scope, Visible, with_fields
 from penstock.bind.trees import OUTER, grouped, marked
 from penstock.bind.types import infer
 from penstock.catalog.model import Catalog
@@ -157,8 +157,19 @@ class Level:
     def _outer(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
         enclosing = self.context.enclosing
         found = None if enclosing is None else enclosing.find(parts, place)
-        if found is None:
+        return None if found is None else self._read_outside(found)
+
+    def around(self, alias: str) -> tuple[Visible, ...] | None:
+        """The columns of `alias.*` in the enclosing query, None if it has no such relation."""
+        enclosing = self.context.enclosing
+        if enclosing is None:
             return None
+        found = enclosing.scope.star(alias)
+        found = enclosing.around(alias) if found is None else found
+        return found and tuple(Visible(item.name, self._read_outside(item.tree)) for item in found)
+
+    def _read_outside(self, found: exp.Expression) -> exp.Expression:
+        """A tree of the enclosing query, as this one reads it."""
         text = spark_sql(found)
         self.context.outers.setdefault(text, found)
         if self.context.domain is None:

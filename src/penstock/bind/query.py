@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.diagnose import NotIncremental, ReadsAround, unsupported
 from penstock.bind.fallback import recomputed
 from penstock.bind.level import Bound, Context, Level, NeedDomain
 from penstock.bind.ordering import limit_of, ordered, ordering_of
@@ -85,15 +85,15 @@ def _with_ctes(tree: exp.Expression, context: Context) -> Context:
 def bind_apart(tree: exp.Expression, context: Context) -> Bound:
     """A derived table or a CTE, which sees nothing of the query around it.
 
-    In a subquery it may read what encloses that, as in Spark; then the whole query is recomputed.
+    In a subquery it may read what encloses that, as in Spark: a derived table is lateral then (`ReadsAround`), and with
+    a CTE the whole query is recomputed.
     """
     try:
         return bind_tree(tree, context.alone())
     except SqlError as error:
         if context.enclosing is None or not _reads_outside(tree, context):
             raise error from None
-    reason = "a derived table or CTE in a subquery that reads the query around the subquery"
-    raise NotIncremental(reason, tree, "the condition on the enclosing query's columns in the subquery itself")
+    raise ReadsAround(tree)
 
 
 def _reads_outside(tree: exp.Expression, context: Context) -> bool:

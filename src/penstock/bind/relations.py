@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.commontypes import common_type
-from penstock.bind.diagnose import NotIncremental, unknown_relation, unsupported, wrong
+from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation, unsupported, wrong
 from penstock.bind.joins import joined
 from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope, source_of
@@ -26,8 +26,7 @@ def bind_from(select: exp.Select, level: Level) -> Plan:
     clause = select.args.get("from_")
     plan: Plan = ONE_ROW
     if clause is not None:
-        plan, level.scope = bind_relation(clause.this, level)
-        plan = over_domain(plan, level)
+        plan, level.scope = _first(clause.this, level)
         joins = list(clause.this.args.get("joins") or []) + list(select.args.get("joins") or [])
         for join in joins:
             plan, level.scope = joined(plan, level.scope, join, level)
@@ -39,6 +38,22 @@ def bind_from(select: exp.Select, level: Level) -> Plan:
         plan = bind_lateral_view(plan, lateral, level)
     level.see(plan)
     return plan
+
+
+def _first(tree: exp.Expression, level: Level) -> Relation:
+    """The first item of FROM, beside the enclosing query's values: a lateral one may read them."""
+    from penstock.bind.generators import bind_around, bind_lateral, is_lateral
+
+    alone = exp.Join(this=tree.copy())
+    if is_lateral(tree):
+        return _dressed(*bind_lateral(over_domain(ONE_ROW, level), Scope(), alone, level), tree, level)
+    try:
+        plan, scope = bind_relation(tree, level)
+    except ReadsAround as error:
+        if error.tree is not tree:
+            raise
+        return _dressed(*bind_around(over_domain(ONE_ROW, level), Scope(), alone, level), tree, level)
+    return over_domain(plan, level), scope
 
 
 def over_domain(plan: Plan, level: Level) -> Plan:
@@ -55,7 +70,11 @@ def bind_relation(tree: exp.Expression, level: Level) -> Relation:
     """One item of FROM."""
     if type(tree) in _READ:
         refuse_unread(tree)
-    plan, scope = _relation(tree, level)
+    return _dressed(*_relation(tree, level), tree, level)
+
+
+def _dressed(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Relation:
+    """An item of FROM with what stands behind it."""
     level.see(plan)
     if tree.args.get("pivots"):
         from penstock.bind.pivots import bind_pivots
@@ -69,11 +88,13 @@ def bind_relation(tree: exp.Expression, level: Level) -> Relation:
 
 
 def _relation(tree: exp.Expression, level: Level) -> Relation:
-    match tree:
-        case exp.Table() if isinstance(tree.this, exp.Anonymous):
-            from penstock.bind.generators import bind_table_function
+    from penstock.bind.generators import bind_lateral, constant_rows, is_lateral
 
-            return bind_table_function(tree, level)
+    match tree:
+        case exp.Table() | exp.Lateral() | exp.Unnest() if is_lateral(tree):
+            return bind_lateral(ONE_ROW, Scope(), exp.Join(this=tree.copy()), level)
+        case exp.Table() if isinstance(tree.this, exp.Anonymous):
+            return constant_rows(tree, level)
         case exp.Table():
             return _named(tree, level)
         case exp.Subquery() if isinstance(tree.this, exp.Table | exp.Join) or _is_join_group(tree):
@@ -86,8 +107,6 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
             from penstock.bind.timewindows import bind_window_table
 
             return bind_window_table(tree, level)
-        case exp.Lateral() | exp.Unnest():
-            raise wrong(code="LATERAL_FIRST", message="LATERAL and UNNEST need a relation before them", place=tree)
         case _:
             reason = f"{type(tree).__name__.upper()} in FROM"
             raise NotIncremental(reason, tree)
@@ -100,12 +119,14 @@ def _is_join_group(tree: exp.Subquery) -> bool:
 def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
     """`(a JOIN b ON …)`: joins in parentheses; an alias hides the names inside."""
     plan, scope = bind_relation(tree.this, level)
-    for join in list(tree.this.args.get("joins") or []) + list(tree.args.get("joins") or []):
+    for join in tree.this.args.get("joins") or []:
         plan, scope = joined(plan, scope, join, level)
     if tree.alias:
         visible = scope.star() or ()
-        items = tuple((item.name, scalar_of(item.tree, fields_of(plan))) for item in visible)
-        return aliased(Bound(Project(plan, items), tuple(name for name, _ in items)), tree, level, tree.alias)
+        names = [item.name for item in visible]
+        scalars = [scalar_of(item.tree, fields_of(plan)) for item in visible]
+        items = tuple(zip(unique_names(names), scalars, strict=True))
+        return aliased(Bound(Project(plan, items), tuple(names)), tree, level, tree.alias)
     return plan, scope
 
 

@@ -30,9 +30,20 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
     for lower, part in dropped.items():
         if lower not in names:
             raise unknown_column(part.name, tuple(item.name for item in found), part)
+    replaced = dict(_replaced(star, found, level))
     for item in found:
         if item.name.lower() not in dropped:
-            yield item.name, item.tree.copy()
+            yield item.name, replaced.get(item.name.lower(), item.tree).copy()
+
+
+def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) -> Iterator[Item]:
+    """What stands in the place of columns, by their names in lower case."""
+    from penstock.bind.expressions import bind
+
+    for part in star.args.get("replace") or []:
+        if part.alias.lower() not in {item.name.lower() for item in found}:
+            raise unknown_column(part.alias, tuple(item.name for item in found), part)
+        yield part.alias.lower(), bind(part.this, level)
 
 
 def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
@@ -52,6 +63,9 @@ def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
     struct = level.find(parts, tree)
     if struct is not None:
         return _struct(struct, level, tree)
+    around = level.around(parts[-1])
+    if around is not None:
+        return around
     known = tuple(source.alias for source in level.scope.sources)
     raise unknown_relation(parts[-1], known, tree)
 

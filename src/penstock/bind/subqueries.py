@@ -139,6 +139,9 @@ def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain
     number = next(level.context.numbers)
     while True:
         domain = _domain(number, outers, level)
+        if any("map<" in (item.type or "") or "variant" in (item.type or "") for item in domain.types):
+            reason = "a subquery that reads a MAP or a VARIANT of the query around it"  # which have no distinct values
+            raise NotIncremental(reason, query)
         known = len(outers)
         context: Context = replace(level.context, enclosing=level, domain=domain, outers=outers)
         try:

@@ -127,7 +127,8 @@ def _case(tree: exp.Case, fields: Mapping[str, Field]) -> Known:
 
 def _concatenation(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
     left, right = infer(tree.this, fields), infer(tree.expression, fields)
-    return ("string" if left[0] == right[0] == "string" else None), left[1] or right[1]
+    same = left[0] == right[0] and left[0] is not None and (left[0] == "string" or left[0].startswith("array<"))
+    return (left[0] if same else None), left[1] or right[1]
 
 
 def _arithmetic(tree: exp.Expression, left: Known, right: Known) -> Known:

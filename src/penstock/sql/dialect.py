@@ -21,6 +21,7 @@ from penstock.errors import Span
 from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
+from penstock.sql.pipes import PipeParser
 from penstock.sql.rules import Rules
 from penstock.sql.tablefunctions import TableFunctionParser
 from penstock.sql.types import read_type
@@ -47,7 +48,7 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
-class SparkParser(TableFunctionParser):
+class SparkParser(PipeParser, TableFunctionParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}

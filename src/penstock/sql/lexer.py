@@ -20,6 +20,9 @@ _PHRASES = frozenset(
     {"GROUP BY", "ORDER BY", "PARTITION BY", "SORT BY", "CLUSTER BY", "DISTRIBUTE BY", "GROUPING SETS", "SIMILAR TO"}
 )
 
+_PART = re.compile(r"`(?:[^`]|``)+`|\w+")
+_NAME = re.compile(rf"(?:{_PART.pattern})(?:\.(?:{_PART.pattern}))*")
+
 
 class SparkTokenizer(Databricks.Tokenizer):
     """Spark 4's tokens: a doubled quote inside a string is a quote."""
@@ -62,9 +65,42 @@ def tokenize(text: str, rules: Rules) -> list[Token]:
     _check_characters(text)
     _check_closed(text, rules)
     try:
-        return list(_lexis(double_quoted_names=rules.double_quoted_names).tokenize(text))
+        return _with_names(list(_lexis(double_quoted_names=rules.double_quoted_names).tokenize(text)))
     except SqlglotError as error:
         raise SqlError(Diagnostic("SYNTAX_ERROR", "this text cannot be read as SQL", Span(0, len(text)))) from error
+
+
+def _with_names(tokens: list[Token]) -> list[Token]:
+    """The tokens with the name that is meant in place of `IDENTIFIER('a' || 'b')`, which may have parts: 'a.b'."""
+    found: list[Token] = []
+    index = 0
+    while index < len(tokens):
+        end, name = _identifier_clause(tokens, index)
+        if name is None:
+            found.append(tokens[index])
+        else:
+            first, last = tokens[index], tokens[end - 1]
+            called = end < len(tokens) and tokens[end].token_type is TokenType.L_PAREN
+            for number, part in enumerate(_PART.findall(name)):
+                parts = [(TokenType.DOT, ".")] if number else []
+                parts.append((TokenType.VAR if called else TokenType.IDENTIFIER, part.strip("`").replace("``", "`")))
+                found += [Token(kind, text, first.line, first.col, first.start, last.end) for kind, text in parts]
+        index = end
+    return found
+
+
+def _identifier_clause(tokens: list[Token], start: int) -> tuple[int, str | None]:
+    """Where the token or clause at `start` ends, and the name in it; None where it is not said by texts alone."""
+    kinds = [token.token_type for token in tokens[start : start + 3]]
+    if kinds[1:] != [TokenType.L_PAREN, TokenType.STRING] or tokens[start].text.upper() != "IDENTIFIER":
+        return start + 1, None
+    name, place = tokens[start + 2].text, start + 3
+    while [token.token_type for token in tokens[place : place + 2]] == [TokenType.DPIPE, TokenType.STRING]:
+        name += tokens[place + 1].text
+        place += 2
+    if place == len(tokens) or tokens[place].token_type is not TokenType.R_PAREN or not _NAME.fullmatch(name):
+        return start + 1, None
+    return place + 1, name
 
 
 def statements(tokens: list[Token]) -> list[list[Token]]:

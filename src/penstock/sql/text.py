@@ -35,6 +35,7 @@ class SparkText(DatabricksGenerator):
         UnsignedRightShift: lambda self, tree: self.binary(tree, ">>>"),
     }
     EXPRESSIONS_WITHOUT_NESTED_CTES: ClassVar[set[Any]] = set()  # a WITH stays where it was written
+    JSON_PATH_SINGLE_QUOTE_ESCAPE = True  # Spark reads d:['a b'], and fails at double quotes
     TYPE_MAPPING: ClassVar[dict[Any, str]] = {
         **DatabricksGenerator.TYPE_MAPPING,
         exp.DType.TIME: "TIME",

@@ -61,7 +61,7 @@ def inline_windows(select: exp.Select) -> None:
     named = {window.name.lower(): window for window in select.args.get("windows") or []}
     for window in list(select.find_all(exp.Window)):
         definition = named.get(window.args["alias"].name.lower()) if window.args.get("alias") else None
-        if definition is None or window in named.values():
+        if definition is None or window in named.values() or window.find_ancestor(exp.Select) is not select:
             continue
         for part in ("partition_by", "order", "spec"):
             if definition.args.get(part) and not window.args.get(part):
@@ -135,7 +135,7 @@ def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
     condition = target.parent.expression if isinstance(target.parent, exp.Filter) else None
     target = target.parent if condition is not None else target  # type: ignore[assignment]
     values = _sorted_values(arguments[0], keys, "" if condition is None else f" FILTER ({spark_sql(condition)})")
-    separator = spark_sql(arguments[1]) if len(arguments) > 1 else "''"
+    separator = f"coalesce({spark_sql(arguments[1])}, '')" if len(arguments) > 1 else "''"
     target.replace(parse_expression(f"if(size({values}) = 0, NULL, array_join({values}, {separator}))"))
 
 

@@ -47,9 +47,19 @@ def _lateral(dice: Dice, found: From, relations: Sequence[Relation]) -> From:
     where = " WHERE {} = {}".format(*dice.pick(pairs)) if pairs else ""
     item = f"max({expression(dice, INT, columns, 0)})" if dice.often(0.4) else expression(dice, INT, columns, 1)
     word, tail = dice.pick(((", LATERAL", ""), (" LEFT JOIN LATERAL", " ON TRUE"), (" CROSS JOIN LATERAL", "")))
+    if dice.often(0.4):
+        word, tail = dice.pick((" JOIN LATERAL", " LEFT JOIN LATERAL")), _against(dice, f"{alias}.item", found)
     dice.use("LATERAL subquery")
     query = f"(SELECT {item} AS item FROM {relation.name} AS {inner}{where})"
+    if dice.often(0.2):
+        query = f"(SELECT item FROM {query} AS {dice.name('d')})"
     return From(f"{found.text}{word} {query} AS {alias}{tail}", (*found.scope, Column(f"{alias}.item", "item", INT)))
+
+
+def _against(dice: Dice, item: str, found: From) -> str:
+    """A condition of a join on an INT, with a column that stands before it."""
+    numbers = [column.text for column in found.scope if column.type == INT] or ["1"]
+    return f" ON {item} {dice.pick(('=', '>', '<=', '<>'))} {dice.pick(numbers)}"
 
 
 def _asof(dice: Dice, relations: Sequence[Relation]) -> From | None:
@@ -161,7 +171,9 @@ def _exploded(dice: Dice, found: From) -> From:
         form = "LATERAL VIEW"
     dice.use(form)
     if form == "LATERAL":
-        text = f"{found.text} JOIN LATERAL explode({array}) AS {alias}(item)"
+        word = dice.pick((" JOIN", " LEFT JOIN"))
+        tail = _against(dice, f"{alias}.item", found) if dice.often(0.4) else " ON TRUE" if word == " LEFT JOIN" else ""
+        text = f"{found.text}{word} LATERAL explode({array}) AS {alias}(item){tail}"
         return From(text, (*found.scope, Column(f"{alias}.item", "item", INT)))
     if form == "posexplode":
         text = f"{found.text} LATERAL VIEW posexplode({array}) {alias} AS at, item"
