@@ -4,6 +4,7 @@ module                                | question it answers
 program, declare, views               | what does a program declare, and is every statement right?
 query, select, setoperations          | what does a query mean?
 relations, joins, generators, asof    | what is in FROM?
+laterals                              | what in FROM reads what stands before it?
 scope, level, expressions, stars      | what does a name mean here?
 grouping, groupingsets, aggregates    | what does GROUP BY do?
 windows, ranks, ordering              | what depends on an order, and on which?

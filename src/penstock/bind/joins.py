@@ -31,7 +31,8 @@ def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
 
 
 def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
-    from penstock.bind.generators import bind_around, bind_lateral, is_lateral
+    from penstock.bind.generators import is_lateral
+    from penstock.bind.laterals import bind_around, bind_lateral
     from penstock.bind.relations import bind_relation
 
     level.see(left)

@@ -42,7 +42,8 @@ def bind_from(select: exp.Select, level: Level) -> Plan:
 
 def _first(tree: exp.Expression, level: Level) -> Relation:
     """The first item of FROM, beside the enclosing query's values: a lateral one may read them."""
-    from penstock.bind.generators import bind_around, bind_lateral, is_lateral
+    from penstock.bind.generators import is_lateral
+    from penstock.bind.laterals import bind_around, bind_lateral
 
     alone = exp.Join(this=tree.copy())
     if is_lateral(tree):
@@ -88,7 +89,8 @@ def _dressed(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Re
 
 
 def _relation(tree: exp.Expression, level: Level) -> Relation:
-    from penstock.bind.generators import bind_lateral, constant_rows, is_lateral
+    from penstock.bind.generators import constant_rows, is_lateral
+    from penstock.bind.laterals import bind_lateral
 
     match tree:
         case exp.Table() | exp.Lateral() | exp.Unnest() if is_lateral(tree):
