@@ -187,7 +187,7 @@ def check_call(name: str, node: exp.Anonymous) -> None:
         if name in _OWN_SYNTAX:
             return
         raise unknown_function(name, tuple(built_in_functions()), node)
-    given = len(node.expressions)
+    given = sum(len(item.expressions) if isinstance(item, exp.Distinct) else 1 for item in node.expressions)
     star = any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in node.expressions)
     if star or (name in _UNIT_FIRST and given == _THREE):
         return

@@ -40,7 +40,7 @@ def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep
 def bind_tree(tree: exp.Expression, context: Context, *, keep_order: bool = False) -> Bound:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
     refuse_streaming(tree)
-    context = _with_ctes(tree, context)
+    context = with_ctes(tree, context)
     try:
         return _bind(tree, context, keep_order=keep_order)
     except NotIncremental as reason:
@@ -69,7 +69,8 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
             raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
 
 
-def _with_ctes(tree: exp.Expression, context: Context) -> Context:
+def with_ctes(tree: exp.Expression, context: Context) -> Context:
+    """The context with what the tree's WITH declares."""
     clause = tree.args.get("with_")
     if clause is None:
         return context

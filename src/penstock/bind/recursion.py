@@ -10,7 +10,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.commontypes import common_type
-from penstock.bind.diagnose import wrong
+from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Bound, Context
 from penstock.bind.views import reached
 from penstock.catalog.model import Catalog, View
@@ -46,7 +46,7 @@ def _reads_itself(cte: exp.CTE) -> bool:
 
 
 def _recursive(cte: exp.CTE, context: Context) -> Bound:
-    from penstock.bind.query import bind_tree
+    from penstock.bind.query import bind_tree, with_ctes
 
     union = cte.this.unnest() if isinstance(cte.this, exp.Subquery) else cte.this
     if not isinstance(union, exp.Union):
@@ -54,29 +54,42 @@ def _recursive(cte: exp.CTE, context: Context) -> Bound:
         raise wrong(
             code="RECURSION_WITHOUT_UNION", message=f"{cte.alias!r} reads itself outside a UNION", place=cte, hint=hint
         )
-    base = bind_tree(union.this, context.alone())
+    base = bind_tree(union.this, with_ctes(union, context.alone()))
     names = tuple(part.name for part in cte.args["alias"].args.get("columns") or []) or base.names
     if len(names) != len(base.names):
         message = f"{cte.alias} has {len(base.names)} columns, but {len(names)} names are given"
         raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=cte)
     fields = tuple(Field(name, item.type) for name, item in zip(names, base.fields, strict=True))
-    body, outputs = _body(union, cte.alias, (names, fields), context)
+    name = _free_name(cte.alias, context)
+    body, outputs = _body(union, cte.alias, Scan(name, fields), context)
+    if any(isinstance(node, Fixpoint) and _reads(node, name) for node in body.walk()):
+        message = f"a recursion within that of {cte.alias!r}, which it reads"
+        hint = "put both into one recursion: DECLARE RECURSIVE VIEW for views that read each other"
+        raise unsupported(code="RECURSION_INSIDE", message=message, place=cte, hint=hint)
     distinct = bool(union.args.get("distinct"))
-    name = f"{cte.alias}@recursive"
     rounds = cte.args["alias"].args.get("rounds")
     bound = recursion_limit(context.catalog) if rounds is None else int(rounds.name)
     node = Fixpoint((body,), (name,), 0, outputs, bound, distinct=distinct, span=span_of(cte))
     return Bound(node, names)
 
 
-def _body(
-    union: exp.Union, alias: str, shape: tuple[tuple[str, ...], tuple[Field, ...]], context: Context
-) -> tuple[Plan, tuple[Field, ...]]:
+def _free_name(alias: str, context: Context) -> str:
+    """What stands for the rows so far; a recursion within another of its name has one more prime."""
+    taken = {bound.plan.relation for bound in context.ctes.values() if isinstance(bound.plan, Scan)}
+    while f"{alias}@recursive" in taken:
+        alias += "'"
+    return f"{alias}@recursive"
+
+
+def _reads(plan: Plan, name: str) -> bool:
+    return any(isinstance(node, Scan) and node.relation == name for node in plan.walk())
+
+
+def _body(union: exp.Union, alias: str, known: Scan, context: Context) -> tuple[Plan, tuple[Field, ...]]:
     from penstock.bind.query import bind_tree
 
-    names, fields = shape
-    inner = context.alone().with_cte(alias, Bound(Scan(f"{alias}@recursive", fields), names))
-    bound = bind_tree(union, inner)
+    names, fields = known.names, known.fields
+    bound = bind_tree(union, context.alone().with_cte(alias, Bound(known, names)))
     kinds = [common_type([have.type, want.type]) for have, want in zip(bound.fields, fields, strict=True)]
     outputs = tuple(Field(item.name, kind) for item, kind in zip(fields, kinds, strict=True))
     items = zip(names, bound.fields, strict=True)

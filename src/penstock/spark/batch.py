@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -30,11 +30,28 @@ def batch_frame(
     names = {name.lower(): workspace.name(frame) for name, frame in relations.items()}
     frames = {name.lower(): frame for name, frame in relations.items()}
 
+    def evaluated(node: Fixpoint) -> DataFrame:
+        leaves = _outside(node, frames)
+        return least_fixpoint(workspace, _with_inner(node, leaves, evaluated), leaves)
+
     def fixpoint(node: Fixpoint) -> str:
-        return workspace.name(least_fixpoint(workspace, node, _outside(node, frames)))
+        return workspace.name(evaluated(node))
 
     renderer = Renderer(names, scalar=clocked(clock), fixpoint=fixpoint, text=clocked_text(clock))
     return workspace.sql(renderer.sql(plan))
+
+
+def _with_inner(node: Fixpoint, leaves: dict[str, DataFrame], evaluate: Callable[[Fixpoint], DataFrame]) -> Fixpoint:
+    """The node with a leaf, which is added to `leaves`, for each fixpoint that its bodies read: it stays as it is."""
+
+    def swapped(plan: Plan) -> Plan:
+        if isinstance(plan, Fixpoint):
+            name = f"#fixpoint{len(leaves)}"
+            leaves[name] = evaluate(plan)
+            return Scan(name, plan.fields)
+        return plan.with_inputs(*(swapped(item) for item in plan.inputs))
+
+    return replace(node, bodies=tuple(swapped(body) for body in node.bodies))
 
 
 def _outside(node: Fixpoint, frames: dict[str, DataFrame]) -> dict[str, DataFrame]:

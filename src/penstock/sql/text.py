@@ -64,6 +64,9 @@ class SparkText(DatabricksGenerator):
     def not_sql(self, expression: exp.Not) -> str:
         """NOT stands inside the predicate: x IS NOT NULL, x NOT IN (…)."""
         inner = expression.this
+        several = isinstance(inner.args.get("expression"), exp.Any | exp.All)  # x NOT LIKE ALL (…) is about each
+        if several or inner.args.get("negate"):
+            return f"NOT ({self.sql(inner)})"
         if isinstance(inner, exp.Is | exp.In | exp.Between | exp.Like | exp.ILike | exp.RegexpLike):
             text, left = self.sql(inner), self.sql(inner, "this")
             between = " IS " if isinstance(inner, exp.Is) else " "
