@@ -62,23 +62,23 @@ class PipeParser(DatabricksParser):
             self._retreat(start)
             self.raise_error("")
         ordered = ("order",) if chosen.args.get("distinct") else ()
-        select = _open(query, *_ENDS, *ordered)
+        select = _listing(_open(query, *_ENDS, *ordered), chosen.expressions)
         for key in _SAID_IN_SELECT:
             select.set(key, chosen.args.get(key))
         return select
 
     def _piped_extend(self, query: exp.Query) -> exp.Select:
         self._advance()
-        select = _open(query, *_ENDS)
-        select.set("expressions", [exp.Star(), *self._parse_expressions()])
-        return select
+        added: list[Any] = self._parse_expressions()
+        if not added:
+            self.raise_error("")
+        return _listing(_open(query, *_ENDS), [exp.Star(), *added])
 
     def _piped_set(self, query: exp.Query) -> exp.Select:
         """Each value may read those that were set before it."""
         self._advance()
         for name, value in self._parse_csv(self._read_assignment):
-            query = _open(query, *_ENDS)
-            query.set("expressions", [exp.Star(replace=[exp.Alias(this=value, alias=name)])])
+            query = _listing(_open(query, *_ENDS), [exp.Star(replace=[exp.Alias(this=value, alias=name)])])
         return _select(query)
 
     def _read_assignment(self) -> tuple[exp.Expression, exp.Expression]:
@@ -95,9 +95,7 @@ class PipeParser(DatabricksParser):
         names = self._parse_csv(self._parse_id_var)
         if not names:
             self.raise_error("")
-        select = _open(query, *_ENDS)
-        select.set("expressions", [exp.Star(except_=names)])
-        return select
+        return _listing(_open(query, *_ENDS), [exp.Star(except_=names)])
 
     def _piped_name(self, query: exp.Query) -> exp.Select:
         self._advance()
@@ -182,10 +180,24 @@ def _closed(query: exp.Query) -> exp.Query:
 def _open(query: exp.Query, *without: str) -> exp.Select:
     """The query as a `SELECT * FROM …` that has none of these clauses."""
     plain = isinstance(query, exp.Select) and query.expressions == [exp.Star()]
-    closing = ("distinct", "group", "having", "qualify", "windows", "with_", *without)
+    closing = ("distinct", "group", "having", "qualify", "windows", "operation_modifiers", "with_", *without)
     if isinstance(query, exp.Select) and plain and not any(query.args.get(key) for key in closing):
         return query
     return _within(query)
+
+
+def _listing(select: exp.Select, items: list[exp.Expression]) -> exp.Select:
+    """`SELECT items FROM …`; an ORDER BY that is there still means the columns of FROM, whatever items are named."""
+    order, named = select.args.get("order"), _named(select)
+    new = {alias.alias.lower() for item in items for alias in item.find_all(exp.Alias)}
+    hidden = [] if order is None else [item for item in order.find_all(exp.Column) if item.parts[0].name.lower() in new]
+    if named is None:
+        select = _within(select) if hidden else select
+    else:
+        for column in hidden:
+            column.replace(exp.column(*reversed([named.this, *column.parts]), copy=True))
+    select.set("expressions", items)
+    return select
 
 
 def _within(query: exp.Query, name: exp.Expression | None = None) -> exp.Select:
