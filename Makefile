@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo test check format lint types imports test-spark fuzz functions bench bench-nexmark bench-growth docs goldens lock clean
+.PHONY: help setup demo test check format lint types imports test-spark fuzz functions borrowed bench bench-nexmark bench-growth docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -53,6 +53,9 @@ fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTE
 
 functions: setup  ## every example of Spark's function reference, as a view that must answer what Spark answers
 	$(BIN)/python -m penstock.testing.fuzz --functions
+
+borrowed: setup  ## queries that others wrote for Spark, as views in random steps: make borrowed FOLDER=sql-tests/inputs
+	$(BIN)/python -m penstock.testing.borrowed $(FOLDER) $(ARGS)
 
 bench: setup  ## measure what steps cost, and write docs/performance.md; ARGS=--quick to see that it works
 	PYTHONPATH=. $(BIN)/python -m bench $(ARGS)
