@@ -112,6 +112,7 @@ def statements(text: str) -> Iterator[str]:
 
 def gathered(spark: SparkSession, path: Path, place: str) -> Iterator[Borrowed]:
     """The queries of a file that Spark can analyse, with the rows of all that they name."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     known: dict[str, Relation] = {}
@@ -129,7 +130,7 @@ def gathered(spark: SparkSession, path: Path, place: str) -> Iterator[Borrowed]:
                 tables = {name: known.get(name) or _relation(spark, name) for name in named}
                 known.update(tables)
                 yield Borrowed(f"{place} {number}", text, width, tables)
-        except PySparkException:  # an error that the file shows on purpose
+        except (PySparkException, Py4JJavaError):  # an error that the file shows on purpose, or one of Spark's own
             continue
 
 
@@ -205,6 +206,7 @@ def _steps(borrowed: Borrowed, dice: random.Random) -> list[dict[str, list[Any]]
 
 def _spark_fails(spark: SparkSession, borrowed: Borrowed) -> bool:
     """Whether Spark has no answer either, over all rows."""
+    from py4j.protocol import Py4JJavaError
     from pyspark.errors import PySparkException
 
     try:
@@ -212,7 +214,7 @@ def _spark_fails(spark: SparkSession, borrowed: Borrowed) -> bool:
             kinds = ", ".join(f"{quoted(column)} {kind}" for column, kind in table.columns)
             spark.createDataFrame(table.rows, kinds).createOrReplaceTempView(quoted(name))
         spark.sql(borrowed.query).collect()
-    except PySparkException:
+    except (PySparkException, Py4JJavaError):
         return True
     finally:
         for name in borrowed.tables:
