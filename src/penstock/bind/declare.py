@@ -17,6 +17,7 @@ from penstock.bind.trees import call_name
 from penstock.bind.unparsed import unparsed_view
 from penstock.bind.views import dependants, refuse_reserved, replaced_view, view_of
 from penstock.catalog.model import Catalog, Column, Function, Table, View
+from penstock.catalog.types import lacks_equality
 from penstock.catalog.zones import zone_named
 from penstock.errors import Span, SqlError, UnsupportedError, did_you_mean
 from penstock.plan.scalar import column_tree, render_scalar
@@ -114,7 +115,7 @@ def _refuse_cases(table: Table) -> None:
 def _check_key(table: Table) -> None:
     """A row is found by the form of its key: texts that a collation holds equal are different keys."""
     for item in (column for name in table.key if (column := table.column(name)) is not None):
-        if "map<" in item.type or "variant" in item.type:
+        if lacks_equality(item.type):
             message = f"a {item.type.upper()} cannot be in a PRIMARY KEY: values that are equal may look different"
             hint = "declare another column as the key, or one that holds a text of the value"
             raise wrong(code="BAD_KEY", message=message, place=item.span or table.span, hint=hint)

@@ -45,16 +45,20 @@ def _first(tree: exp.Expression, level: Level) -> Relation:
     from penstock.bind.generators import is_lateral
     from penstock.bind.laterals import bind_around, bind_lateral
 
-    alone = exp.Join(this=tree.copy())
     if is_lateral(tree):
-        return _dressed(*bind_lateral(over_domain(ONE_ROW, level), Scope(), alone, level), tree, level)
+        return _dressed(*bind_lateral(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
     try:
         plan, scope = bind_relation(tree, level)
     except ReadsAround as error:
         if error.tree is not tree:
             raise
-        return _dressed(*bind_around(over_domain(ONE_ROW, level), Scope(), alone, level), tree, level)
+        return _dressed(*bind_around(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
     return over_domain(plan, level), scope
+
+
+def _alone(tree: exp.Expression) -> exp.Join:
+    """An item of FROM as if it were joined; a copy, since the item stays where it is."""
+    return exp.Join(this=tree.copy())
 
 
 def over_domain(plan: Plan, level: Level) -> Plan:
@@ -94,7 +98,7 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
 
     match tree:
         case exp.Table() | exp.Lateral() | exp.Unnest() if is_lateral(tree):
-            return bind_lateral(ONE_ROW, Scope(), exp.Join(this=tree.copy()), level)
+            return bind_lateral(ONE_ROW, Scope(), _alone(tree), level)
         case exp.Table() if isinstance(tree.this, exp.Anonymous):
             return constant_rows(tree, level)
         case exp.Table():

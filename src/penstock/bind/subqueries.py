@@ -17,6 +17,7 @@ from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.generators import is_generator
 from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
 from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_mark, marked, replace_nodes
+from penstock.catalog.types import lacks_equality
 from penstock.plan.nodes import Field
 
 EXISTS, IN, SCALAR, QUANTIFIED = "exists", "in", "scalar", "quantified"
@@ -139,8 +140,8 @@ def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain
     number = next(level.context.numbers)
     while True:
         domain = _domain(number, outers, level)
-        if any("map<" in (item.type or "") or "variant" in (item.type or "") for item in domain.types):
-            reason = "a subquery that reads a MAP or a VARIANT of the query around it"  # which have no distinct values
+        if any(lacks_equality(item.type) for item in domain.types):
+            reason = "a subquery that reads a MAP or a VARIANT of the query around it"
             raise NotIncremental(reason, query)
         known = len(outers)
         context: Context = replace(level.context, enclosing=level, domain=domain, outers=outers)

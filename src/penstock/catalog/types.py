@@ -86,6 +86,11 @@ def _parted(item: str) -> tuple[str, str, str]:
     return item[1:end].replace("``", "`"), ":", item[end + 1 :].lstrip(" :")
 
 
+def lacks_equality(kind: Type | None) -> bool:
+    """Whether a MAP or a VARIANT is in it: equal values may look different, and Spark finds no distinct ones."""
+    return kind is not None and ("map<" in kind or "variant" in kind)
+
+
 def is_collated(kind: Type | None) -> bool:
     """Whether values of the type can be equal without being the same."""
     return kind is not None and "collate" in kind.lower()
