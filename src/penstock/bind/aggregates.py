@@ -13,6 +13,7 @@ from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.grouping import Grouping
 from penstock.bind.groupingsets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.level import Domain, Level, NeedDomain, fields_of, scalar_of
+from penstock.bind.subqueries import as_grouped
 from penstock.bind.trees import (
     OUTER,
     aggregate_calls,
@@ -57,6 +58,7 @@ class Aggregation:
 def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression], level: Level) -> Aggregation:
     """The Aggregate of a SELECT and the expressions above it."""
     found = grouping or Grouping(())
+    trees = as_grouped(trees, found.trees, level)
     calls = _distinct_calls(trees)
     if level.residual or any(has_mark(tree, OUTER) for tree in [*found.trees, *calls.values()]):
         raise NeedDomain

@@ -8,6 +8,7 @@ query, its *domain*: FROM starts with the domain, and GROUP BY, OVER and LIMIT w
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
 
@@ -16,9 +17,10 @@ from sqlglot import exp
 from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.generators import is_generator
 from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
-from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_mark, marked, replace_nodes
+from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, at, bare, is_mark, marked, nodes, replace_nodes
 from penstock.catalog.types import lacks_equality
 from penstock.plan.nodes import Field
+from penstock.sql.text import spark_sql
 
 EXISTS, IN, SCALAR, QUANTIFIED = "exists", "in", "scalar", "quantified"
 
@@ -117,6 +119,27 @@ def _numbered(node: exp.Expression, found: Subquery) -> exp.Expression | None:
         return None
     found.outers.append(node.expressions[0])
     return marked(OUTER, [exp.Literal.number(len(found.outers) - 1)])
+
+
+def as_grouped(trees: list[exp.Expression], groups: Iterable[exp.Expression], level: Level) -> list[exp.Expression]:
+    """The trees, where a subquery that a GROUP BY expression has as well bears that one's mark."""
+    marks = [node for tree in groups for node in nodes(tree) if is_mark(node, SUBQUERY)]
+    known = {_content(mark, level): mark for mark in reversed(marks)}
+    if not known:
+        return trees
+
+    def shared(node: exp.Expression) -> exp.Expression | None:
+        found = known.get(_content(node, level)) if is_mark(node, SUBQUERY) else None
+        return None if found is None else at(found.copy(), node)
+
+    return [replace_nodes(tree, shared) for tree in trees]
+
+
+def _content(mark: exp.Expression, level: Level) -> tuple[str, ...]:
+    """What a mark asks, whichever number it bears: the subquery's text, and all that it reads around itself."""
+    number, *arguments = mark.expressions
+    found = level.subqueries[int(number.this)]
+    return found.kind, spark_sql(found.compared or found.tree), *map(spark_sql, arguments)
 
 
 def domained(found: Subquery) -> Subquery:
