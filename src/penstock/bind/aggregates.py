@@ -33,6 +33,16 @@ from penstock.sql.text import spark_sql
 
 _ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
 _EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])
+_EMPTY_SKETCH = frozenset(
+    [
+        "bitmap_and_agg",
+        "bitmap_construct_agg",
+        "bitmap_or_agg",
+        "count_min_sketch",
+        "theta_sketch_agg",
+        "theta_union_agg",
+    ]
+)
 
 
 @dataclass(frozen=True)
@@ -79,6 +89,8 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     )
     node: Plan = Aggregate(plan, tuple(groups), aggregates)
     single_row = not found.trees and found.sets is None
+    if single_row and (level.keys or level.context.domain is not None):
+        _refuse_sketches(call_trees)
     if single_row and level.context.domain is not None:
         node = _for_all(node, level.context.domain, {name: item.function for name, item in aggregates})
     level.see(node)
@@ -115,6 +127,14 @@ def _for_all(node: Plan, domain: Domain, functions: dict[str, str]) -> Plan:
             (name, scalar_of(value if isinstance(empty, exp.Null) else call("coalesce", value, empty), fields))
         )
     return Project(joined, tuple(items))
+
+
+def _refuse_sketches(calls: list[exp.Expression]) -> None:
+    """Raise NotIncremental for a sketch in a correlated subquery: over no rows it is one that only Spark can write."""
+    found = next((tree for tree in calls if call_name(core_of(tree)) in _EMPTY_SKETCH), None)
+    if found is not None:
+        reason = f"{call_name(core_of(found))} in a correlated subquery"
+        raise NotIncremental(reason, found)
 
 
 def empty_of(function: str) -> exp.Expression:

@@ -53,7 +53,7 @@ def _as_join(plan: Plan, part: exp.Expression, level: Level) -> Plan | None:
     mark = part.this.unnest() if negated else part
     if not is_mark(mark, SUBQUERY):
         return None
-    found, needles, outers = _arguments(mark, level)
+    found, needles, outers = subquery_of(mark, level)
     if found.kind not in (EXISTS, IN) or any(has_mark(item, SUBQUERY) for item in [*needles, *outers]):
         return None
     if found.kind == IN and found.keys and found.bound.single_row:
@@ -70,7 +70,8 @@ def _as_join(plan: Plan, part: exp.Expression, level: Level) -> Plan | None:
     return join(plan, right, ANTI if negated else SEMI, keys, residual)
 
 
-def _arguments(mark: exp.Expression, level: Level) -> tuple[Subquery, list[exp.Expression], list[exp.Expression]]:
+def subquery_of(mark: exp.Expression, level: Level) -> tuple[Subquery, list[exp.Expression], list[exp.Expression]]:
+    """The subquery of a mark, the values that it is compared with, and those that it reads around itself."""
     number, *rest = mark.expressions
     found = level.subqueries[int(number.this)]
     return found, rest[: found.needles], rest[found.needles :]
@@ -120,7 +121,7 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
     done: dict[str, exp.Expression] = {}
     trees = [denials_named(tree, level) for tree in trees]
     while True:
-        marks = [node for tree in trees for node in nodes(tree) if _is_subquery(node)]
+        marks = [node for tree in trees for node in nodes(tree) if is_subquery(node)]
         mark = next((node for node in marks if not any(map(_has_subquery, node.expressions))), None)
         if mark is None:
             level.see(plan)
@@ -131,20 +132,21 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
         trees = [replace_nodes(tree, lambda node: _found(node, done)) for tree in trees]
 
 
-def _is_subquery(node: exp.Expression) -> bool:
+def is_subquery(node: exp.Expression) -> bool:
+    """Whether a node is a subquery's mark."""
     return is_mark(node, SUBQUERY) or is_mark(node, DENIED)
 
 
 def _has_subquery(tree: exp.Expression) -> bool:
-    return any(map(_is_subquery, nodes(tree)))
+    return any(map(is_subquery, nodes(tree)))
 
 
 def _found(node: exp.Expression, done: dict[str, exp.Expression]) -> exp.Expression | None:
-    return done.get(spark_sql(node)) if _is_subquery(node) else None
+    return done.get(spark_sql(node)) if is_subquery(node) else None
 
 
 def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Expression]:
-    found, needles, outers = _arguments(mark, level)
+    found, needles, outers = subquery_of(mark, level)
     if _needs_domain(found, plan, outers):
         position = level.subqueries.index(found)
         found = level.subqueries[position] = domained(found)

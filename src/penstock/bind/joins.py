@@ -84,7 +84,7 @@ def on_condition(
     left: Plan, right: Plan, kind: str, join: exp.Join, level: Level, *, keys: tuple[JoinKey, ...] = ()
 ) -> Plan:
     """Both sides joined on what ON says, and on the keys; the level sees both. Without ON all rows match."""
-    from penstock.bind.attach import filtered
+    from penstock.bind.askingjoins import joined_asking
     from penstock.bind.expressions import bind
 
     condition = join.args.get("on")
@@ -92,15 +92,12 @@ def on_condition(
         return Join(left, right, kind, keys)
     level.see(right)
     parts = list(conjuncts(bind(condition, level)))
-    asking = [part for part in parts if has_mark(part, SUBQUERY)]
     if any(has_mark(part, OUTER) for part in parts):
         raise NeedDomain
-    if asking and kind != INNER:
-        reason = f"a subquery in the condition of a {kind.upper()} JOIN"
-        raise NotIncremental(reason, condition, rewriting="the subquery joined in FROM, and its column compared")
-    plan = join_on(left, right, kind, [part for part in parts if part not in asking])
-    plan = replace(plan, keys=keys + plan.keys)
-    return filtered(plan, asking, level) if asking else plan
+    if any(has_mark(part, SUBQUERY) for part in parts):
+        return joined_asking((left, right), kind, keys, parts, level)
+    plan = join_on(left, right, kind, parts)
+    return replace(plan, keys=keys + plan.keys)
 
 
 def join_on(left: Plan, right: Plan, kind: str, parts: Iterable[exp.Expression]) -> Join:
@@ -121,7 +118,7 @@ def join_on(left: Plan, right: Plan, kind: str, parts: Iterable[exp.Expression])
 def _key(part: exp.Expression, left: Plan, right: Plan) -> JoinKey | None:
     if not isinstance(part, exp.EQ | exp.NullSafeEQ):
         return None
-    one, two = _reads(part.this), _reads(part.expression)
+    one, two = columns_read(part.this), columns_read(part.expression)
     lefts, rights = set(left.names), set(right.names)
     safe = isinstance(part, exp.NullSafeEQ)
     if one and two and one <= lefts and two <= rights:
@@ -135,7 +132,8 @@ def _key(part: exp.Expression, left: Plan, right: Plan) -> JoinKey | None:
     return None
 
 
-def _reads(tree: exp.Expression) -> set[str]:
+def columns_read(tree: exp.Expression) -> set[str]:
+    """The names of the columns in a tree."""
     return {node.name for node in tree.find_all(exp.Column)}
 
 

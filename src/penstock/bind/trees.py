@@ -131,9 +131,9 @@ def bare(tree: Any) -> exp.Expression:
     return found
 
 
-def nodes(tree: exp.Expression) -> Iterator[exp.Expression]:
-    """The tree and all below it."""
-    yield from tree.walk()  # type: ignore[misc]
+def nodes(tree: exp.Expression, *, down_to: Callable[[exp.Expression], bool] | None = None) -> Iterator[exp.Expression]:
+    """The tree and all below it; nothing below those that `down_to` names."""
+    yield from tree.walk(prune=down_to)  # type: ignore[misc, arg-type]
 
 
 def conjuncts(tree: exp.Expression) -> Iterator[exp.Expression]:

@@ -44,7 +44,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.Query():
                 _take_marks(node)
             case exp.WindowSpec():
-                _upper_frame(node)
+                _settle_frame(node)
     return tree
 
 
@@ -96,8 +96,21 @@ def _take_marks(query: exp.Query) -> None:
         del query.args["emit"]
 
 
-def _upper_frame(frame: exp.WindowSpec) -> None:
+def _settle_frame(frame: exp.WindowSpec) -> None:
+    """Words in capitals, and `INTERVAL 23 DAYS 4 HOURS`, which the parser makes a sum, as one interval again."""
     for key in ("kind", "start_side", "end_side"):
         value = frame.args.get(key)
         if isinstance(value, str):
             frame.set(key, value.upper())
+    for key in ("start", "end"):
+        parts = _summands(frame.args.get(key))
+        if len(parts) > 1 and all(isinstance(part, exp.Interval) and isinstance(part.unit, exp.Var) for part in parts):
+            text = " ".join(f"{part.name} {part.text('unit')}" for part in parts)
+            frame.set(key, exp.Interval(this=exp.Literal.string(text)))
+
+
+def _summands(tree: object) -> list[exp.Expression]:
+    found = tree.unnest() if isinstance(tree, exp.Paren) else tree
+    if isinstance(found, exp.Add):
+        return [*_summands(found.this), *_summands(found.expression)]
+    return [found] if isinstance(found, exp.Expression) else []

@@ -128,24 +128,38 @@ def _wrap(node: exp.Anonymous, value: exp.Expression, finish: Callable[[exp.Expr
 
 
 def _replace_text(node: exp.Anonymous, arguments: list[exp.Expression]) -> None:
-    """`listagg(x, s)`, with WITHIN GROUP or without; over no rows it is NULL, not ''."""
+    """`listagg(x, s)`, with WITHIN GROUP (and OVER) or without; over no rows it is NULL, not ''."""
     group = node.parent if isinstance(node.parent, exp.WithinGroup) else None
     keys = [] if group is None else list(group.expression.expressions)
     target: exp.Expression = group or node
     condition = target.parent.expression if isinstance(target.parent, exp.Filter) else None
     target = target.parent if condition is not None else target  # type: ignore[assignment]
-    values = _sorted_values(arguments[0], keys, "" if condition is None else f" FILTER ({spark_sql(condition)})")
+    behind = "" if condition is None else f" FILTER ({spark_sql(condition)})"
+    if isinstance(target.parent, exp.Window):
+        target = target.parent
+        behind += _over(target)
+    values = _sorted_values(arguments[0], keys, behind)
     separator = f"coalesce({spark_sql(arguments[1])}, '')" if len(arguments) > 1 else "''"
     target.replace(parse_expression(f"if(size({values}) = 0, NULL, array_join({values}, {separator}))"))
 
 
-def _sorted_values(value: exp.Expression, keys: list[exp.Expression], condition: str) -> str:
-    """The values in the order of the keys and then of the whole row; DISTINCT ones in their own."""
+def _over(window: exp.Window) -> str:
+    """` OVER (…)`, for another function."""
+    whole = window.copy()
+    whole.set("this", exp.column("f"))
+    return spark_sql(whole).removeprefix(spark_sql(whole.this))
+
+
+def _sorted_values(value: exp.Expression, keys: list[exp.Expression], behind: str) -> str:
+    """The values in the order of the keys and then of the whole row; DISTINCT ones in their own.
+
+    `behind` is what stands behind the aggregate: FILTER, OVER.
+    """
     if isinstance(value, exp.Distinct):
         ascending = "false" if keys and keys[0].args.get("desc") else "true"
-        return f"sort_array(collect_set({spark_sql(value.expressions[0])}){condition}, {ascending})"
+        return f"sort_array(collect_set({spark_sql(value.expressions[0])}){behind}, {ascending})"
     parts = "".join(f"'k{number}', {spark_sql(key.this)}, " for number, key in enumerate(keys))
-    collected = f"collect_list(named_struct({parts}'r', {WHOLE_ROW}, 'v', {spark_sql(value)})){condition}"
+    collected = f"collect_list(named_struct({parts}'r', {WHOLE_ROW}, 'v', {spark_sql(value)})){behind}"
     ordered = f"array_sort({collected}, (l, r) -> {comparison(keys)})"
     return f"transform(filter({ordered}, e -> e.v IS NOT NULL), e -> e.v)"
 
