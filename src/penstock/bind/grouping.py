@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import combinations, product
 
@@ -48,6 +49,23 @@ def _parts(group: exp.Group) -> list[exp.Expression]:
             behind = isinstance(item, exp.Cube | exp.Rollup) and not item.expressions
             items = [type(item)(expressions=items)] if behind else [*items, item]
     return items
+
+
+def grouped_by(group: exp.Group) -> Iterator[exp.Expression]:
+    """Every expression of GROUP BY, out of the sets that it stands in."""
+    items = [*(group.args.get("grouping_sets") or []), *_parts(group)]
+    while items:
+        item = items.pop(0)
+        if isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup | exp.Tuple):
+            items[:0] = item.expressions
+        else:
+            yield bare(item)
+
+
+def has_sets(group: exp.Group) -> bool:
+    """Whether a GROUP BY has GROUPING SETS, CUBE or ROLLUP."""
+    items = [*(group.args.get("grouping_sets") or []), *_parts(group)]
+    return any(isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in items)
 
 
 class _Builder:

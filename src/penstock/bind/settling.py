@@ -2,7 +2,8 @@
 
 The whole row is named column by column where FROM has named relations alone, or the binder can name its columns; beside
 anything else it is `struct(*)`.
-Left as they are: windows over groups, and LIMIT behind `t.*`, `* EXCEPT (…)` or a star over what has no names.
+A window over groups goes by their keys.
+Left as it is: LIMIT behind `t.*`, `* EXCEPT (…)` or a star over what has no names.
 """
 
 from __future__ import annotations
@@ -10,13 +11,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import cast
 
 from sqlglot import exp
 
 from penstock.bind.deterministic import Row, is_distinct, settled, sortable_tree
 from penstock.bind.generators import is_generator
+from penstock.bind.grouping import grouped_by, has_sets
 from penstock.bind.level import scalar_of
-from penstock.bind.ordering import directions
+from penstock.bind.ordering import by_position, directions
 from penstock.bind.sortedlists import Key
 from penstock.bind.stars import is_star, name_of
 from penstock.bind.trees import aggregate_calls, call, nodes, window_calls
@@ -49,7 +52,7 @@ def settle(tree: exp.Expression, columns: Columns, row_of: RowOf) -> exp.Express
     for (query, first), source in zip(firsts, read, strict=True):
         _settle_limit(query, first, source)
         if query is first:
-            _settle_windows(first, source.row)
+            _settle_windows(first, source)
             _settle_aggregates(first, source)
     return tree
 
@@ -113,16 +116,40 @@ def _calls(select: exp.Select) -> list[exp.Expression]:
     return [found for item in _items(select) for found in aggregate_calls(item)]
 
 
-def _settle_windows(select: exp.Select, row: Row) -> None:
+def _settle_windows(select: exp.Select, read: _From) -> None:
     windows = named_windows(select)
-    if select.args.get("group") or select.args.get("having") or _calls(select):
-        return
+    grouped = select.args.get("group") or select.args.get("having") or _calls(select)
+    row = _row_of_groups(select, read) if grouped else read.row
     for item in _items(select):
         for found in list(window_calls(item)):
             assert isinstance(found, exp.Window)  # noqa: S101 - what window_calls gives
             complete = with_definition(found, windows).copy()
             _replace(found, settled_window(complete, row, _keys(complete)), select)
     select.set("windows", None)
+
+
+def _row_of_groups(select: exp.Select, read: _From) -> Row:
+    """What the groups are told apart by."""
+    group = select.args.get("group") or exp.Group()
+    if group.args.get("all"):
+        keys = [item.unalias() for item in select.expressions if next(aggregate_calls(item), None) is None]
+    else:
+        keys = [_key(item, select, read) for item in grouped_by(group)]
+    kinds = [scalar_of(key, read.fields).type for key in keys]
+    row = [sortable_tree(key.copy(), kind) for key, kind in zip(keys, kinds, strict=True) if kind != "void"]
+    return (*row, call("grouping_id")) if has_sets(group) else tuple(row)
+
+
+def _key(item: exp.Expression, select: exp.Select, read: _From) -> exp.Expression:
+    """What an item of GROUP BY means: an item of the list by its number or alias, or itself."""
+    tree = by_position(item, select.expressions, "GROUP BY")
+    if tree is not None:
+        return cast("exp.Expression", tree.unalias())
+    known = {name.lower() for name in read.fields}
+    if not isinstance(item, exp.Column) or item.table or item.name.lower() in known:
+        return item
+    listed = (part for part in select.expressions if part.alias.lower() == item.name.lower())
+    return cast("exp.Expression", next(listed, item).unalias())
 
 
 def _keys(window: exp.Window) -> list[Key]:

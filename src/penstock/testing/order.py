@@ -51,7 +51,7 @@ def order_rows(tree: exp.Expression) -> exp.Expression:
                 tree = settled
             else:
                 node.replace(settled)
-        elif isinstance(node, exp.Anonymous) and not _in_window(node):
+        elif isinstance(node, exp.Anonymous) and (name_of(node) in _TEXTS or not _in_window(node)):
             _order_aggregate(node)
     return tree
 

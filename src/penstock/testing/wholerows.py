@@ -1,11 +1,13 @@
 """The oracle's whole row: all columns of a FROM clause as one value that can be sorted.
 
-The rewriting says `__whole_row()` where it means the row. That becomes `struct(*)`, or, where Spark cannot sort one of
-the columns (a MAP, a VARIANT), all of them in forms that can be sorted. Only Spark knows the columns, so it is asked.
+The rewriting says `__whole_row()` where it means the row. Over groups that is their keys (`grouprows`). Else it becomes
+`struct(*)`, or, where Spark cannot sort one of the columns (a MAP, a VARIANT), all of them in forms that can be sorted.
+Only Spark knows the columns, so it is asked.
 """
 
 from __future__ import annotations
 
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 from sqlglot import exp
@@ -15,6 +17,7 @@ from penstock.plan.scalar import quoted
 from penstock.spark.typetext import type_text
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
+from penstock.testing.grouprows import group_row, is_over_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -35,6 +38,9 @@ class WholeRows:
         for node in list(tree.find_all(exp.Anonymous)):
             select = node.find_ancestor(exp.Select)
             if str(node.this).lower() == "__whole_row" and select is not None:
+                if is_over_groups(node, select):
+                    node.replace(group_row(select, partial(self._is_column, select)))
+                    continue
                 source = _with_names(_all_of(select), select)
                 if source not in self._rows:
                     self._rows[source] = self._row(source)
@@ -52,6 +58,11 @@ class WholeRows:
             else parse_expression(sortable(quoted(field.name), kind))
             for index, field in enumerate(frame.schema.fields)
         ]
+
+    def _is_column(self, select: exp.Select, name: exp.Expression) -> bool:
+        query = _all_of(select)
+        query.set("expressions", [name.copy()])
+        return self._frame(_with_names(query, select)) is not None
 
     def _row(self, source: str) -> str:
         frame = self._frame(source)

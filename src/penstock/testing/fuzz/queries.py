@@ -21,7 +21,7 @@ from penstock.testing.fuzz.tables import (
     Relation,
     literal,
 )
-from penstock.testing.fuzz.windows import numbering, sort_key, tells_rows_apart, window_calls
+from penstock.testing.fuzz.windows import numbering, over_groups, sort_key, tells_rows_apart, window_calls
 
 Query = tuple[str, Columns]
 Items = list[tuple[str, str]]
@@ -92,6 +92,8 @@ class Queries:
         found, rest = self._from(depth)
         keys = [group_key(self.dice, found.scope) for _ in range(self.dice.weighted(((2, 0), (6, 1), (3, 2))))]
         values = [derived(self.dice, found.scope) for _ in range(self.dice.number(1, 4))]
+        if self.dice.often(0.2):
+            values.append(over_groups(self.dice, keys, found.scope))
         tail = f" GROUP BY {self._named_keys(keys, found.scope)}" if keys else ""
         if self.dice.often(0.2):
             tail += f" HAVING {self._having(found.scope)}"
@@ -126,6 +128,8 @@ class Queries:
         items = [*keys, *(derived(self.dice, found.scope) for _ in range(self.dice.number(1, 2)))]
         if self.dice.often(0.5):
             items.append((f"CAST(grouping({texts[0]}) AS INT)", INT))
+        if self.dice.often(0.2) and not self.dice.shared:
+            items.append(over_groups(self.dice, keys, found.scope))
         return self._select("SELECT", items, rest, f" GROUP BY {form} ({sets})")
 
     def windowed(self, depth: int) -> Query:

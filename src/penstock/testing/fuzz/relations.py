@@ -31,7 +31,7 @@ def random_from(dice: Dice, relations: Sequence[Relation], subquery: Subquery, d
             return asof
     found = _item(dice, relations, subquery, depth)
     for _ in range(dice.weighted(((5, 0), (5, 1), (1, 2))) if depth > 0 else 0):
-        found = _joined(dice, found, _item(dice, relations, subquery, depth - 1))
+        found = _joined(dice, found, _item(dice, relations, subquery, depth - 1), relations)
     if depth > 0 and dice.often(0.08):
         found = _lateral(dice, found, relations)
     if not dice.shared and dice.often(0.15):
@@ -99,7 +99,7 @@ def _columns(alias: str, columns: Columns) -> tuple[Column, ...]:
     return tuple(Column(f"{alias}.{name}", name, kind) for name, kind in columns)
 
 
-def _joined(dice: Dice, left: From, right: From) -> From:
+def _joined(dice: Dice, left: From, right: From, relations: Sequence[Relation]) -> From:
     kind = dice.pick(_KINDS)
     dice.use(kind if kind != "," else "comma join")
     if kind in ("CROSS JOIN", ","):
@@ -108,7 +108,18 @@ def _joined(dice: Dice, left: From, right: From) -> From:
     if shared and dice.often(0.25):
         return _using(dice, left, right, kind, shared)
     scope = left.scope if kind in _LEFT_ONLY else left.scope + right.scope
-    return From(f"{left.text} {kind} {right.text} ON {_condition(dice, left, right)}", scope)
+    condition = _condition(dice, left, right)
+    if not dice.shared and dice.often(0.07):
+        condition += f" AND {_asked(dice, relations, dice.pick((left, right)).scope)}"
+    return From(f"{left.text} {kind} {right.text} ON {condition}", scope)
+
+
+def _asked(dice: Dice, relations: Sequence[Relation], scope: tuple[Column, ...]) -> str:
+    from penstock.testing.fuzz.subqueries import membership
+
+    dice.use("subquery in ON")
+    text = membership(dice, relations, scope)
+    return f"({text} OR {comparison(dice, scope)})" if dice.often(0.2) else text
 
 
 def _shared(left: From, right: From) -> list[str]:

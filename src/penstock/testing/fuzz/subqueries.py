@@ -27,6 +27,11 @@ def subquery_value(dice: Dice, relations: Sequence[Relation], scope: Scope) -> t
     return _scalar(dice, relations, scope), BIGINT
 
 
+def membership(dice: Dice, relations: Sequence[Relation], scope: Scope) -> str:
+    """EXISTS or IN, or its negation: what Spark takes in the condition of a join."""
+    return dice.pick((_exists, _in))(dice, relations, scope)
+
+
 def _inner(dice: Dice, relations: Sequence[Relation]) -> tuple[str, tuple[Column, ...]]:
     relation, alias = dice.pick(relations), dice.name("q")
     columns = tuple(Column(f"{alias}.{name}", name, kind) for name, kind in relation.columns)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from penstock.testing.fuzz.aggregates import KEYED, LINEAR, SHARED
+from penstock.testing.fuzz.aggregates import KEYED, LINEAR, SHARED, aggregate
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import Scope, expression, filled
 from penstock.testing.fuzz.tables import BIGINT, DATE, DOUBLE, INT, SCALARS, STRING, TIMESTAMP, Column
@@ -43,6 +43,7 @@ _NOT_IN_WINDOWS = (
     "max({struct",
     "hll_",
 )
+_EXACT = (INT, BIGINT, STRING, DATE, TIMESTAMP)
 _BY_ROWS = re.compile(r"^(row_number|ntile|lag|lead)\(| ROWS BETWEEN ")
 _EDGES = ("UNBOUNDED PRECEDING", "2 PRECEDING", "1 PRECEDING", "CURRENT ROW", "1 FOLLOWING", "UNBOUNDED FOLLOWING")
 
@@ -62,6 +63,25 @@ def window_calls(dice: Dice, scope: Scope) -> list[tuple[str, str]]:
 def tells_rows_apart(items: Iterable[tuple[str, str]]) -> bool:
     """Whether the answers of equal rows may differ."""
     return any(_BY_ROWS.search(text) is not None for text, _ in items)
+
+
+def over_groups(dice: Dice, keys: list[tuple[str, str]], scope: Scope) -> tuple[str, str]:
+    """A window function above GROUP BY: its arguments and its order are keys and aggregates."""
+    dice.use("OVER groups")
+    values = [item for item in (aggregate(dice, scope, plain=True) for _ in range(2)) if item[1] in _EXACT]
+    values += [item for item in keys if item[1] in _EXACT] or [("count(*)", BIGINT)]
+    value, kind = dice.pick(values)
+    calls = [("rank()", INT), ("dense_rank()", INT)]
+    if not dice.shared:
+        calls += [("row_number()", INT), (f"lag({value})", kind), (f"last_value({value})", kind)]
+        calls += [(f"max({value})", kind), (f"count({value})", BIGINT)]
+    call, kind = dice.pick(calls)
+    partition = dice.some([text for text, kind in keys if kind in SCALARS], 0, 1)
+    parts = [f"PARTITION BY {partition[0]}"] if partition else []
+    parts.append(f"ORDER BY {sort_key(dice, dice.pick(values)[0])}")
+    if call.startswith(("max(", "count(", "last_value(")) and dice.often(0.5):
+        parts.append("ROWS BETWEEN 1 PRECEDING AND CURRENT ROW")
+    return f"{call} OVER ({' '.join(parts)})", kind
 
 
 def _window_call(dice: Dice, scope: Scope) -> tuple[str, str]:
