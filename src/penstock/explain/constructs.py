@@ -180,6 +180,11 @@ SECTIONS = (
                 "SELECT id FROM orders o WHERE amount > ALL (SELECT id FROM customers c WHERE c.boss = o.customer)",
             ),
             Construct(
+                "subquery in `ON` of an outer, semi or anti join",
+                "SELECT o.id, c.since FROM orders o LEFT JOIN customers c"
+                " ON c.id = o.customer AND c.id IN (SELECT boss FROM customers)",
+            ),
+            Construct(
                 "`LATERAL` subquery",
                 "SELECT o.id, x.n FROM orders o,"
                 " LATERAL (SELECT COUNT(*) AS n FROM customers c WHERE c.id = o.customer) x",
