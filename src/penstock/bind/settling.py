@@ -137,7 +137,7 @@ def _row_of_groups(select: exp.Select, read: _From) -> Row:
         keys = [_key(item, select, read) for item in grouped_by(group)]
     kinds = [scalar_of(key, read.fields).type for key in keys]
     row = [sortable_tree(key.copy(), kind) for key, kind in zip(keys, kinds, strict=True) if kind != "void"]
-    return (*row, call("grouping_id")) if has_sets(group) else tuple(row)
+    return (*row, call("grouping_id")) if has_sets(group) else tuple(row or [exp.Literal.number(0)])
 
 
 def _key(item: exp.Expression, select: exp.Select, read: _From) -> exp.Expression:
