@@ -5,8 +5,12 @@ from __future__ import annotations
 import logging
 import os
 import signal
+import subprocess
+import sys
 import threading
 import time
+
+import pytest
 
 from penstock.cli.changes import change_output
 from penstock.cli.options import EngineOptions
@@ -126,3 +130,23 @@ INSERT INTO t VALUES (5, 5);"""
         assert message in error.splitlines()[0], error
         assert any(line in shown for shown in error.splitlines()[2:]), error
         assert "^" in error, error
+
+
+@pytest.mark.parametrize("seconds", [1.5, 3.0, 4.5])
+def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_path):
+    program = tmp_path / "program.sql"
+    (tmp_path / "rows.json").write_text('{"id": 1}\n')
+    with_files = f"WITH ('connector' = 'files', 'path' = '{tmp_path}/*.json', 'format' = 'json')"
+    program.write_text(f"CREATE TABLE t (id INT) {with_files}; CREATE VIEW v AS SELECT count(*) AS n FROM t;")
+    running = subprocess.Popen(
+        [sys.executable, "-c", "from penstock.cli.main import main; main()", "run", str(program)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+    )
+    time.sleep(seconds)
+    running.send_signal(signal.SIGINT)
+    out, _ = running.communicate(timeout=120)  # the JVM has the same pipe, so it has left as well
+    assert running.returncode in (0, 130)  # 130 where not even the command was read
+    assert "Traceback" not in out
+    assert "error" not in out

@@ -11,7 +11,8 @@ import logging
 import signal
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from types import FrameType
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +56,29 @@ class Interrupts:
             if self._pending and not command.startswith(_GARBAGE) and _in_main_thread():
                 self._pending = False
                 raise KeyboardInterrupt  # a cancelled job's error must not hide it
+
+
+@contextmanager
+def held_until_started() -> Iterator[None]:
+    """Hold the first Ctrl-C back while a SparkContext is made, which breaks where it is half made; obey the second."""
+    if not _in_main_thread():
+        yield
+        return
+    arrived: list[int] = []
+
+    def hold(number: int, _frame: FrameType | None) -> None:
+        if arrived:
+            raise KeyboardInterrupt
+        arrived.append(number)
+
+    before = signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is hold:
+            signal.signal(signal.SIGINT, before)
+    if arrived:
+        raise KeyboardInterrupt
 
 
 def obey_interrupts(context: SparkContext) -> None:

@@ -132,7 +132,12 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
             process_group=0,  # Ctrl-C is for Python: it stops a statement, not the JVM
         )
         _processes.append(process)
-        port, secret = _await_connection(process, connection)
+        try:
+            port, secret = _await_connection(process, connection)
+        except BaseException:  # Ctrl-C among them: without the folder it would neither answer nor leave
+            process.kill()
+            process.wait()
+            raise
     return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
 
 
@@ -178,7 +183,6 @@ def _await_connection(process: subprocess.Popen[bytes], connection: Path) -> tup
         if process.poll() is not None:
             raise _failed(outcome=f"start (exit code {process.returncode})")
         if time.monotonic() > deadline:
-            process.kill()
             raise _failed(outcome=f"answer within {_START_TIMEOUT:.0f} seconds")
         time.sleep(0.02)
     content = connection.read_bytes()

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.spark import jvm
-from penstock.spark.interrupts import obey_interrupts
+from penstock.spark.interrupts import held_until_started, obey_interrupts
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -79,6 +79,7 @@ def open_session(
     A running session of this process is used as it is, with the settings that can still be changed.
     Raises UnsupportedError when no Java is found that can run Spark.
     """
+    from pyspark import SparkConf, SparkContext
     from pyspark.sql import SparkSession
 
     running = SparkSession.getActiveSession()
@@ -87,16 +88,17 @@ def open_session(
     jvm.use_this_python()
     settings = _settings(master, conf or {}, app_name)
     attach = _launch_if_needed(master, settings)
-    builder = SparkSession.builder.config(map={**settings})
     os.environ.update(attach)
     try:
-        session = builder.getOrCreate()
+        with held_until_started():
+            context = SparkContext.getOrCreate(SparkConf().setAll(list(settings.items())))
+            obey_interrupts(context)
     finally:
         for name in attach:  # a child process must start a JVM of its own
             del os.environ[name]
-    session.sparkContext.setLogLevel("ERROR")
+    session = SparkSession.builder.config(map={**settings}).getOrCreate()
+    context.setLogLevel("ERROR")
     _read_with_all_cores(session)
-    obey_interrupts(session.sparkContext)
     _take_bytes_at_once()
     _know_classes(session.sparkContext)
     _silence_python()
