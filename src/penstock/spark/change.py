@@ -219,6 +219,28 @@ def groups_alike(schema: pa.Schema) -> bool:
     return all(any(test(field.type) for test in plain) for field in schema)
 
 
+def without_cancelled(table: pa.Table) -> pa.Table | None:
+    """Rows that are equal to the last bit added up and cancelled ones gone; None where Arrow cannot tell."""
+    import pyarrow as pa
+    import pyarrow.types as kinds
+
+    bits = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
+    whole = table.combine_chunks()
+    if any(kinds.is_nested(field.type) or kinds.is_null(field.type) for field in whole.schema):
+        return None
+    columns = [_viewed(column, bits.get(column.type, column.type)) for column in whole.columns]
+    summed = added_up(pa.Table.from_arrays(columns, names=whole.column_names))
+    pairs = zip(summed.combine_chunks().columns, whole.schema.types, strict=True)
+    return pa.Table.from_arrays([_viewed(column, kind) for column, kind in pairs], schema=whole.schema)
+
+
+def _viewed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The same bits as another type."""
+    import pyarrow as pa
+
+    return column if column.type == kind else pa.chunked_array([part.view(kind) for part in column.chunks], kind)
+
+
 def added_up(table: pa.Table) -> pa.Table:
     """Equal rows added up and cancelled ones gone."""
     import pyarrow as pa

@@ -22,7 +22,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
-from penstock.spark.change import Delta, added_up, consolidated, groups_alike
+from penstock.spark.change import Delta, added_up, consolidated, groups_alike, without_cancelled
 from penstock.spark.render import KEY
 from penstock.spark.workspace import Workspace
 
@@ -205,7 +205,22 @@ class Trace:
         if len(pieces) > 1 and pieces[-1].rows > max(_NEWEST_ROWS, pieces[0].rows // _NEWEST_SHARE):
             pieces = [pieces[0].with_rows(pieces[1].table)]
         grown = replace(self, here=tuple(pieces))
-        return grown if sum(piece.rows for piece in pieces) <= most else grown.relieved(most)
+        if len(pieces) > 1 and pieces[-1].rows >= pieces[0].rows:
+            grown = grown.lightened()
+        return grown if sum(piece.rows for piece in grown.here) <= most else grown.relieved(most)
+
+    def lightened(self) -> Trace:
+        """The same with what is on the driver added up, as far as that needs no job.
+
+        It is due when as much has come as there was: an answer that each step replaces must not be read with all of
+        its old ones, which a join multiplies, and the next join again.
+        """
+        if self.append_only or self.combine is not None:
+            return self
+        fewer = without_cancelled(self._memory)
+        if fewer is None:
+            return self
+        return replace(self, here=(Piece(self.workspace, self.schema, fewer),) if fewer.num_rows else ())
 
     def relieved(self, most: int) -> Trace:
         """The same with fewer rows on the driver: what cancels or adds up leaves them, or else all move away.
