@@ -7,6 +7,7 @@ from penstock.rewrite.filter_to_join_key import filter_to_join_key
 from penstock.rewrite.merge_filters import merge_filters
 from penstock.rewrite.merge_projects import merge_projects
 from penstock.rewrite.merge_unions import merge_unions
+from penstock.rewrite.order_joins import order_joins
 from penstock.rewrite.prune_columns import prune_columns
 from penstock.rewrite.push_filter_below import push_filter_below
 from penstock.rewrite.push_filter_into_join import push_filter_into_join
@@ -61,6 +62,8 @@ STAGES = (
             remove_true_filter,
         ),
     ),
+    # After all equalities have become keys.
+    Stage("join order", "no state of all pairs of rows where keys tie them", (order_joins,)),
     # After the filters have moved: below them, their columns are needed no longer.
     Stage("prune", "narrower rows in what keeps state", (prune_columns,), whole=True),
     # After pruning: an aggregate that nobody reads need not be split.

@@ -1,0 +1,104 @@
+"""Relations of inner joins stand in an order in which each has a key with those before it.
+
+    Join(inner, s.c = cu.c AND d.d = cu.f)        Project(s.…, d.…, cu.…)
+      Join(inner)                                   Join(inner, cu.f = d.d)
+        s                                     →       Join(inner, s.c = cu.c)
+        d                                               s
+      cu                                                cu
+                                                      d
+
+A join without a key keeps every pair of rows. Spark puts such lists in order too, so nobody who brings their SQL has
+had to. The relations stay in the order of FROM as far as keys allow. A condition that can raise is asked last of all,
+of rows that all others have let through; keys that can raise leave everything as it is.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.plan.expressions import conjunction, conjuncts
+from penstock.plan.nodes import INNER, Join, JoinKey, Plan, Project
+from penstock.plan.scalar import Scalar, column
+from penstock.rewrite.raising import Types, cannot_raise, types_of
+from penstock.rewrite.splitting import filtered
+
+
+@dataclass
+class _List:
+    """The relations of inner joins in their order, all that ties them, and how many joins have no key."""
+
+    relations: list[Plan] = field(default_factory=list)
+    keys: list[JoinKey] = field(default_factory=list)
+    rest: list[Scalar] = field(default_factory=list)
+    keyless: int = 0
+
+    def take(self, plan: Plan) -> None:
+        """Add a plan: a relation, or inner joins of some."""
+        join = _join_under(plan)
+        if join is None:
+            self.relations.append(plan)
+            return
+        self.take(join.left)
+        self.take(join.right)
+        self.keys += join.keys
+        self.rest += [] if join.residual is None else list(conjuncts(join.residual))
+        self.keyless += not join.keys
+
+    @property
+    def types(self) -> Types:
+        """The types of all columns."""
+        return {name: kind for plan in self.relations for name, kind in types_of(plan).items()}
+
+    def ordered(self) -> tuple[Plan, int] | None:
+        """The joins in another order, and how many of them have no key; None if a key has no place there."""
+        types = self.types
+        if not all(cannot_raise(side, types) for key in self.keys for side in (key.left, key.right)):
+            return None
+        plan, *others = self.relations
+        keys, keyless = list(self.keys), 0
+        rest = [part for part in self.rest if cannot_raise(part, types)]
+        last = [part for part in self.rest if part not in rest]
+        while others:
+            after = next((item for item in others if any(_placed(key, plan, item) for key in keys)), others[0])
+            others = [item for item in others if item is not after]
+            found = {key: _placed(key, plan, after) for key in keys}
+            both = {*plan.names, *after.names}
+            now = [part for part in rest if part.columns <= both]
+            usable = tuple(key for key in found.values() if key is not None)
+            plan = Join(plan, after, INNER, usable, conjunction(now))
+            keys = [key for key in keys if found[key] is None]
+            rest = [part for part in rest if part not in now]
+            keyless += not usable
+        return None if keys or rest else (filtered(plan, conjunction(last)), keyless)
+
+
+def order_joins(plan: Plan) -> Plan | None:
+    """The same rows and columns by joins of which fewer have no key."""
+    if not isinstance(plan, Join) or plan.kind != INNER:
+        return None
+    found = _List()
+    found.take(plan)
+    better = found.ordered() if found.keyless else None
+    if better is None or better[1] >= found.keyless:
+        return None
+    items = tuple((item.name, column(item.name, item.type, item.nullable)) for item in plan.fields)
+    return Project(better[0], items)
+
+
+def _join_under(plan: Plan) -> Join | None:
+    """The inner join that a plan is, or shows with the same columns in another order."""
+    inner = plan
+    while isinstance(inner, Project) and all(scalar.column == name for name, scalar in inner.items):
+        if len(inner.items) != len(inner.input.names):
+            return None
+        inner = inner.input
+    return inner if isinstance(inner, Join) and inner.kind == INNER else None
+
+
+def _placed(key: JoinKey, left: Plan, right: Plan) -> JoinKey | None:
+    """The key as one of a join of these two, None if it is of others."""
+    one, other = key.left.columns, key.right.columns
+    lefts, rights = set(left.names), set(right.names)
+    if one <= lefts and other <= rights:
+        return key
+    return JoinKey(key.right, key.left, key.null_safe) if one <= rights and other <= lefts else None
