@@ -43,6 +43,7 @@ def test_a_condition_that_can_raise_is_asked_last_and_a_key_that_can_is_not_move
     assert found.input.condition.text == "1 / `a.k` > `b.k`"
     assert keyless(found) == 0
     assert order_joins(join(join(A, B), C, "inner", "`a.x` = `c.k`, 1 / `b.k` = `c.l`")) is None
+    assert order_joins(join(join(A, B), C, "inner", "`a.x` = `c.k`, `b.y` = `c.l`")) is None
 
 
 def test_comma_joins_of_a_program_have_keys():

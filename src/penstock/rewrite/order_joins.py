@@ -52,7 +52,7 @@ class _List:
     def ordered(self) -> tuple[Plan, int] | None:
         """The joins in another order, and how many of them have no key; None if a key has no place there."""
         types = self.types
-        if not all(cannot_raise(side, types) for key in self.keys for side in (key.left, key.right)):
+        if not all(_is_safe(key, types) for key in self.keys):
             return None
         plan, *others = self.relations
         keys, keyless = list(self.keys), 0
@@ -93,6 +93,12 @@ def _join_under(plan: Plan) -> Join | None:
             return None
         inner = inner.input
     return inner if isinstance(inner, Join) and inner.kind == INNER else None
+
+
+def _is_safe(key: JoinKey, types: Types) -> bool:
+    """Whether the key has an answer for any two rows; Spark casts sides of two types, which can raise."""
+    alike = None in (key.left.type, key.right.type) or key.left.type == key.right.type
+    return alike and cannot_raise(key.left, types) and cannot_raise(key.right, types)
 
 
 def _placed(key: JoinKey, left: Plan, right: Plan) -> JoinKey | None:
