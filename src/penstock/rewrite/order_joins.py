@@ -44,14 +44,9 @@ class _List:
         self.rest += [] if join.residual is None else list(conjuncts(join.residual))
         self.keyless += not join.keys
 
-    @property
-    def types(self) -> Types:
-        """The types of all columns."""
-        return {name: kind for plan in self.relations for name, kind in types_of(plan).items()}
-
     def ordered(self) -> tuple[Plan, int] | None:
         """The joins in another order, and how many of them have no key; None if a key has no place there."""
-        types = self.types
+        types = {name: kind for plan in self.relations for name, kind in types_of(plan).items()}
         if not all(_is_safe(key, types) for key in self.keys):
             return None
         plan, *others = self.relations

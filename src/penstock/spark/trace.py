@@ -218,9 +218,11 @@ class Trace:
         if self.append_only or self.combine is not None:
             return self
         fewer = without_cancelled(self._memory)
-        if fewer is None:
-            return self
-        return replace(self, here=(Piece(self.workspace, self.schema, fewer),) if fewer.num_rows else ())
+        return self if fewer is None else self._holding(fewer)
+
+    def _holding(self, table: pa.Table) -> Trace:
+        """The same with these rows on the driver, in place of those there."""
+        return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
 
     def relieved(self, most: int) -> Trace:
         """The same with fewer rows on the driver: what cancels or adds up leaves them, or else all move away.
@@ -288,7 +290,7 @@ class Trace:
             table = added_up(memory)
         else:
             table = self.consolidate(self.workspace.local(memory, self.schema)).toArrow().cast(memory.schema)
-        return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
+        return self._holding(table)
 
     def consolidate(self, frame: DataFrame) -> DataFrame:
         """Rows of the trace as a merge writes them: added up and without those that cancel, or as they are."""
