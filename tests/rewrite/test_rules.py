@@ -249,6 +249,27 @@ def test_filter_to_join_key_casts_whole_numbers_and_refuses_other_types():
     assert filter_to_join_key(where(join(L, R, "left", "`l.a` = `r.b`"), "`l.k` = `r.k`")) is None
 
 
+def test_filter_to_join_key_of_the_rest_of_a_condition():
+    found = filter_to_join_key(join(L, R, "left", None, "`l.k` = `r.k` AND `l.a` < `r.b`"))
+    assert shown(found).startswith("Join left on l.k = r.k and l.a < r.b")
+    assert filter_to_join_key(replace(join(L, R, "anti", None, "`l.k` = `r.k`"), null_aware=True)) is None
+
+
+def test_filter_to_join_key_that_can_only_overflow():
+    shifted = "`l.k` = `r.k` + 1"
+    assert shown(filter_to_join_key(where(join(L, R), f"{shifted} AND `l.a` > 1"))).startswith(
+        "Filter l.a > 1\n  Join inner on l.k = r.k + 1"
+    )
+    assert shown(filter_to_join_key(where(join(L, R), "`l.k` = `r.k` + 3000000000"))).startswith(
+        "Join inner on CAST(l.k AS BIGINT) = r.k + 3000000000"
+    )
+    assert filter_to_join_key(where(join(L, R, on="`l.a` = `r.b`"), shifted)) is None
+    assert filter_to_join_key(where(join(L, R, residual="`l.a` < `r.b`"), shifted)) is None
+    assert filter_to_join_key(where(join(L, R), f"`l.a` < `r.b` AND {shifted}")) is None
+    assert filter_to_join_key(where(join(L, R), "`l.k` = `r.k` / 1")) is None
+    assert filter_to_join_key(where(join(L, R), "`l.k` = `r.k` + 99999999999999999999")) is None
+
+
 def test_simplify_outer_join():
     full = join(L, R, "full", "`l.k` = `r.k`")
     assert simplify_outer_join(where(full, "`r.b` > 2")).input.kind == "right"

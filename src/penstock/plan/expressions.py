@@ -134,30 +134,47 @@ def bare(tree: exp.Expression) -> exp.Expression:
 
 def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:
     """The parts of a condition that are joined by AND, in the order written."""
-    found = tuple(_conjunct_trees(condition.tree))
+    return _operands_of(exp.And, condition)
+
+
+def disjuncts(condition: Scalar) -> tuple[Scalar, ...]:
+    """The parts of a condition that are joined by OR, in the order written."""
+    return _operands_of(exp.Or, condition)
+
+
+def _operands_of(kind: type[exp.Connector], condition: Scalar) -> tuple[Scalar, ...]:
+    found = tuple(_operand_trees(kind, condition.tree))
     return (condition,) if len(found) == 1 else tuple(boolean(tree, condition.span) for tree in found)
 
 
-def _conjunct_trees(tree: exp.Expression) -> Iterator[exp.Expression]:
+def _operand_trees(kind: type[exp.Connector], tree: exp.Expression) -> Iterator[exp.Expression]:
     inner = bare(tree)
-    if isinstance(inner, exp.And):
-        yield from _conjunct_trees(inner.this)
-        yield from _conjunct_trees(inner.expression)
+    if isinstance(inner, kind):
+        yield from _operand_trees(kind, inner.this)
+        yield from _operand_trees(kind, inner.expression)
     else:
         yield inner
 
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar | None:
     """The parts joined by AND; None if there is none."""
-    found = tuple(parts)
-    if len(found) <= 1:
-        return found[0] if found else None
-    tree: exp.Expression = _operand(found[0].tree)
-    for part in found[1:]:
-        tree = exp.And(this=tree, expression=_operand(part.tree))
-    spans = [part.span for part in found if part.span is not None]
+    return _joined(exp.And, tuple(parts))
+
+
+def disjunction(parts: Iterable[Scalar]) -> Scalar | None:
+    """The parts joined by OR; None if there is none."""
+    return _joined(exp.Or, tuple(parts))
+
+
+def _joined(kind: type[exp.Connector], parts: tuple[Scalar, ...]) -> Scalar | None:
+    if len(parts) <= 1:
+        return parts[0] if parts else None
+    tree: exp.Expr = _operand(parts[0].tree)
+    for part in parts[1:]:
+        tree = kind(this=tree, expression=_operand(part.tree))
+    spans = [part.span for part in parts if part.span is not None]
     span = Span(min(item.start for item in spans), max(item.end for item in spans)) if spans else None
-    return boolean(tree, span)
+    return boolean(cast("exp.Expression", tree), span)
 
 
 def _operand(tree: exp.Expression) -> exp.Expression:
@@ -172,6 +189,6 @@ def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
 
 
 __all__ = [
-    "CLOCK_FUNCTIONS", "COMPARISONS", "bare", "boolean", "conjunction", "conjuncts", "is_clock", "pairs_of", "place_of",
-    "plan_reads_clock", "reads_clock", "scalars_of", "tree_reads_clock",
+    "CLOCK_FUNCTIONS", "COMPARISONS", "bare", "boolean", "conjunction", "conjuncts", "disjunction", "disjuncts",
+    "is_clock", "pairs_of", "place_of", "plan_reads_clock", "reads_clock", "scalars_of", "tree_reads_clock",
 ]  # fmt: skip

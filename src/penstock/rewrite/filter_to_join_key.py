@@ -5,6 +5,11 @@
         l                            r
         r
 
+So is one in the rest of a join's own condition, except in NOT IN's, which asks for NULLs on the right side.
+
+A side that can raise does so for rows that the rest of the condition keeps from it, so that it stays; but `l.k + 1` may
+overflow where it is the first that is asked of all pairs, as it would there.
+
 Whole numbers are cast to the wider type; other sides of different types stay a filter, since what Spark casts to
 compare could not be hashed to one place.
 """
@@ -19,12 +24,12 @@ from penstock.catalog.types import INTEGRAL, Type
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import INNER, Filter, Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar, render_scalar
-from penstock.rewrite.raising import Types, cannot_raise, kind_of, types_of
+from penstock.rewrite.raising import Types, can_only_overflow, cannot_raise, kind_of, types_of
 from penstock.rewrite.splitting import filtered, without
 
 
 def filter_to_join_key(plan: Plan) -> Plan | None:
-    """The inner join with the equalities of the filter, or of its own residual, among its keys."""
+    """The inner join with the equalities of the filter, or any join with those of its own residual, among its keys."""
     match plan:
         case Filter(input=Join() as join) if join.kind == INNER:
             found = _keys(plan.condition, join)
@@ -32,7 +37,7 @@ def filter_to_join_key(plan: Plan) -> Plan | None:
                 return None
             keys = join.keys + tuple(key for key in found.values() if key not in join.keys)
             return filtered(replace(join, keys=keys), without(plan.condition, found))
-        case Join(residual=residual) if plan.kind == INNER and residual is not None:
+        case Join(residual=residual, null_aware=False) if residual is not None:
             found = _keys(residual, plan)
             if not found:
                 return None
@@ -44,15 +49,17 @@ def filter_to_join_key(plan: Plan) -> Plan | None:
 
 def _keys(condition: Scalar, join: Join) -> dict[Scalar, JoinKey]:
     types = types_of(join)
-    found = {part: _key(part, join, types) for part in conjuncts(condition)}
+    parts = conjuncts(condition)
+    asked_of_all = parts[0] if not join.keys and join.residual in (None, condition) else None
+    found = {part: _key(part, join, types, first=part is asked_of_all) for part in parts}
     return {part: key for part, key in found.items() if key is not None}
 
 
-def _key(part: Scalar, join: Join, types: Types) -> JoinKey | None:
+def _key(part: Scalar, join: Join, types: Types, *, first: bool) -> JoinKey | None:
     tree = bare(part.tree)
     if not isinstance(tree, exp.EQ | exp.NullSafeEQ):
         return None
-    one, other = _side(tree.this, part, types), _side(tree.expression, part, types)
+    one, other = (_side(side, part, types, first=first) for side in (tree.this, tree.expression))
     if one is None or other is None:
         return None
     if one.columns <= set(join.right.names) and other.columns <= set(join.left.names):
@@ -62,11 +69,12 @@ def _key(part: Scalar, join: Join, types: Types) -> JoinKey | None:
     return _of_one_type(one, other, null_safe=isinstance(tree, exp.NullSafeEQ))
 
 
-def _side(tree: exp.Expression, part: Scalar, types: Types) -> Scalar | None:
-    """One side of an equality, if it reads columns and cannot raise."""
+def _side(tree: exp.Expression, part: Scalar, types: Types, *, first: bool) -> Scalar | None:
+    """One side of an equality, if it reads columns and may be asked of each row of a relation."""
     inner = bare(tree).copy()
     scalar = Scalar(render_scalar(inner), inner, kind_of(inner, types), span=part.span)
-    return scalar if scalar.columns and cannot_raise(scalar, types) else None
+    fits = cannot_raise(scalar, types) or (first and can_only_overflow(scalar, types))
+    return scalar if scalar.columns and fits else None
 
 
 def _of_one_type(left: Scalar, right: Scalar, *, null_safe: bool) -> JoinKey | None:

@@ -42,6 +42,15 @@ def cannot_raise(scalar: Scalar, types: Types) -> bool:
     return _safe(scalar.tree, types)
 
 
+def can_only_overflow(scalar: Scalar, types: Types) -> bool:
+    """Whether the expression is a sum or difference of two whole numbers, each a column or a literal."""
+    node = bare(scalar.tree)
+    if not isinstance(node, exp.Add | exp.Sub):
+        return False
+    sides = (bare(node.this), bare(node.expression))
+    return all(isinstance(side, exp.Column | exp.Literal) and kind_of(side, types) in INTEGRAL for side in sides)
+
+
 def _safe(tree: exp.Expression, types: Types) -> bool:
     node = bare(tree)
     rule = next((rule for kinds, rule in _RULES if isinstance(node, kinds)), None)
@@ -181,7 +190,7 @@ def kind_of(tree: exp.Expression, types: Types) -> Type | None:
     if isinstance(node, exp.Column):
         return types.get(node.name)
     if isinstance(node, exp.Literal):
-        return "string" if node.is_string else "int" if node.name.isdigit() else "decimal"
+        return _literal_kind(node)
     if isinstance(node, exp.Interval):
         return "interval"
     if isinstance(node, exp.Cast):
@@ -195,6 +204,13 @@ def kind_of(tree: exp.Expression, types: Types) -> Type | None:
     if isinstance(node, exp.Add | exp.Sub):
         return _sum_kind(kind_of(node.this, types), kind_of(node.expression, types))
     return None
+
+
+def _literal_kind(literal: exp.Literal) -> Type:
+    if literal.is_string:
+        return "string"
+    value = int(literal.name) if literal.name.isdigit() else None
+    return "decimal" if value is None or value >= 2**63 else "int" if value < 2**31 else "bigint"
 
 
 _RESULTS: Mapping[str, Type] = {
@@ -220,4 +236,6 @@ def _call_kind(node: exp.Anonymous, types: Types) -> Type | None:
 def _sum_kind(left: Type | None, right: Type | None) -> Type | None:
     if left == right and left in FRACTIONAL:
         return left
+    if left in INTEGRAL and right in INTEGRAL:
+        return max(left, right, key=INTEGRAL.index)
     return left if right == "interval" and left is not None and is_temporal(left) and left != "date" else None

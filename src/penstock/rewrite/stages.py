@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from penstock.rewrite.factor_disjunction import factor_disjunction
 from penstock.rewrite.filter_to_join_condition import filter_to_join_condition
 from penstock.rewrite.filter_to_join_key import filter_to_join_key
 from penstock.rewrite.merge_filters import merge_filters
@@ -34,6 +35,7 @@ STAGES = (
             remove_trivial_project,
             merge_projects,
             merge_filters,
+            factor_disjunction,
             merge_unions,
             remove_distinct,
             remove_distinct_under_semi_join,
