@@ -162,6 +162,10 @@ def _condition(dice: Dice, left: From, right: From) -> str:
     if pairs and not dice.often(0.12):
         one, other = dice.pick(pairs)
         parts.append(f"{one} {'<=>' if dice.often(0.1) else '='} {other}")
+        if dice.often(0.08):
+            dice.use("join key in every branch of OR")
+            branches = [f"({parts[0]} AND {comparison(dice, left.scope + right.scope)})" for _ in range(2)]
+            return f"({' OR '.join(branches)})"
     if dice.often(0.3) or not parts:
         both = left.scope + right.scope
         parts.append(_inequality(dice, left, right) if dice.often(0.5) else comparison(dice, both))
