@@ -199,3 +199,28 @@ def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(s
         assert all(pipeline.verify(name) for name in VIEWS)
         shown = {tuple(row) for row in pipeline.query("SELECT k, y FROM best WHERE k < 2").collect()}
         assert shown == {(0, "2.0"), (0, "1.0"), (1, "-0.0")}
+
+
+NAMES = ("a", "b", "c", "d", "e")
+CHAIN = "".join(
+    f"CREATE TABLE {name} (k INT, x DOUBLE);"
+    f"CREATE LOCAL VIEW of_{name} AS SELECT k, sum(x) AS {name} FROM {name} GROUP BY k;"
+    for name in NAMES
+)
+CHAIN += f"CREATE VIEW v AS SELECT * FROM of_a {' '.join(f'JOIN of_{name} USING (k)' for name in NAMES[1:])};"
+
+
+@pytest.mark.parametrize("rows", [0, 50_000], ids=["on the executors", "on the driver"])
+def test_joins_of_what_each_step_replaces_do_not_multiply_it(spark, rows):
+    """Five sums for each of ten keys: a step takes ten rows out of each join and puts ten in, however many joins."""
+    with penstock.Pipeline(CHAIN, spark=spark) as pipeline:
+        engine = pipeline._opened().stepper.engine
+        engine.workspace.memory_rows = engine.workspace.driver_rows = rows
+        for step in range(5):
+            found = pipeline.step({name: [{"k": key, "x": step + 0.5} for key in range(10)] for name in NAMES})
+            assert len(found["v"].rows) == (10 if step == 0 else 20)
+        assert pipeline.verify("v")
+        runners = [item for installed in engine.installed for item in installed.runners.values()]
+        kept = [trace for item in runners if isinstance(item, BilinearRunner) for trace in item.traces]
+        assert len(kept) == 8
+        assert max(part.rows for trace in kept for part in trace.layers or trace.here) <= 40

@@ -232,7 +232,7 @@ class _Bulk:
             delta = Delta.of_frame(self._workspace, change, estimate=rows).settled()
         else:
             self._workspace.kept.sharing(change, self.given)
-            delta = Delta.of_frame(self._workspace, change, rows=rows)
+            delta = Delta.of_frame(self._workspace, change, rows=rows, retracts=bool(self._facts["-"]))
         if self._facts["-"]:
             live = counts()
             live.check_frame(delta)

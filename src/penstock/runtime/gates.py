@@ -85,7 +85,7 @@ class ViewGate:
             for _ in range(line["times"]):
                 rejections.add(self.view, line["__why"], line["row"])
         kept, rows = delta.workspace.kept.evaluated(judged.where("__why IS NULL").drop("__why"))
-        passed = Delta.of_frame(delta.workspace, kept, rows=rows)
+        passed = Delta.of_frame(delta.workspace, kept, rows=rows, retracts=delta.retracts)
         change = rejections.change() if rejections.rows else None
         return Parted(passed, change, replace(self, lateness=self.lateness.moved(values)))
 

@@ -22,7 +22,10 @@ if TYPE_CHECKING:
 
 
 class Delta:
-    """Weighted rows of one relation in one step; `rows` counts entries, not weights, and is None while unknown."""
+    """Weighted rows of one relation in one step; `rows` counts entries, not weights, and is None while unknown.
+
+    `cancels` says that entries may cancel one another: those that a join gives where rows have been replaced.
+    """
 
     def __init__(
         self,
@@ -35,6 +38,8 @@ class Delta:
         rows: int | None = None,
         estimate: int = 0,
         partitioned: bool = False,
+        retracts: bool = True,
+        cancels: bool = False,
         counted: Callable[[int], None] | None = None,
     ) -> None:
         self.workspace = workspace
@@ -46,19 +51,23 @@ class Delta:
         self.rows = arrow.num_rows if arrow is not None else rows
         self.estimate = self.rows if self.rows is not None else estimate
         self.partitioned = partitioned
+        self._retracts = retracts
+        self.cancels = cancels
         self._counted = counted
         self._lock = threading.Lock()
         if self.is_lazy:
             workspace.kept.lazily(self)
 
     @classmethod
-    def of_arrow(cls, workspace: Workspace, table: pa.Table, schema: StructType | None = None) -> Delta:
+    def of_arrow(
+        cls, workspace: Workspace, table: pa.Table, schema: StructType | None = None, *, cancels: bool = False
+    ) -> Delta:
         """A change that is on the driver; `schema` gives the Spark types where Arrow cannot tell them."""
         if schema is None:
             from pyspark.sql.pandas.types import from_arrow_schema
 
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
-        return cls(workspace, schema, arrow=table)
+        return cls(workspace, schema, arrow=table, cancels=cancels)
 
     @classmethod
     def of_frame(
@@ -69,11 +78,14 @@ class Delta:
         rows: int | None = None,
         estimate: int = 0,
         partitioned: bool = False,
+        retracts: bool = True,
+        cancels: bool = False,
         counted: Callable[[int], None] | None = None,
     ) -> Delta:
         """A change that is a DataFrame, lazy unless the caller has evaluated it (then `rows` is known).
 
-        It is `partitioned` if `trace.by_key` has evaluated it. `counted` is told the number of rows once it is known.
+        It is `partitioned` if `trace.by_key` has evaluated it. No weight is below zero unless it `retracts`. `counted`
+        is told the number of rows once it is known.
         """
         return cls(
             workspace,
@@ -82,6 +94,8 @@ class Delta:
             rows=rows,
             estimate=estimate,
             partitioned=partitioned,
+            retracts=retracts,
+            cancels=cancels,
             counted=counted,
         )
 
@@ -93,10 +107,24 @@ class Delta:
         schema: StructType,
         *,
         estimate: int,
+        retracts: bool = True,
+        cancels: bool = False,
         counted: Callable[[int], None] | None = None,
     ) -> Delta:
         """A lazy change that is the text of a query: a reader takes it into its own, and nobody plans it alone."""
-        return cls(workspace, schema, query=query, estimate=estimate, counted=counted)
+        return cls(
+            workspace, schema, query=query, estimate=estimate, retracts=retracts, cancels=cancels, counted=counted
+        )
+
+    @property
+    def retracts(self) -> bool:
+        """Whether the change may have a weight below zero; an evaluated one on the driver has one then."""
+        import pyarrow.compute as pc
+
+        if self._arrow is None or not self._retracts:
+            return self._retracts
+        # Partial results have no weight.
+        return WEIGHT in self.schema.names and bool(pc.any(pc.less(self._arrow[WEIGHT], 0)).as_py())
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -175,21 +203,39 @@ class Delta:
         columns = [*names, WEIGHT]
         schema = type(self.schema)([self.schema[name] for name in columns])
         if self._arrow is not None:
-            return Delta.of_arrow(self.workspace, self._arrow.select(columns), schema)
+            return Delta.of_arrow(self.workspace, self._arrow.select(columns), schema, cancels=self.cancels)
         listed = ", ".join(map(quoted, columns))
         if not self.is_lazy:
             return self.projected(listed)
-        return Delta.of_query(self.workspace, f"SELECT {listed} FROM {self.view}", schema, estimate=self.estimate)
+        return Delta.of_query(
+            self.workspace,
+            f"SELECT {listed} FROM {self.view}",
+            schema,
+            estimate=self.estimate,
+            retracts=self.retracts,
+            cancels=self.cancels,
+        )
 
     def projected(self, items: str) -> Delta:
         """The rows of an evaluated change, not evaluated again, with other columns: `items` as a SELECT lists them."""
         frame = self.workspace.sql(f"SELECT {items} FROM {self.view}")
-        return Delta.of_frame(self.workspace, self.workspace.kept.sharing(frame, self.frame()), rows=self.rows)
+        return Delta.of_frame(
+            self.workspace,
+            self.workspace.kept.sharing(frame, self.frame()),
+            rows=self.rows,
+            retracts=self.retracts,
+            cancels=self.cancels,
+        )
 
     def count(self) -> int:
         """How many entries the change has."""
         rows = self.settled().rows
         return 0 if rows is None else rows
+
+    def lightened(self) -> Delta:
+        """The same without rows that cancel one another, as far as that needs no job."""
+        fewer = None if self._arrow is None else without_cancelled(self._arrow)
+        return self if fewer is None else Delta.of_arrow(self.workspace, fewer, self.schema)
 
     def consolidated(self) -> Delta:
         """Each different row once, with the sum of its weights, none of them zero."""

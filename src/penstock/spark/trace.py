@@ -104,6 +104,7 @@ class Trace:
     may_repeat: bool = False
     distinct_at: int = 0
     combine: Callable[[DataFrame], DataFrame] | None = None
+    retracts: bool = False  # whether a row may stand beside one that takes it back
 
     @property
     def rows(self) -> int:
@@ -189,6 +190,9 @@ class Trace:
         """
         if delta.is_empty():
             return self
+        return replace(self._grown(delta, room), retracts=self.retracts or delta.retracts)
+
+    def _grown(self, delta: Delta, room: int) -> Trace:
         if delta.on_driver:
             return self._remembered(delta.arrow(), room * self.workspace.memory_rows)
         if delta.partitioned:
@@ -321,14 +325,19 @@ def _tier(layer: Layer) -> int:
     return ((layer.rows // _LARGE).bit_length() - 1) // _TIER_BITS
 
 
-def by_key(workspace: Workspace, frame: DataFrame, partitions: int | None = None) -> tuple[DataFrame, int]:
+def by_key(
+    workspace: Workspace, frame: DataFrame, partitions: int | None = None, *, consolidate: bool = False
+) -> tuple[DataFrame, int]:
     """The frame evaluated on the executors, and its number of rows.
 
-    It keeps its partitioning by `__key`, or is partitioned anew by it, in a way that later queries recognise.
+    It keeps its partitioning by `__key`, or is partitioned anew by it, in a way that later queries recognise. Equal
+    rows are added up with `consolidate`: they are in one place by then.
     """
     at = _own_name()
-    renamed = frame.withColumnRenamed(KEY, at)
-    kept, rows = workspace.kept.evaluated(renamed if partitions is None else renamed.repartition(partitions, at))
+    spread = frame.withColumnRenamed(KEY, at)
+    if partitions is not None:
+        spread = spread.repartition(partitions, at)
+    kept, rows = workspace.kept.evaluated(consolidated(spread) if consolidate else spread)
     return workspace.kept.sharing(kept.withColumnRenamed(at, KEY), kept), rows
 
 

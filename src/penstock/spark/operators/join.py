@@ -64,6 +64,7 @@ class BilinearRunner(Runner):
             Trace(workspace, with_key(schema), append_only=only, may_repeat=only)
             for schema, only in zip((left, right), operator.append_only, strict=True)
         ]
+        self.retracts = not all(operator.append_only)
         self.fanout = Fanout(_FANOUT)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
@@ -81,8 +82,17 @@ class BilinearRunner(Runner):
             return None
         changed = sum(delta.count() for delta in (left, right) if delta is not None)
         estimate = self._estimate(changed, left, right, old_left, new_right)
-        frame = self.workspace.sql(" UNION ALL ".join(parts))
-        return Delta.of_frame(self.workspace, frame, estimate=estimate, counted=self.fanout.counted(changed))
+        retracts = self.retracts and any(
+            item.retracts for item in (left, right, old_left, new_right) if item is not None
+        )
+        return Delta.of_frame(
+            self.workspace,
+            self.workspace.sql(" UNION ALL ".join(parts)),
+            estimate=estimate,
+            retracts=retracts,
+            cancels=retracts,
+            counted=self.fanout.counted(changed),
+        )
 
     def _estimate(
         self, changed: int, left: Delta | None, right: Delta | None, old_left: Trace, new_right: Trace

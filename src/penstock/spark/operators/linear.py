@@ -85,7 +85,8 @@ class LinearRunner(Runner):
         picked = [*(self.picked or ()), WEIGHT]
         if delta.on_driver:
             columns = delta.arrow().select(picked)
-            return Delta.of_arrow(self.workspace, columns.rename_columns(self.schema.names), self.schema)
+            renamed = columns.rename_columns(self.schema.names)
+            return Delta.of_arrow(self.workspace, renamed, self.schema, cancels=delta.cancels)
         items = ", ".join(
             f"{quoted(found)} AS {quoted(name)}" for found, name in zip(picked, self.schema.names, strict=True)
         )
@@ -103,17 +104,21 @@ class LinearRunner(Runner):
 
     def applied(self, inputs: Sequence[Delta | None]) -> Delta:
         """The chain over changes; an input without a change takes no part in the plan."""
-        names = {
-            f"#{number}": delta.view
+        changes = {
+            f"#{number}": delta
             for number, delta in zip(self.operator.inputs, inputs, strict=True)
             if delta is not None and not delta.is_empty()
         }
+        names = {number: delta.view for number, delta in changes.items()}
         node = self._over(names)
-        sizes = zip(self.operator.inputs, inputs, strict=True)
-        rows = sum(self.read[f"#{number}"] * delta.estimate for number, delta in sizes if delta is not None)
-        estimate = rows * self.fanout
-        query = self.workspace.renderer(names, (WEIGHT,)).sql(node)
-        return Delta.of_query(self.workspace, query, self.schema, estimate=estimate)
+        return Delta.of_query(
+            self.workspace,
+            self.workspace.renderer(names, (WEIGHT,)).sql(node),
+            self.schema,
+            estimate=self.fanout * sum(self.read[number] * delta.estimate for number, delta in changes.items()),
+            retracts=any(delta.retracts for delta in changes.values()),
+            cancels=any(delta.cancels for delta in changes.values()),
+        )
 
 
 class ClockedRunner(LinearRunner):

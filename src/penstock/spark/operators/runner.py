@@ -102,6 +102,7 @@ class Runner(ABC):
         """The change with the hash of its key as the last column, settled; None if it has no rows.
 
         What is large is exchanged while it is evaluated; a trace takes it as it is, and a join finds it in its place.
+        Rows of a join that cancel one another go: the next join would multiply them, and the one after it again.
         """
         if delta is None or delta.is_empty():
             return None
@@ -109,10 +110,12 @@ class Runner(ABC):
         query = f"SELECT {names}, {hash_text(terms)} AS {KEY} FROM {delta.view}"
         frame = self.workspace.sql(query)
         if delta.estimate > self.workspace.driver_rows:
-            kept, rows = by_key(self.workspace, frame, self.workspace.partitions)
-            found = Delta.of_frame(self.workspace, kept, rows=rows, partitioned=True)
+            kept, rows = by_key(self.workspace, frame, self.workspace.partitions, consolidate=delta.cancels)
+            found = Delta.of_frame(self.workspace, kept, rows=rows, partitioned=True, retracts=delta.retracts)
         else:
-            found = Delta.of_frame(self.workspace, frame, estimate=delta.estimate).settled()
+            found = Delta.of_frame(self.workspace, frame, estimate=delta.estimate, retracts=delta.retracts).settled()
+            if delta.cancels:
+                found = found.lightened()
         return None if found.is_empty() else found
 
     def hint(self, relation: str, rows: int, *traces: Trace) -> str:
