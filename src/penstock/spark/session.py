@@ -97,6 +97,7 @@ def open_session(
         for name in attach:  # a child process must start a JVM of its own
             del os.environ[name]
     session = SparkSession.builder.config(map={**settings}).getOrCreate()
+    _keep_compiled(session)
     context.setLogLevel("ERROR")
     _read_with_all_cores(session)
     _take_bytes_at_once()
@@ -110,6 +111,7 @@ def adopt_session(spark: SparkSession, conf: Mapping[str, str] | None = None) ->
     for key, value in {**RUNTIME_SETTINGS, **(conf or {})}.items():
         if key in RUNTIME_SETTINGS or spark.conf.isModifiable(key):
             spark.conf.set(key, value)
+    _keep_compiled(spark)
     _read_with_all_cores(spark)
     obey_interrupts(spark.sparkContext)
     _take_bytes_at_once()
@@ -122,6 +124,15 @@ def _read_with_all_cores(spark: SparkSession) -> None:
     """Large files are cut so that every core has a part; without it one task reads 128 MiB, since small inputs do."""
     if spark.conf.get(_FILE_PARTITIONS, None) is None:
         spark.conf.set(_FILE_PARTITIONS, str(spark.sparkContext.defaultParallelism))
+
+
+def _keep_compiled(spark: SparkSession) -> None:
+    """Have Spark make room for compiled classes now, while this thread's settings say how much.
+
+    It does so when it first compiles anything, in whichever thread that is: one without a session takes the default.
+    """
+    view: Any = spark.sparkContext._jvm  # noqa: SLF001
+    view.org.apache.spark.sql.catalyst.expressions.codegen.CodeGenerator.compileTime()
 
 
 def is_local(master: str) -> bool:
