@@ -44,12 +44,11 @@ def order_rows(tree: exp.Expression) -> exp.Expression:
         inline_windows(select)
     for node in reversed(list(tree.find_all(exp.Anonymous, exp.Window))):
         if isinstance(node, exp.Window):
+            _complete_window(node)
             settled = settle_frame(node)
-            if settled is None:
-                _complete_window(node)
-            elif node is tree:
+            if settled is not None and node is tree:
                 tree = settled
-            else:
+            elif settled is not None:
                 node.replace(settled)
         elif isinstance(node, exp.Anonymous) and (name_of(node) in _TEXTS or not _in_window(node)):
             _order_aggregate(node)
