@@ -62,9 +62,7 @@ def test_a_key_in_every_branch_is_the_key_of_the_join(kind):
     program = f"""
     CREATE TABLE l (k INT, a INT); CREATE TABLE r (k INT, b INT);
     CREATE VIEW v AS SELECT l.k FROM l {kind} JOIN r ON l.k = r.k AND a > 1 OR l.k = r.k AND b > 2;"""
-    (found,) = (
-        node for node in rewrite(compile_program(program).catalog.views["v"].plan).walk() if isinstance(node, Join)
-    )
+    (found,) = joins_of(program)
     assert [(key.left.text, key.right.text) for key in found.keys] == [("`l.k`", "`r.k`")]
     assert found.residual.text == "`l.a` > 1 OR `r.b` > 2"
 
@@ -74,7 +72,4 @@ def test_a_correlated_subquery_finds_its_key_in_every_branch():
     CREATE TABLE l (k INT, a INT); CREATE TABLE r (k INT, b INT);
     CREATE VIEW v AS SELECT k FROM l
       WHERE (SELECT count(*) FROM r WHERE (r.k = l.k AND b = 1) OR (r.k = l.k AND b = 2)) > 0;"""
-    joins = [
-        node for node in rewrite(compile_program(program).catalog.views["v"].plan).walk() if isinstance(node, Join)
-    ]
-    assert all(node.keys for node in joins)
+    assert all(node.keys for node in joins_of(program))
