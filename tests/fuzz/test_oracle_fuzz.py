@@ -9,10 +9,10 @@ from random import Random as Seeded
 import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 
-from penstock.testing.cases import parse_cases
+from penstock.testing.cases import Case, parse_cases
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.plans import Contents
-from penstock.testing.fuzz.programs import Size, programs, random_program
+from penstock.testing.fuzz.programs import Program, Size, programs, random_program
 from penstock.testing.fuzz.report import case_text, write_case
 
 SMALL = Size(tables=2, views=3, steps=2, depth=1)
@@ -44,6 +44,14 @@ def test_a_bound_query_answers_what_its_text_answers(spark, seed):
         assert finding is None or finding.kind == "unsupported", (
             f"{contents.sql}\n{contents.inserts}\n{text}\n{finding}"
         )
+
+
+def test_a_program_is_not_judged_by_the_names_of_the_one_before(spark):
+    checker, empty = Checker(spark), Case(name="names", sql="", dialect="penstock", steps=())
+    former = Program((), (("left_behind", "SELECT 1 AS a"),), empty)
+    latter = Program((), (("v1", "SELECT a FROM left_behind"),), empty)
+    assert checker.spoken(former) == former
+    assert not checker.spoken(latter).views
 
 
 def test_a_seed_makes_the_same_program():

@@ -78,10 +78,13 @@ class Checker:
     def spoken(self, program: Program) -> Program:
         """The program without the views that Spark refuses: those say nothing about us."""
         probe = Probe(self.spark, "penstock")
-        for table in program.tables:
-            columns = ", ".join(f"CAST(NULL AS {sql_type(kind)}) AS {name}" for name, kind in table.columns)
-            probe.declare(table.name, f"SELECT {columns} WHERE FALSE")
-        return replace(program, views=tuple(view for view in program.views if probe.accepts(*view)))
+        try:
+            for table in program.tables:
+                columns = ", ".join(f"CAST(NULL AS {sql_type(kind)}) AS {name}" for name, kind in table.columns)
+                probe.declare(table.name, f"SELECT {columns} WHERE FALSE")
+            return replace(program, views=tuple(view for view in program.views if probe.accepts(*view)))
+        finally:
+            probe.close({})
 
     def compiled(self, program: Program) -> tuple[Program, Finding | None]:
         """The program without views that are refused as not supported; a refusal of another kind is a finding."""
@@ -164,6 +167,7 @@ class Probe(Oracle):
     def declare(self, name: str, text: str) -> None:
         """Give a query's answer a name."""
         self._session.sql(text).createOrReplaceTempView(f"`{name}`")
+        self._registered.add(name)
 
     def answer(self, text: str, clock: datetime | None = None) -> DataFrame:
         """A query's answer over what was declared."""
