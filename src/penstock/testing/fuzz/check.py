@@ -15,7 +15,7 @@ from penstock.sql.parse import parse_query
 from penstock.testing.cases import Step
 from penstock.testing.content import Observed
 from penstock.testing.fuzz.programs import Program, Setting
-from penstock.testing.fuzz.tables import sql_type
+from penstock.testing.fuzz.tables import Relation, sql_type
 from penstock.testing.multisets import difference
 from penstock.testing.oracle import Oracle
 
@@ -76,12 +76,11 @@ class Checker:
         return program, finding
 
     def spoken(self, program: Program) -> Program:
-        """The program without the views that Spark refuses: those say nothing about us."""
+        """The program without the views that Spark refuses or fails to plan: those say nothing about us."""
         probe = Probe(self.spark, "penstock")
         try:
             for table in program.tables:
-                columns = ", ".join(f"CAST(NULL AS {sql_type(kind)}) AS {name}" for name, kind in table.columns)
-                probe.declare(table.name, f"SELECT {columns} WHERE FALSE")
+                probe.declare_empty(table)
             return replace(program, views=tuple(view for view in program.views if probe.accepts(*view)))
         finally:
             probe.close({})
@@ -164,6 +163,12 @@ class _Second:
 class Probe(Oracle):
     """Asks Spark whether a query is one, and what it answers."""
 
+    def declare_empty(self, table: Relation) -> None:
+        """Give an empty table its name; Spark does not see that it is empty, so it plans as over rows."""
+        columns = ", ".join(f"`{name}` {sql_type(kind)}" for name, kind in table.columns)
+        self._session.createDataFrame([], columns).createOrReplaceTempView(f"`{table.name}`")
+        self._registered.add(table.name)
+
     def declare(self, name: str, text: str) -> None:
         """Give a query's answer a name."""
         self._session.sql(text).createOrReplaceTempView(f"`{name}`")
@@ -174,14 +179,17 @@ class Probe(Oracle):
         return self._session.sql(self._text(View("asked", text, parse_query(text), (), None), clock))
 
     def accepts(self, name: str, text: str) -> bool:
-        """Whether the query can be analysed; it is declared then."""
+        """Whether Spark can analyse the query and optimize it, where it has errors of its own; it is declared then."""
+        from py4j.protocol import Py4JJavaError
         from pyspark.errors import PySparkException
 
         view = View(name, text, parse_query(text), (), None)
         try:
-            self.declare(name, self._text(view, None))
-        except (PySparkException, UnsupportedError):
+            frame = self._session.sql(self._text(view, None))
+            frame._jdf.queryExecution().optimizedPlan()  # noqa: SLF001
+        except (PySparkException, Py4JJavaError, UnsupportedError):
             return False
+        self._register(view, frame)
         return True
 
 
