@@ -1,6 +1,7 @@
 """Evaluated rows are given back when nobody can read them any more, and no sooner."""
 
 import gc
+import time
 
 import pytest
 
@@ -76,3 +77,45 @@ def test_a_query_of_the_user_outlives_the_contents_that_it_read(spark):
         gc.collect()
         assert asked[0].collect()[0][0] == ROWS
         assert asked[1].count() == ROWS
+
+
+def names(spark):
+    """The temporary views of the session."""
+    return {row.tableName for row in spark.sql("SHOW TABLES").collect() if row.isTemporary}
+
+
+def worked(spark):
+    """A pipeline with state on the driver and on the executors, and the changes of its last step."""
+    found = Pipeline(PROGRAM, spark=spark, retain="materialized")
+    changes = {}
+    for step in range(4):
+        other = rows(spark, step * ROWS).withColumnRenamed("v", "w")
+        found.step({"t": rows(spark, step * ROWS), "u": other})
+        changes = found.step({"t": [(step, 1)], "u": [(step, 1)]})
+    return found, changes
+
+
+def test_a_closed_pipeline_leaves_nothing_in_the_session(spark):
+    before, rows_before = names(spark), kept(spark)
+    found, changes = worked(spark)
+    assert names(spark) - before
+    found.close()
+    assert names(spark) - before == set()
+    assert changes["joined"].arrow().num_rows > 0
+    del found, changes
+    for _ in range(20):  # Spark's cleaner works on a thread of its own
+        gc.collect()
+        spark._jvm.java.lang.System.gc()
+        if not kept(spark) - rows_before:
+            break
+        time.sleep(0.5)
+    assert kept(spark) - rows_before == set()
+
+
+def test_what_a_forgotten_pipeline_has_left_goes_with_the_next_step_of_another(spark, pipeline):
+    pipeline.step({})
+    before = names(spark)
+    worked(spark)
+    gc.collect()
+    pipeline.step({"t": [(1, 1)]})
+    assert names(spark) - before == set()

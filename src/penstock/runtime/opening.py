@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -58,6 +59,13 @@ class Opened:
         execution = Execution(stepper, catalog, dialect, readers, clock)
         execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         return execution
+
+    def release(self) -> None:
+        """Have the session, which may live on, forget what it knows of the pipeline."""
+        from py4j.protocol import Py4JError
+
+        with suppress(Py4JError, OSError):  # the session or its JVM has ended before, and all names with it
+            self.workspace.close()
 
 
 def read_program(program: str | Path) -> str:

@@ -296,6 +296,7 @@ class Pipeline:
                 subscription.end()
             if self._execution is not None:
                 self._execution.stepper.log.close()
+                self._opening.release()
 
     def __enter__(self) -> Self:
         return self

@@ -12,10 +12,12 @@ import threading
 import weakref
 from collections import deque
 from collections.abc import Callable
+from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
 from typing import TYPE_CHECKING, cast
+from weakref import WeakKeyDictionary
 
 from sqlglot import exp
 
@@ -40,6 +42,8 @@ DRIVER_ROWS = 50_000
 # The newest part of a trace stays on the driver up to this size.
 MEMORY_ROWS = 20_000
 
+# Standing names that nothing needs any more, by session: whichever pipeline of it ends a step next drops them.
+_ORPHANS: WeakKeyDictionary[SparkSession, deque[str]] = WeakKeyDictionary()
 
 _CLOCK_CALL = re.compile(
     r"(?i)\b(?:(?P<name>now|curdate)\s*\(\s*\)"
@@ -61,7 +65,7 @@ class Workspace:
     memory_rows: int = MEMORY_ROWS
     partitions: int = 2
     _names: list[str] = field(default_factory=list)
-    _orphans: deque[str] = field(default_factory=deque)
+    _standing: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
     clock: datetime | None = None
     epoch: int = 0
@@ -74,9 +78,11 @@ class Workspace:
         return Shortcuts(self.spark)
 
     def standing(self, frame: DataFrame, holder: object) -> str:
-        """Register a relation under a new name, valid until some step after `holder` is gone."""
+        """Register a relation under a new name, valid until some step after `holder` is gone, or until `close`."""
         name = new_name()
         self.shortcuts.name(frame, name)
+        with self._lock:
+            self._standing.add(name)
         weakref.finalize(holder, self._orphans.append, name)
         return name
 
@@ -102,11 +108,24 @@ class Workspace:
         with self._lock:
             names, self._names = self._names, []
             self.epoch += 1
-        while self._orphans:
-            names.append(self._orphans.popleft())
+            with suppress(IndexError):  # another pipeline may take the last of them
+                while True:
+                    names.append(self._orphans.popleft())
+            self._standing.difference_update(names)
         for name in names:
             self.shortcuts.drop(name)
         self.kept.give_back()
+
+    def close(self) -> None:
+        """Drop all names: a session that lives on would keep what they stand for."""
+        with self._lock:
+            self._names += self._standing
+            self._standing.clear()
+        self.release()
+
+    @property
+    def _orphans(self) -> deque[str]:
+        return _ORPHANS.setdefault(self.spark, deque())
 
     def local(self, table: pa.Table, schema: StructType) -> DataFrame:
         """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""
