@@ -1,6 +1,7 @@
 # ruff: noqa: DTZ001 - points in time are naive UTC datetimes, at the API too
 """A pipeline from outside: steps, statements, transactions, what is refused, what is verified."""
 
+import threading
 from datetime import datetime
 
 import pandas as pd
@@ -233,6 +234,25 @@ def test_subscribers_get_changes_as_they_are_committed(pipeline):
     pipeline.step({"orders": [(1, "ann", 1)]})
     pipeline.close()
     assert [change.rows for change in subscription] == [[(1, ("ann", 1))]]
+
+
+def test_closing_waits_for_the_step_of_another_thread(spark):
+    stepping, wait, ended = threading.Event(), threading.Event(), []
+
+    def held_up(_):
+        stepping.set()
+        wait.wait(1)
+        ended.append(True)
+
+    with penstock.Pipeline(PROGRAM, spark=spark, on_event=held_up) as pipeline:
+        subscription = pipeline.changes("totals")
+        thread = threading.Thread(target=pipeline.step, args=[{"orders": [(1, "ann", 1)]}])
+        thread.start()
+        assert stepping.wait(60)
+        pipeline.close()
+        assert ended == [True]
+        assert [change.rows for change in subscription] == [[(1, ("ann", 1))]]
+        thread.join()
 
 
 def test_a_history_that_is_not_kept_cannot_be_asked(spark):

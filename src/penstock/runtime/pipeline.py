@@ -285,18 +285,19 @@ class Pipeline:
             self._runner = None
 
     def close(self) -> None:
-        """Stop, and forget everything that is not in the directory. The SparkSession stays."""
+        """End the step that is under way; forget all that is not in the directory. The SparkSession stays."""
         if self._closed:
             return
         self._closed = True
         try:
             self.stop()
         finally:
-            for subscription in list(self._subscriptions):
-                subscription.end()
-            if self._execution is not None:
-                self._execution.stepper.log.close()
-                self._opening.release()
+            with self._lock:
+                for subscription in list(self._subscriptions):
+                    subscription.end()
+                if self._execution is not None:
+                    self._execution.stepper.log.close()
+                    self._opening.release()
 
     def __enter__(self) -> Self:
         return self
