@@ -33,7 +33,7 @@ def figure(*, effort: Effort) -> Figure:
 
 
 def _measured(size: int, runs: Runs) -> tuple[Cost, Cost]:
-    from penstock.bind.program import compile_program
+    from penstock.bind.program.compile import compile_program
     from penstock.explain import explain
 
     text = _program(size)

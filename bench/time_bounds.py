@@ -130,7 +130,7 @@ def _price(spark: SparkSession, runs: Runs) -> Line:
 
 def _inference(runs: Runs) -> Line:
     """Waterlines and what can be forgotten, for a view: what a check takes more with them than without."""
-    from penstock.bind.program import compile_program
+    from penstock.bind.program.compile import compile_program
     from penstock.circuit.boundedness import state_of
 
     views = 20

@@ -9,7 +9,7 @@ The life of a query, stage by stage; each is a function from one frozen value to
       analysis.*                           facts about a plan: append-only? which key? what state?
       circuit.build.build_circuit(views)   operators that take changes: linear, bilinear, keyed, recomputed
       spark.engine.Engine.install(…)       the operators at work, their state in traces (`spark.trace`)
-      runtime.stepper.Stepper.step(…)      rows come in → folded (`runtime.intake`) → `Engine.step` → every view's
+      runtime.stepper.Stepper.step(…)      rows come in → folded (`steps.intake.fold`) → `Engine.step` → every view's
                                            change → the input log → and only then is it so
       connectors.*                         where rows come from, and where changes go
 
@@ -24,8 +24,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError, UnsupportedError
 
 if TYPE_CHECKING:
-    from penstock.runtime.change import Change
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.steps.change import Change
 
 __version__ = "0.1.0"
 __all__ = [
@@ -40,7 +40,7 @@ __all__ = [
     "__version__",
 ]
 
-_LAZY = {"Pipeline": "penstock.runtime.pipeline", "Change": "penstock.runtime.change"}
+_LAZY = {"Pipeline": "penstock.pipeline.pipeline", "Change": "penstock.steps.change"}
 
 
 def __getattr__(name: str) -> Any:

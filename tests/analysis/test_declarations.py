@@ -4,7 +4,7 @@ import pytest
 
 from penstock.analysis.bounds import parse_bound
 from penstock.analysis.declarations import declaration_checks, raise_all
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
 
 VIEW = "CREATE TABLE t (c INT); CREATE VIEW v AS SELECT c FROM t; "

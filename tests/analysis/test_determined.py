@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 
 from penstock.analysis.determined import determined
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.rewrite import rewrite_views
 
 PROGRAM = """

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from penstock.analysis.waterline import waterlines
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.zones import clocks_change, origin_offset, repeats_within_hours, zone_named
 
 TABLE = "CREATE TABLE t (at TIMESTAMP LATENESS INTERVAL 1 HOUR, x INT);"
@@ -62,7 +62,7 @@ def test_zones():
 
 @pytest.mark.parametrize("name", ["Europe/Rome", "America/New_York", "Australia/Lord_Howe", "Asia/Kathmandu"])
 def test_hours_and_days_by_the_clock_begin_in_the_order_of_time(name):
-    """The rule of bind/grids.py, in Python: what it gives never goes down."""
+    """The rule of bind/from_/grids.py, in Python: what it gives never goes down."""
     zone = zone_named(name)
     day, hour, half = timedelta(days=1), timedelta(hours=1), timedelta(minutes=30)
     before = {}

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bind.program import Program, compile_program, declare
-from penstock.bind.query import bind_query
+from penstock.bind.program.compile import Program, compile_program, declare
+from penstock.bind.query.query import bind_query
 from penstock.errors import PenstockError
 from penstock.explain.plans import plan_text
 from penstock.sql.parse import parse

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.errors import SqlError
 
 TABLE = """id INT, a ARRAY<INT>, b ARRAY<STRING>, o ARRAY<STRUCT<Aa: INT, `b c`: STRING>>, m MAP<STRING, INT>,

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
 
 TABLE = "CREATE TABLE ev (at TIMESTAMP, k STRING, x INT); CREATE VIEW v AS "

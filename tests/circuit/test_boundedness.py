@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.circuit.boundedness import state_of
 from penstock.plan.nodes import Distinct, Recompute, Session, SortKey, TopK, Window
 from penstock.rewrite import rewrite_views

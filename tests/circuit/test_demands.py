@@ -2,9 +2,9 @@
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
-from penstock.runtime.supported import check_promises
+from penstock.pipeline.supported import check_promises
 
 
 def refused(program):

@@ -2,7 +2,7 @@
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.circuit.build import build_circuit
 from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Source

@@ -118,7 +118,7 @@ def test_our_own_mistake_is_3_without_a_traceback(monkeypatch):
     def broken(*_):
         raise ZeroDivisionError
 
-    monkeypatch.setattr("penstock.bind.program.compile_program", broken)
+    monkeypatch.setattr("penstock.bind.program.compile.compile_program", broken)
     result = call("check", "-e", GOOD)
     assert result.exit_code == 3
     assert "please report" in result.stderr

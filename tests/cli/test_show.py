@@ -1,7 +1,7 @@
 """SHOW WATERLINES and SHOW STATE: how far time has got, what is kept, and what would bound it."""
 
 from penstock.cli.show import shown
-from penstock.runtime.pipeline import Pipeline
+from penstock.pipeline.pipeline import Pipeline
 from penstock.sql.parse import parse
 
 PROGRAM = """

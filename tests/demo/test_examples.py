@@ -63,7 +63,7 @@ def test_example(program, copied, spark):
 
 
 def test_every_example_compiles():
-    from penstock.bind.program import compile_program
+    from penstock.bind.program.compile import compile_program
 
     for file in sorted(EXAMPLES.glob("*.sql")):
         program = compile_program(file.read_text(encoding="utf-8"))

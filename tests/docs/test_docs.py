@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
@@ -89,5 +89,5 @@ def _code_of(page: Path) -> str:
 
 
 def test_checking_a_program_imports_no_spark():
-    program = "import sys, penstock.bind.program; sys.exit('pyspark' in sys.modules)"
+    program = "import sys, penstock.bind.program.compile; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import Catalog
 
 

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from penstock.bind.program import compile_program
-from penstock.bind.query import bind_query
+from penstock.bind.program.compile import compile_program
+from penstock.bind.query.query import bind_query
 from penstock.circuit.measured import NO_WORK, Measured, MeasuredCircuit, Profile, Work
 from penstock.errors import DataError, SqlError
 from penstock.explain import explain, explain_query

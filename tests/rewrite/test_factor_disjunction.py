@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.explain.plans import plan_text
 from penstock.plan.nodes import Join
 from penstock.rewrite import rewrite

@@ -15,7 +15,7 @@ from collections.abc import Iterator
 import pytest
 
 import penstock
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.plan.nodes import Join
 
 COMPARED = {">=": operator.ge, ">": operator.gt, "<=": operator.le, "<": operator.lt}

@@ -14,7 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 import pytest
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.plan.nodes import Recompute
 from penstock.spark.change import Delta
 from penstock.spark.engine import Engine

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from penstock.bind.program import compile_program
+from penstock.bind.program.compile import compile_program
 from penstock.circuit.operators import Iterated
 from penstock.errors import DataError
 from penstock.spark.change import Delta

@@ -27,11 +27,11 @@ from penstock.analysis.local_time import (
     one_order,
     reads_local_clock,
 )
-from penstock.bind.functiontypes import WITH_UNIT
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.catalog.zones import NO_SHIFTS, Shifts
 from penstock.plan.expressions import bare, is_clock
 from penstock.sql.text import type_of
+from penstock.types.functions import WITH_UNIT
 
 
 class Direction(StrEnum):

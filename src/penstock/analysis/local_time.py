@@ -6,7 +6,7 @@ t - pmod(local(t) - c, k)                        k divides an hour: what is repe
 instant(local(t) - pmod(local(t) - c, k) + n)    k is whole hours: of a reading that comes twice the first is meant
 
 `local(t)` is the reading of the clock as microseconds, `unix_micros(from_utc_timestamp(t, zone))`, and `instant` its
-inverse, `to_utc_timestamp(timestamp_micros(…), zone)`. `bind/grids.py` writes windows so.
+inverse, `to_utc_timestamp(timestamp_micros(…), zone)`. `bind/from_/grids.py` writes windows so.
 
 And what does not, since Spark counts days, months and the distance of two TIMESTAMPs by the local clock:
 
@@ -25,14 +25,14 @@ from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
-from penstock.bind.durations import duration_of
-from penstock.bind.types import infer
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.catalog.zones import Shifts, repeats_within_hours
 from penstock.errors import SqlError
 from penstock.plan.expressions import bare, is_clock
 from penstock.plan.nodes import Field
 from penstock.sql.text import type_of
+from penstock.types.durations import duration_of
+from penstock.types.infer import infer
 
 _HOUR = 3_600_000_000
 _DAY = 24 * _HOUR

@@ -111,7 +111,7 @@ def _inside_aggregate(node: exp.Expression, level: Level) -> exp.Expression:
 
 def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
     """What AVG is in a dialect where it is not Spark's."""
-    from penstock.bind.averages import bound_average, is_average
+    from penstock.bind.select.averages import bound_average, is_average
 
     return bound_average(node, level) if is_average(node, level) else None
 
@@ -134,13 +134,13 @@ def _is_quantified(node: exp.Expression) -> bool:
 
 
 def _subquery(node: exp.Expression, level: Level) -> exp.Expression:
-    from penstock.bind.subqueries import put_aside
+    from penstock.bind.subqueries.marks import put_aside
 
     return put_aside(node, level)
 
 
 def _window(node: exp.Window, level: Level) -> exp.Expression:
-    from penstock.bind.windows import with_definition
+    from penstock.bind.windows.over import with_definition
 
     complete = with_definition(node, level.context.windows)
     copy = complete.copy()
@@ -160,7 +160,7 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     if function is not None:
         return _inlined(function, node, level)
     if name in GROUP_FUNCTIONS:
-        from penstock.bind.groupwindows import bind_group_function
+        from penstock.bind.windows.groupwindows import bind_group_function
 
         return bind_group_function(node, level)
     check_call(name, node)
@@ -210,7 +210,7 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Express
 
 def _struct(node: exp.Anonymous | exp.Tuple, level: Level) -> exp.Expression:
     """STRUCT and `(a, b)` name their fields after their arguments, which have other names when they are bound."""
-    from penstock.bind.stars import expand
+    from penstock.bind.select.stars import expand
 
     parts: list[exp.Expression] = []
     for index, item in enumerate(node.expressions):
@@ -244,7 +244,7 @@ def _key(item: exp.Expression) -> str | None:
 
 def _zipped(node: exp.Anonymous, bound: exp.Anonymous, level: Level) -> exp.Anonymous:
     """ARRAYS_ZIP names its fields after its arguments, which have other names when they are bound."""
-    from penstock.bind.stars import expand
+    from penstock.bind.select.stars import expand
 
     names: list[str | None] = []
     for item in node.expressions:
@@ -267,7 +267,7 @@ def _starred(item: exp.Expression) -> bool:
 
 
 def _star(item: exp.Expression, level: Level) -> list[exp.Expression]:
-    from penstock.bind.stars import expand
+    from penstock.bind.select.stars import expand
 
     return [tree for _, tree in expand(item, level)]
 

@@ -15,20 +15,20 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column
-from penstock.bind.nestedtypes import certain
 from penstock.bind.scope import Scope, Visible, with_fields
 from penstock.bind.trees import OUTER, grouped, marked
-from penstock.bind.types import infer
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
 from penstock.errors import Span, SqlError
 from penstock.plan.nodes import Field, Plan, Scan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
+from penstock.types.infer import infer
+from penstock.types.nested import certain
 
 if TYPE_CHECKING:
-    from penstock.bind.groupwindows import GroupWindow
-    from penstock.bind.subqueries import Subquery
+    from penstock.bind.subqueries.marks import Subquery
+    from penstock.bind.windows.groupwindows import GroupWindow
 
 
 class NeedDomain(Exception):  # noqa: N818 - a signal: bind the subquery again, over the enclosing query's values

@@ -1,7 +1,7 @@
 """Spark's built-in functions: kind, arity and determinism, from a data file that Spark itself was asked for.
 
 `functions.json` is written by `scripts/spark_functions.py`. Window functions of time (`tumble`, `hop` …) are
-Penstock's own and stand in `bind/timewindows.py`.
+Penstock's own and stand in `bind/from_/timewindows.py`.
 """
 
 from __future__ import annotations

@@ -7,13 +7,13 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from penstock.cli.results import csv_line, csv_value, text_value
-from penstock.connectors.outputs import STEP, WEIGHT, FolderOutput, StreamOutput
+from penstock.outputs.lines import STEP, WEIGHT, FolderOutput, StreamOutput
 
 if TYPE_CHECKING:
     import pyarrow as pa
 
-    from penstock.runtime.change import Change
-    from penstock.runtime.sources import Output
+    from penstock.sources.api import Output
+    from penstock.steps.change import Change
 
 
 def change_output(style: str, views: Sequence[str], folder: str | None) -> Output:

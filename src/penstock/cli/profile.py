@@ -11,13 +11,13 @@ from typing import TYPE_CHECKING, TextIO
 from penstock.circuit.measured import Measured, Profile
 from penstock.cli.reporting import note
 from penstock.cli.results import Table, write_table
-from penstock.connectors.outputs import json_line
 from penstock.explain.analyzed import operator_json, work_json
 from penstock.explain.text import chain_text
-from penstock.runtime.events import Event, StepDone
+from penstock.outputs.lines import json_line
+from penstock.steps.events import Event, StepDone
 
 if TYPE_CHECKING:
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
 
 _COLUMNS = (
     "ms", "%", "last ms", "merge ms", "jobs", "steps", "rows in", "rows out",

@@ -9,7 +9,7 @@ from rich.console import Console
 from rich.live import Live
 from rich.text import Text
 
-from penstock.runtime.events import (
+from penstock.steps.events import (
     Event,
     RunFinished,
     RunProgress,

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 import click
 
 from penstock.errors import InternalError, PenstockError
-from penstock.runtime.interrupts import interrupt_behind
+from penstock.steps.interrupts import interrupt_behind
 
 FINE, WRONG, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 _REPORT = "This is a mistake of Penstock, not yours; please report it. PENSTOCK_DEBUG=1 shows where it happened."

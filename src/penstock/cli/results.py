@@ -13,8 +13,8 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from penstock.connectors.outputs import json_line
-from penstock.runtime.rejected import json_text
+from penstock.outputs.lines import json_line
+from penstock.steps.rows.rejected import json_text
 from penstock.testing.values import plain
 
 if TYPE_CHECKING:
@@ -36,7 +36,7 @@ class Table:
 
 def table_of(frame: DataFrame, title: str | None = None) -> Table:
     """The rows of a Spark DataFrame."""
-    from penstock.runtime.change import fetched_rows
+    from penstock.steps.change import fetched_rows
 
     return Table(tuple(frame.columns), fetched_rows(frame), title)
 

@@ -18,9 +18,9 @@ from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
-    from penstock.runtime.change import Change
-    from penstock.runtime.events import Event
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.steps.change import Change
+    from penstock.steps.events import Event
 
     Changes = Mapping[str, Change]
 
@@ -90,7 +90,7 @@ def write_answer(pipeline: Pipeline, text: str, style: str) -> None:
 @contextmanager
 def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
     """Translate what Spark raises inside; `span` is the place where nothing else tells it."""
-    from penstock.runtime.failures import translated
+    from penstock.steps.failures import translated
 
     try:
         yield
@@ -105,7 +105,7 @@ def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
 
 def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
     """The explanation of a query, as if it were a view."""
-    from penstock.bind.query import bind_query
+    from penstock.bind.query.query import bind_query
     from penstock.explain import explain_query as explained
 
     assert statement.query is not None  # noqa: S101 - the caller asked
@@ -123,8 +123,8 @@ def open_session(
     profile: bool = False,
 ) -> tuple[Session, tuple[sql.Statement, ...]]:
     """The session of a program, and the statements that wait to be run. Compiling it starts no JVM."""
-    from penstock.bind.program import compile_program
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.bind.program.compile import compile_program
+    from penstock.pipeline.pipeline import Pipeline
 
     program = compile_program(source, dialect)
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))

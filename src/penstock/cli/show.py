@@ -11,8 +11,8 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
-    from penstock.runtime.facts import OperatorState
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.steps.facts import OperatorState
 
 
 def shown(statement: sql.Show, pipeline: Pipeline) -> Table:

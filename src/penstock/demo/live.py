@@ -26,11 +26,11 @@ from penstock.demo.dataset import load
 from penstock.demo.replay import Pace, Replay, Slice
 from penstock.demo.timeline import timeline
 from penstock.errors import DataError, Diagnostic
-from penstock.runtime.change import Change
-from penstock.runtime.events import Event, StepDone
-from penstock.runtime.pipeline import Pipeline
-from penstock.runtime.run import RunOptions
-from penstock.runtime.verification import Verification
+from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.run import RunOptions
+from penstock.pipeline.verification import Verification
+from penstock.steps.change import Change
+from penstock.steps.events import Event, StepDone
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -22,7 +22,7 @@ from penstock.explain.text import SECTIONS, report_text, title
 from penstock.explain.values import report_json
 
 if TYPE_CHECKING:
-    from penstock.bind.program import Program
+    from penstock.bind.program.compile import Program
     from penstock.catalog.model import Catalog
     from penstock.circuit.measured import Profile
     from penstock.plan.nodes import Plan

@@ -158,7 +158,7 @@ def forget(spark: SparkSession) -> None:
 
 def judged(spark: SparkSession, borrowed: Borrowed, seed: int) -> tuple[str, str]:
     """How the query ends as a view, and why."""
-    from penstock.bind.program import compile_program
+    from penstock.bind.program.compile import compile_program
 
     try:
         compile_program(borrowed.program)

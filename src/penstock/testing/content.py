@@ -15,8 +15,8 @@ from penstock.testing.values import RELATIVE, folding
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.runtime.change import Change
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.steps.change import Change
 
 
 class Observed:
@@ -131,7 +131,7 @@ def _floats(values: Iterable[Any]) -> Iterable[float]:
 
 
 def _fetched(frame: DataFrame) -> list[tuple[Any, ...]]:
-    from penstock.runtime.change import fetched_rows
+    from penstock.steps.change import fetched_rows
 
     return fetched_rows(frame)
 

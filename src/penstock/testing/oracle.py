@@ -17,9 +17,9 @@ from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Function, View
 from penstock.errors import Diagnostic, UnsupportedError
-from penstock.runtime.change import fetched_rows
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
+from penstock.steps.change import fetched_rows
 from penstock.testing import limitedsessions
 from penstock.testing.clock import fix_clock
 from penstock.testing.lacking import rewrite_lacking

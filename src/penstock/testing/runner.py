@@ -28,7 +28,7 @@ from penstock.testing.values import matches, plain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
 
@@ -143,8 +143,8 @@ class _Run:
 
     def all(self) -> None:
         """Every step, then what is expected by the end."""
-        from penstock.bind.program import compile_program
-        from penstock.runtime.pipeline import Pipeline
+        from penstock.bind.program.compile import compile_program
+        from penstock.pipeline.pipeline import Pipeline
 
         self._refuse_unbuilt()
         settings = "".join(f"SET {name} = '{value}';\n" for name, value in self.case.settings.items())

@@ -21,8 +21,8 @@ def command(
     program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str
 ) -> int:
     """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark."""
-    from penstock.bind.program import compile_program
-    from penstock.runtime.supported import check_supported
+    from penstock.bind.program.compile import compile_program
+    from penstock.pipeline.supported import check_supported
 
     source = program_text(program, files, execute)
     try:

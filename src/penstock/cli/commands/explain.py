@@ -30,7 +30,7 @@ def command(
     **values: Any,
 ) -> None:
     """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, state."""
-    from penstock.bind.program import compile_program
+    from penstock.bind.program.compile import compile_program
     from penstock.explain import explain, explain_json
 
     source = program_text(program, files, execute)

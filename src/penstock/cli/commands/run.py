@@ -13,7 +13,7 @@ from penstock.cli.views import chosen_views, refuse_several
 
 if TYPE_CHECKING:
     from penstock.cli.session import Changes, Session
-    from penstock.runtime.sources import Output
+    from penstock.sources.api import Output
 
 
 @click.command("run")

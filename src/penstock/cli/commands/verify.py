@@ -13,7 +13,7 @@ from penstock.cli.views import chosen_views
 from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
-    from penstock.runtime.verification import Verification
+    from penstock.pipeline.verification import Verification
 
 
 @click.command("verify")
@@ -27,7 +27,7 @@ def command(**values: Any) -> int:
     """Run a PROGRAM until its input is used up, then compare its views with their queries, run in batch."""
     from penstock.cli.progress import Progress
     from penstock.cli.session import Results, check_finished, open_session
-    from penstock.runtime.rejected import json_text
+    from penstock.steps.rows.rejected import json_text
 
     source = program_text(values["program"], values["files"], values["execute"])
     results = Results("text", on_event=Progress(quiet=values["quiet"]))

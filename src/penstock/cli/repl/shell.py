@@ -13,14 +13,14 @@ from penstock.cli.repl.commands import run_command
 from penstock.cli.repl.statement import is_complete
 from penstock.cli.reporting import note, report, report_bug
 from penstock.errors import PenstockError
-from penstock.runtime.interrupts import InterruptedAfterStep, interrupt_behind
 from penstock.sql.parse import parse
+from penstock.steps.interrupts import InterruptedAfterStep, interrupt_behind
 
 if TYPE_CHECKING:
     from prompt_toolkit import PromptSession
 
     from penstock.cli.session import Session
-    from penstock.runtime.change import Change
+    from penstock.steps.change import Change
 
 PROMPT, CONTINUATION, IN_TRANSACTION = "penstock> ", "     ...> ", "penstock*> "
 

@@ -19,8 +19,8 @@ from penstock.testing.values import RELATIVE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.runtime.change import Change
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.steps.change import Change
 
 Table = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
 
@@ -88,7 +88,7 @@ class Answers:
 
     def _asked(self, example: Example, prefix: str) -> Asked | None:
         """The example as a view, with what Spark answers; what stands in the way of that is its verdict."""
-        from penstock.bind.program import compile_program
+        from penstock.bind.program.compile import compile_program
 
         try:
             view = self._lifting.view(example, prefix)
@@ -124,7 +124,7 @@ class Asked:
 
 def ask(probe: Probe, view: Lifted) -> Asked:
     """Spark's answers; raises what Spark raises when it looks at the query without running it."""
-    from penstock.runtime.change import fetched_rows
+    from penstock.steps.change import fetched_rows
 
     answers: dict[str, list[Weighted]] = {}
     for rows in STEPS:
@@ -176,7 +176,7 @@ class _Run:
 
     def verdicts(self) -> dict[str, str]:
         """By the example's name, '' or what differs."""
-        from penstock.runtime.pipeline import Pipeline
+        from penstock.pipeline.pipeline import Pipeline
 
         views = [item.view for item in self.asked.values()]
         with Pipeline(_program(views), spark=self.spark) as pipeline:

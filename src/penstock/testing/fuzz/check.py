@@ -22,7 +22,7 @@ from penstock.testing.oracle import Oracle
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -87,7 +87,7 @@ class Checker:
 
     def compiled(self, program: Program) -> tuple[Program, Finding | None]:
         """The program without views that are refused as not supported; a refusal of another kind is a finding."""
-        from penstock.bind.program import compile_program
+        from penstock.bind.program.compile import compile_program
 
         kept = replace(program, views=())
         for view in program.views:
@@ -196,7 +196,7 @@ class Probe(Oracle):
 @contextmanager
 def opened(spark: SparkSession, sql: str, setting: Setting) -> Iterator[Pipeline]:
     """A pipeline with the setting's thresholds."""
-    from penstock.runtime.pipeline import Pipeline
+    from penstock.pipeline.pipeline import Pipeline
 
     with Pipeline(sql, spark=spark) as pipeline:
         workspace = pipeline._opening.workspace  # noqa: SLF001 - thresholds are no wish of users

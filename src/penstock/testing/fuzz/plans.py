@@ -29,7 +29,7 @@ class Contents:
     """Some random tables with rows, known to Spark, to the compiler, and if `shared` to DuckDB."""
 
     def __init__(self, spark: SparkSession, random: Random, *, shared: bool = False) -> None:
-        from penstock.bind.program import compile_program
+        from penstock.bind.program.compile import compile_program
         from penstock.spark.workspace import Workspace
 
         self.spark = spark
@@ -89,7 +89,7 @@ class Contents:
         return Finding("differs", f"DuckDB: {found.describe()}") if found else None
 
     def _planned(self, text: str) -> DataFrame:
-        from penstock.bind.query import bind_query
+        from penstock.bind.query.query import bind_query
         from penstock.rewrite import rewrite
         from penstock.spark.batch import batch_frame
 
@@ -98,7 +98,7 @@ class Contents:
 
 
 def _rows(frame: DataFrame) -> list[tuple[int, tuple[Any, ...]]]:
-    from penstock.runtime.change import fetched_rows
+    from penstock.steps.change import fetched_rows
 
     return consolidate((1, row) for row in fetched_rows(frame))
 

@@ -29,7 +29,7 @@ class Reading:
 
     def judge(self, program: Program, random: Random) -> Finding | None:
         """The first view of a shared program whose plan does not answer what its text answers."""
-        from penstock.bind.program import compile_program
+        from penstock.bind.program.compile import compile_program
 
         try:
             catalog = compile_program(program.sql).catalog

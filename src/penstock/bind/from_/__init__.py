@@ -1,0 +1,1 @@
+"""FROM: relations, joins, generators, pivots, sessions, and windows of time over a relation."""

@@ -1,0 +1,99 @@
+"""ASOF JOIN: each left row with the one right row that matches and lies closest.
+
+    L ASOF JOIN R MATCH_CONDITION (L.t >= R.t) ON L.k = R.k
+
+Among right rows equally close, the least row wins.
+"""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unsupported, wrong
+from penstock.bind.expressions import bind
+from penstock.bind.from_.joins import equalities_of, join_on, kind_of, merged_scope, shared_columns
+from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.scope import Scope
+from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, conjuncts, has_mark
+from penstock.plan.expressions import COMPARISONS
+from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
+from penstock.plan.scalar import Scalar
+
+_WORDS = {kind: word for word, kind in COMPARISONS.items()}
+_FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
+
+
+def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, level: Level) -> tuple[Plan, Scope]:
+    """The plan of an ASOF join, which keeps unmatched left rows if it is a LEFT one."""
+    kind = kind_of(join)
+    if kind not in (INNER, LEFT):
+        message, hint = f"an ASOF {kind.upper()} JOIN", "use ASOF JOIN or LEFT ASOF JOIN"
+        raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
+    level.scope = scopes[0].beside(scopes[1])
+    level.see(right)
+    match = _match(join, left, right, level)
+    if join.args.get("using"):
+        pairs = shared_columns(join, *scopes)
+        return AsofJoin(left, right, kind, equalities_of(pairs, left, right), match), merged_scope(pairs, scopes, kind)
+    return AsofJoin(left, right, kind, _keys(join, left, right, level), match), level.scope
+
+
+def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
+    """The comparison with the left time first, whichever way round it is written."""
+    condition = join.args.get("match_condition")
+    if condition is None:
+        raise wrong(
+            code="ASOF_WITHOUT_MATCH", message="ASOF JOIN needs MATCH_CONDITION (left time >= right time)", place=join
+        )
+    tree = bind(bare(condition), level)
+    comparison = _WORDS.get(type(tree))
+    if comparison is None or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
+        raise wrong(
+            code="ASOF_MATCH",
+            message="MATCH_CONDITION compares a left with a right value by >=, >, <= or <",
+            place=condition,
+        )
+    one, two = tree.this, tree.expression
+    if _reads(one) <= set(right.names) and _reads(two) <= set(left.names):
+        one, two, comparison = two, one, _FLIPPED[comparison]
+    if not (_reads(one) <= set(left.names) and _reads(two) <= set(right.names)):
+        raise wrong(code="ASOF_MATCH", message="MATCH_CONDITION needs one side from each relation", place=condition)
+    first, second = _collated(scalar_of(one, fields_of(left)), scalar_of(two, fields_of(right)), left, right)
+    return Match(first, comparison, second)
+
+
+def _collated(one: Scalar, two: Scalar, left: Plan, right: Plan) -> tuple[Scalar, Scalar]:
+    """Both sides of a comparison, of which one may say by which collation: the rows of both are sorted by it."""
+    first, second = _collation(one.tree), _collation(two.tree)
+    if first is not None and second is None:
+        return one, scalar_of(call("collate", two.tree.copy(), exp.Literal.string(first)), fields_of(right))
+    if second is not None and first is None:
+        return scalar_of(call("collate", one.tree.copy(), exp.Literal.string(second)), fields_of(left)), two
+    return one, two
+
+
+def _collation(tree: exp.Expression) -> str | None:
+    """The collation that an expression names."""
+    node = bare(tree)
+    if isinstance(node, exp.Collate):
+        return str(node.expression.name)
+    return str(node.expressions[1].name) if call_name(node) == "collate" else None
+
+
+def _reads(tree: exp.Expression) -> set[str]:
+    return {node.name for node in tree.find_all(exp.Column)}
+
+
+def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKey, ...]:
+    condition = join.args.get("on")
+    if condition is None:
+        return ()
+    joined = join_on(left, right, INNER, list(conjuncts(bind(condition, level))))
+    if joined.residual is not None:
+        hint = (
+            "what a right row has to be like goes into a query, ASOF JOIN (SELECT … WHERE …), anything else into WHERE"
+        )
+        raise unsupported(
+            code="ASOF_CONDITION", message="ON of an ASOF JOIN with more than equalities", place=condition, hint=hint
+        )
+    return tuple(JoinKey(*_collated(key.left, key.right, left, right), key.null_safe) for key in joined.keys)

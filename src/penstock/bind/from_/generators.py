@@ -1,0 +1,246 @@
+"""Generators: LATERAL VIEW, UNNEST, `explode` in FROM and in the SELECT list, and lateral subqueries."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.expressions import bind
+from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.scope import Scope, Source, source_of
+from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
+from penstock.catalog.functions import GENERATOR, TABLE, built_in
+from penstock.catalog.types import Type, split_types
+from penstock.plan.nodes import Field, Generate, Plan, Project, Recompute
+from penstock.plan.opaque import escaped
+from penstock.plan.scalar import column, column_tree
+from penstock.sql.text import span_of, spark_sql
+from penstock.types.nested import certain, columns_of, element_of
+
+Column = tuple[str, Type | None]
+_ONE_BY_ONE = frozenset(["explode", "explode_outer"])
+_NUMBERED = frozenset(["posexplode", "posexplode_outer"])
+_ROWS = frozenset(["inline", "inline_outer"])
+_VARIANTS = frozenset(["variant_explode", "variant_explode_outer"])
+# Table functions of constants, with their columns.
+_CONSTANT: dict[str, tuple[Column, ...]] = {
+    "range": (("id", "bigint"),),
+    "sql_keywords": (("keyword", "string"), ("reserved", "boolean")),
+    "collations": tuple(
+        (name, "string")
+        for name in (
+            *("CATALOG", "SCHEMA", "NAME", "LANGUAGE", "COUNTRY"),
+            *("ACCENT_SENSITIVITY", "CASE_SENSITIVITY", "PAD_ATTRIBUTE", "ICU_VERSION"),
+        )
+    ),
+}
+
+
+def is_generator(tree: exp.Expression) -> bool:
+    """Whether the tree is a call that gives several rows."""
+    found = built_in(call_name(tree) or "")
+    return found is not None and found.kind == GENERATOR
+
+
+def is_lateral(tree: exp.Expression) -> bool:
+    """Whether a joined item reads the relations before it."""
+    table = isinstance(tree, exp.Table) and isinstance(tree.this, exp.Anonymous) and is_generator(tree.this)
+    return table or isinstance(tree, exp.Lateral | exp.Unnest)
+
+
+def bind_lateral_view(plan: Plan, lateral: exp.Lateral, level: Level) -> Plan:
+    """LATERAL VIEW [OUTER] f(…) alias AS names: the rows of f beside each row."""
+    level.see(plan)
+    alias = lateral.args.get("alias")
+    names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
+    name = str(lateral.alias) or "__view"
+    plan, source = _generated(plan, lateral.this, (name, names), level, outer=bool(lateral.args.get("outer")))
+    level.scope = level.scope.beside(Scope((source,)))
+    return plan
+
+
+def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) -> tuple[Plan, Source]:
+    """The rows of a function or of UNNEST beside each row; with `outer` a row without any stays."""
+    alias = tree.args.get("alias")
+    names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
+    name = str(tree.alias)
+    if not isinstance(tree, exp.Unnest):
+        return _generated(left, tree.this, (name or call_name(tree.this) or "", names), level, outer=outer)
+    offset = tree.args.get("offset") or None
+    value_names = names[: len(tree.expressions)] if offset is not None and len(names) > len(tree.expressions) else names
+    position = None if offset is None else (offset.name if isinstance(offset, exp.Identifier) else "ordinality")
+    if offset is not None and len(names) > len(tree.expressions):
+        position = names[-1]
+    if not value_names and name and len(tree.expressions) == 1:
+        value_names = [name]
+    return _unnested(left, tree, (name or "__unnest", value_names, position), level, outer=outer)
+
+
+def _unnested(
+    left: Plan, tree: exp.Unnest, named: tuple[str, list[str], str | None], level: Level, *, outer: bool
+) -> tuple[Plan, Source]:
+    alias, names, position = named
+    arrays = tree.expressions
+    several = len(arrays) > 1 or len(names) > 1
+    value = arrays[0] if len(arrays) == 1 else call("arrays_zip", *arrays)
+    if position is None:
+        return _generated(left, call("inline" if several else "explode", value), (alias, names), level, outer=outer)
+    if several:
+        raise unsupported(
+            code="UNNEST", message="WITH ORDINALITY of several columns", place=tree, hint="use LATERAL VIEW posexplode"
+        )
+    plan, source = _generated(
+        left, call("posexplode", value), (alias, [f"{position}#0", names[0] if names else "col"]), level, outer=outer
+    )
+    zero = source.columns[0].field
+    fields = fields_of(plan)
+    counted = exp.Add(this=column_tree(zero), expression=exp.Literal.number(1))
+    items = [(item.name, column(item.name, item.type, item.nullable)) for item in plan.fields if item.name != zero]
+    items.append((f"{alias}.{position}", scalar_of(counted, fields)))
+    plan = Project(plan, tuple(items))
+    shown = plan.fields[-2:]
+    return plan, source_of(alias, (source.columns[1].name, position), shown)
+
+
+def _generated(
+    plan: Plan, generator: exp.Expression, named: tuple[str, list[str]], level: Level, *, outer: bool
+) -> tuple[Plan, Source]:
+    found = built_in(call_name(generator) or "")
+    if found is not None and found.kind == TABLE:
+        reason = f"the table function {found.name}"
+        raise NotIncremental(reason, generator)
+    if not is_generator(generator):
+        message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
+        raise wrong(code="NOT_A_GENERATOR", message=message, place=generator)
+    alias, names = named
+    tree = _placed(bind(generator, level))
+    columns = generated_columns(tree, names, level)
+    if not {node.name for node in tree.find_all(exp.Column)} <= set(plan.names):
+        reason = "a generator in parentheses that reads the query around it"
+        raise NotIncremental(reason, generator)
+    prefix = _free(alias, plan)
+    fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
+    node = Generate(plan, level.scalar(tree), fields, outer)
+    level.see(node)
+    return node, source_of(alias, tuple(name for name, _ in columns), fields)
+
+
+def _placed(tree: exp.Expression) -> exp.Expression:
+    """The call with a named argument in its place: LATERAL VIEW, which Spark gets, takes no names."""
+    arguments = tree.expressions
+    if any(isinstance(item, exp.Kwarg) for item in arguments) and len(arguments) == 1:
+        tree.set("expressions", [arguments[0].expression])
+    return tree
+
+
+def _free(alias: str, plan: Plan) -> str:
+    taken = {name.rpartition(".")[0].lower() for name in plan.names}
+    candidate, number = alias, 1
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{alias}#{number}"
+    return candidate
+
+
+def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> list[Column]:
+    """Names and types of a bound generator's columns; `names` replaces Spark's own."""
+    if has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
+        reason = "a subquery inside a generator function"
+        raise NotIncremental(reason, tree, rewriting="the subquery in FROM, before the generator")
+    found = _own_columns(tree, len(names), level)
+    if not names:
+        return found
+    if len(names) != len(found):
+        message = f"{call_name(tree)} gives {len(found)} columns, but {len(names)} names are given"
+        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
+    return [(name, kind) for name, (_, kind) in zip(names, found, strict=True)]
+
+
+def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]:
+    name = call_name(tree) or ""
+    first = tree.expressions[0] if tree.expressions else None
+    kind = None if first is None else level.shape(first)
+    if name in _ONE_BY_ONE or name in _NUMBERED:
+        position: list[Column] = [("pos", "int")] if name in _NUMBERED else []
+        return position + _elements(kind, named - len(position))
+    if name in _ROWS:
+        return _struct_columns(element_of(kind), named, tree)
+    if name == "stack":
+        rows = int(tree.expressions[0].name)
+        width = -(-(len(tree.expressions) - 1) // rows)
+        cells = [level.scalar(item).type for item in tree.expressions[1 : 1 + width]]
+        return [(f"col{index}", cell) for index, cell in enumerate(cells)]
+    if name in _VARIANTS:
+        return [("pos", "int"), ("key", "string"), ("value", "variant")]
+    if name == "json_tuple":
+        return [(f"c{index}", "string") for index in range(len(tree.expressions) - 1)]
+    reason = f"the generator function {name}"
+    raise NotIncremental(reason, tree)
+
+
+def _elements(kind: Type | None, named: int) -> list[Column]:
+    if kind is not None and kind.startswith("map<"):
+        key, value = split_types(kind[4:-1])
+        return [("key", certain(key)), ("value", certain(value))]
+    if kind is None and named == 2:  # noqa: PLR2004 - a map's key and value
+        return [("key", None), ("value", None)]
+    return [("col", certain(element_of(kind)))]
+
+
+def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list[Column]:
+    found = columns_of(kind)
+    if found is not None:
+        return found
+    if named > 0:
+        return [(f"col{index}", None) for index in range(named)]
+    raise wrong(
+        code="UNKNOWN_COLUMNS",
+        message="the columns of this call are not known",
+        place=tree,
+        hint="name them: AS x(a, b)",
+    )
+
+
+def constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
+    """`range(…)` and the like: constant rows that Spark makes."""
+    from penstock.bind.expressions import check_call
+    from penstock.bind.from_.relations import aliased
+
+    name = call_name(tree.this) or ""
+    if built_in(name) is None:
+        check_call(name, tree.this)
+    columns = _CONSTANT.get(name)
+    if columns is None or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
+        reason = f"the table function {name}"
+        raise NotIncremental(reason, tree)
+    fields = tuple(Field(column, kind, nullable=name != "range") for column, kind in columns)
+    text = escaped(f"SELECT * FROM {spark_sql(tree.this)}")
+    node = Recompute((), text, fields, f"the table function {name}", span_of(tree))
+    return aliased(Bound(node, tuple(column for column, _ in columns)), tree, level, name)
+
+
+def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
+    """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node.
+
+    It stands above GROUP BY, as its call may have aggregates; but below where GROUP BY names one of its columns.
+    """
+    if level.selected:
+        raise unsupported(
+            code="SEVERAL_GENERATORS", message="two generators in one SELECT list", place=tree, hint="use LATERAL VIEW"
+        )
+    tree = _placed(tree)
+    columns = generated_columns(tree, names, level)
+    fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
+    level.selected.append((tree, fields))
+    level.fields.update({item.name: item for item in fields})
+    return [(name, column_tree(item.name)) for (name, _), item in zip(columns, fields, strict=True)]
+
+
+def with_generators(plan: Plan, generators: Sequence[tuple[exp.Expression, tuple[Field, ...]]], level: Level) -> Plan:
+    """The plan with the rows of generators beside its own."""
+    for tree, fields in generators:
+        plan = Generate(plan, scalar_of(tree, fields_of(plan)), fields)
+        level.see(plan)
+    return plan

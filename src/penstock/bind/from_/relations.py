@@ -1,0 +1,243 @@
+"""FROM: tables, views, CTEs, derived tables, VALUES; each becomes a plan whose fields are named `alias.column`."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation, unsupported, wrong
+from penstock.bind.from_.joins import joined
+from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
+from penstock.bind.scope import Scope, source_of
+from penstock.catalog.model import Table, View
+from penstock.plan.nodes import INNER, Field, Join, Plan, Project, Scan, Values
+from penstock.plan.scalar import Scalar, column
+from penstock.sql.nodes import TableFunction
+from penstock.sql.text import span_of
+from penstock.types.common import common_type
+
+Relation = tuple[Plan, Scope]
+ONE_ROW = Values(((),), ())
+
+
+def bind_from(select: exp.Select, level: Level) -> Plan:
+    """The plan of FROM with all its joins and lateral views; the level's scope is set."""
+    clause = select.args.get("from_")
+    plan: Plan = ONE_ROW
+    if clause is not None:
+        plan, level.scope = _first(clause.this, level)
+        joins = list(clause.this.args.get("joins") or []) + list(select.args.get("joins") or [])
+        for join in joins:
+            plan, level.scope = joined(plan, level.scope, join, level)
+    else:
+        plan = over_domain(plan, level)
+    for lateral in select.args.get("laterals") or []:
+        from penstock.bind.from_.generators import bind_lateral_view
+
+        plan = bind_lateral_view(plan, lateral, level)
+    level.see(plan)
+    return plan
+
+
+def _first(tree: exp.Expression, level: Level) -> Relation:
+    """The first item of FROM, beside the enclosing query's values: a lateral one may read them."""
+    from penstock.bind.from_.generators import is_lateral
+    from penstock.bind.from_.laterals import bind_around, bind_lateral
+
+    if is_lateral(tree):
+        return _dressed(*bind_lateral(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
+    try:
+        plan, scope = bind_relation(tree, level)
+    except ReadsAround as error:
+        if error.tree is not tree:
+            raise
+        return _dressed(*bind_around(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
+    return over_domain(plan, level), scope
+
+
+def _alone(tree: exp.Expression) -> exp.Join:
+    """An item of FROM as if it were joined; a copy, since the item stays where it is."""
+    return exp.Join(this=tree.copy())
+
+
+def over_domain(plan: Plan, level: Level) -> Plan:
+    """The plan for every row of the enclosing query's values, in a subquery that is bound over them."""
+    domain = level.context.domain
+    if domain is None:
+        return plan
+    level.see(domain.leaf)
+    level.carried = [(name, column(name).tree) for name in domain.leaf.names]
+    return domain.leaf if plan == ONE_ROW else Join(domain.leaf, plan, INNER)
+
+
+def bind_relation(tree: exp.Expression, level: Level) -> Relation:
+    """One item of FROM."""
+    if type(tree) in _READ:
+        refuse_unread(tree)
+    return _dressed(*_relation(tree, level), tree, level)
+
+
+def _dressed(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Relation:
+    """An item of FROM with what stands behind it."""
+    level.see(plan)
+    if tree.args.get("pivots"):
+        from penstock.bind.from_.pivots import bind_pivots
+
+        plan, scope = bind_pivots(plan, scope, tree, level)
+        level.see(plan)
+    if tree.args.get("sample") is not None:
+        hint = "choose rows by a condition on a hash of the key, such as pmod(hash(id), 100) < 10"
+        raise unsupported(code="SAMPLE", message="a random sample cannot be kept up to date", place=tree, hint=hint)
+    return plan, scope
+
+
+def _relation(tree: exp.Expression, level: Level) -> Relation:
+    from penstock.bind.from_.generators import constant_rows, is_lateral
+    from penstock.bind.from_.laterals import bind_lateral
+
+    match tree:
+        case exp.Table() | exp.Lateral() | exp.Unnest() if is_lateral(tree):
+            return bind_lateral(ONE_ROW, Scope(), _alone(tree), level)
+        case exp.Table() if isinstance(tree.this, exp.Anonymous):
+            return constant_rows(tree, level)
+        case exp.Table():
+            return _named(tree, level)
+        case exp.Subquery() if isinstance(tree.this, exp.Table | exp.Join) or _is_join_group(tree):
+            return _parenthesised(tree, level)
+        case exp.Subquery():
+            return _derived(tree, level)
+        case exp.Values():
+            return aliased(bind_values(tree, level.context), tree, level, "__values")
+        case TableFunction():
+            from penstock.bind.from_.timewindows import bind_window_table
+
+            return bind_window_table(tree, level)
+        case _:
+            reason = f"{type(tree).__name__.upper()} in FROM"
+            raise NotIncremental(reason, tree)
+
+
+def _is_join_group(tree: exp.Subquery) -> bool:
+    return isinstance(tree.this, exp.Subquery) and bool(tree.this.args.get("joins"))
+
+
+def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
+    """`(a JOIN b ON …)`: joins in parentheses; an alias hides the names inside."""
+    plan, scope = bind_relation(tree.this, level)
+    for join in tree.this.args.get("joins") or []:
+        plan, scope = joined(plan, scope, join, level)
+    if tree.alias:
+        visible = scope.star() or ()
+        names = [item.name for item in visible]
+        scalars = [scalar_of(item.tree, fields_of(plan)) for item in visible]
+        items = tuple(zip(unique_names(names), scalars, strict=True))
+        return aliased(Bound(Project(plan, items), tuple(names)), tree, level, tree.alias)
+    return plan, scope
+
+
+def _named(tree: exp.Table, level: Level) -> Relation:
+    name = str(tree.name)
+    _refuse_qualifiers(tree)
+    cte = level.context.ctes.get(name.lower())
+    if cte is not None and not tree.args.get("db"):
+        return aliased(cte, tree, level, name)
+    found = level.context.catalog.relation(name)
+    if found is None or tree.args.get("db"):
+        written = ".".join(part.name for part in tree.parts)
+        known = (*level.context.ctes, *level.context.catalog.relation_names())
+        raise unknown_relation(written, known, tree.this)
+    return aliased(Bound(scan(found, tree), tuple(item.name for item in found.columns)), tree, level, name)
+
+
+_READ = {
+    exp.Select: "with_ expressions from_ joins laterals where group having qualify windows distinct order sort cluster "
+    "distribute limit offset hint kind emit operation_modifiers",
+    exp.Table: "this alias db catalog joins pivots sample version when changes laterals hints",
+    exp.Subquery: "this alias joins pivots sample with_ order limit offset laterals",
+}
+
+
+def refuse_unread(tree: exp.Expression) -> None:
+    """A clause that the binder does not read must not be lost."""
+    read = _READ[type(tree)].split()
+    for key, value in tree.args.items():
+        if value and key not in read:
+            name = key.strip("_").replace("_", " ").upper()
+            place = value if isinstance(value, exp.Expression) else tree
+            raise unsupported(code="QUERY", message=f"{name} in a query", place=place)
+
+
+def _refuse_qualifiers(tree: exp.Table) -> None:
+    for key in ("version", "when", "changes"):
+        if tree.args.get(key) is not None:
+            message = "FOR SYSTEM_TIME AS OF and other versions of a table"
+            raise unsupported(code="TABLE_VERSION", message=message, place=tree, hint="read the table as it is now")
+
+
+def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
+    """The rows of a declared relation, under its own column names."""
+    fields = tuple(Field(item.name, item.type, item.nullable) for item in found.columns)
+    return Scan(found.name, fields, None if place is None else span_of(place))
+
+
+def _derived(tree: exp.Subquery, level: Level) -> Relation:
+    from penstock.bind.query.query import bind_apart
+
+    return aliased(bind_apart(tree, level.context), tree, level, "__derived")
+
+
+def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> Relation:
+    """A bound relation under the alias that the tree gives it, or under a default."""
+    alias = str(tree.alias) or default
+    names = list(bound.names)
+    given = tree.args.get("alias")
+    columns = [part.name for part in (given.args.get("columns") or [])] if given is not None else []
+    if columns:
+        if len(columns) != len(names):
+            message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
+            raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
+        names = columns
+    prefix = _free_prefix(alias, level)
+    fields = [f"{prefix}.{name}" for name in unique_names(names)]
+    items = tuple(
+        (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
+    )
+    plan = Project(bound.plan, items)
+    return plan, Scope((source_of(alias, tuple(names), plan.fields),))
+
+
+def _free_prefix(alias: str, level: Level) -> str:
+    taken = {name.rpartition(".")[0].lower() for name in level.fields}
+    candidate, number = alias, 1
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{alias}#{number}"
+    return candidate
+
+
+def bind_values(tree: exp.Values, context: Context) -> Bound:
+    """VALUES: constant rows; columns are named col1, col2 and so on."""
+    from penstock.bind.expressions import bind
+
+    level = Level(replace(context, enclosing=None, domain=None))
+    rows: list[tuple[Scalar, ...]] = []
+    for item in tree.expressions:
+        parts = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
+        rows.append(tuple(level.scalar(bind(part, level)) for part in parts))
+    if len({len(row) for row in rows}) != 1:
+        raise wrong(
+            code="VALUES_OF_DIFFERENT_LENGTH",
+            message="the rows of VALUES have different numbers of columns",
+            place=tree,
+        )
+    if level.subqueries:
+        reason = "a subquery in VALUES"
+        raise NotIncremental(reason, tree, rewriting="SELECT … UNION ALL SELECT …")
+    kinds = [common_type([row[index].type for row in rows]) for index in range(len(rows[0]))]
+    names = tuple(f"col{index + 1}" for index in range(len(kinds)))
+    outputs = tuple(
+        Field(name, kind, any(row[index].nullable for row in rows))
+        for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
+    )
+    return Bound(Values(tuple(rows), outputs), names)

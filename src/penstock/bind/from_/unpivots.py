@@ -1,0 +1,90 @@
+"""UNPIVOT: each row once for every listed column (or group of columns), with its name and its value."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.expressions import bind
+from penstock.bind.from_.generators import generated_columns
+from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.scope import Visible
+from penstock.bind.trees import call
+from penstock.plan.nodes import Field, Filter, Generate, Plan, Project
+
+_VALUE = "__unpivoted"
+
+
+def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Visible], list[str]]:
+    """The relation with its columns turned into rows: the columns that stay, and the names of the new ones.
+
+    Rows whose values are all NULL are left out, unless INCLUDE NULLS says otherwise.
+    """
+    listed = pivot.args["fields"][0]
+    values = _parts(pivot.expressions[0])
+    names = [listed.this.name, *(item.name for item in values)]
+    rows = [_row(item, len(values), pivot) for item in listed.expressions]
+    kept = unread(level, [column for _, columns in rows for column in columns])
+    bound = [[bind(column.copy(), level) for column in columns] for _, columns in rows]
+    structs = [_struct(name, columns) for (name, _), columns in zip(rows, bound, strict=True)]
+    node = _generated(plan, call("inline", call("array", *structs)), names, level)
+    if not pivot.args.get("include_nulls"):
+        node = _without_nulls(node, [f"{_VALUE}.{name}" for name in names[1:]])
+    fields = fields_of(node)
+    items = [(f"{place}.{item.name}", scalar_of(item.tree, fields)) for place, item in enumerate(kept)]
+    items += [
+        (f"{len(kept) + place}.{name}", scalar_of(_column(f"{_VALUE}.{name}"), fields))
+        for place, name in enumerate(names)
+    ]
+    return Project(node, tuple(items)), kept, names
+
+
+def unread(level: Level, expressions: Sequence[exp.Expression]) -> list[Visible]:
+    """The columns of `*` that none of these expressions reads."""
+    nodes = (node for tree in expressions for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)))
+    columns = (node for node in nodes if isinstance(node, exp.Column))
+    used = {part.name for column in columns for part in bind(column.copy(), level).find_all(exp.Column)}
+    return [item for item in level.scope.columns if not {part.name for part in item.tree.find_all(exp.Column)} & used]
+
+
+def _struct(name: str, columns: list[exp.Expression]) -> exp.Expression:
+    """One row; all of them have the same field names, as an array asks."""
+    parts: list[exp.Expression] = [exp.Literal.string(name), *columns]
+    named = (item for place, part in enumerate(parts) for item in (exp.Literal.string(f"c{place}"), part))
+    return call("named_struct", *named)
+
+
+def _generated(plan: Plan, generator: exp.Expression, names: list[str], level: Level) -> Plan:
+    columns = generated_columns(generator, names, level)
+    fields = tuple(Field(f"{_VALUE}.{name}", kind) for name, kind in columns)
+    return Generate(plan, level.scalar(generator), fields)
+
+
+def _without_nulls(node: Plan, names: list[str]) -> Plan:
+    some: exp.Expression | None = None
+    for name in names:
+        there = exp.Not(this=exp.Is(this=_column(name), expression=exp.Null()))
+        some = there if some is None else exp.Or(this=some, expression=there)
+    return node if some is None else Filter(node, scalar_of(some, fields_of(node)))
+
+
+def _column(name: str) -> exp.Column:
+    from penstock.plan.scalar import column_tree
+
+    return column_tree(name)
+
+
+def _parts(tree: exp.Expression) -> list[exp.Expression]:
+    return list(tree.expressions) if isinstance(tree, exp.Tuple) else [tree]
+
+
+def _row(item: exp.Expression, width: int, pivot: exp.Pivot) -> tuple[str, list[exp.Expression]]:
+    """The name and the columns of one row that each input row becomes."""
+    named = isinstance(item, exp.PivotAlias | exp.Alias)
+    columns = _parts(item.this if named else item)
+    if len(columns) != width:
+        message = f"UNPIVOT names {width} value columns, and lists {len(columns)} together"
+        raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=pivot)
+    return str(item.alias) if named else "_".join(column.name for column in columns), columns

@@ -1,0 +1,1 @@
+"""Programs and their statements: declarations, changes of tables, views, recursion."""

@@ -1,0 +1,140 @@
+"""A whole program: its statements in order, the declarations among them in the catalogue."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+
+from penstock.bind.program.declare import DDL, declare_one
+from penstock.bind.program.dml import check_dml
+from penstock.bind.program.forward import explained
+from penstock.bind.program.recursion import refuse_incomplete
+from penstock.bind.query.query import bind_named
+from penstock.catalog.model import Catalog
+from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.sql.parse import parse
+from penstock.sql.statements import (
+    Advance,
+    CreateTable,
+    CreateView,
+    DeclareRecursiveView,
+    Delete,
+    Explain,
+    Insert,
+    Query,
+    SetLateness,
+    Statement,
+    Unparsed,
+    Update,
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """Program text, what it declares, and all its statements in order."""
+
+    source: str = ""
+    catalog: Catalog = field(default_factory=Catalog)
+    statements: tuple[Statement, ...] = ()
+
+
+def declare(catalog: Catalog, statement: Statement, source: str = "") -> Catalog:
+    """The catalogue after a DDL or SET statement; raises SqlError or UnsupportedError and has changed nothing then."""
+    try:
+        return _sourced(declare_one(catalog, statement), source)
+    except PenstockError as error:
+        raise error.with_source(source) from None
+
+
+def _sourced(catalog: Catalog, source: str) -> Catalog:
+    """The catalogue with the text that each new view stands in."""
+    views = {
+        name: view if view.source is not None else replace(view, source=source) for name, view in catalog.views.items()
+    }
+    return replace(catalog, views=views) if any(views[name] is not catalog.views[name] for name in views) else catalog
+
+
+def compile_program(text: str, dialect: str | None = None) -> Program:
+    """A program checked as a whole; raises one error with the diagnostics of all its statements.
+
+    DDL is declared in order. LATENESS of a view may stand before the view. INSERT, UPDATE, DELETE and queries are
+    checked against what is declared above them, and left in `statements` to be run.
+    """
+    statements = parse(text, dialect or "penstock")
+    catalog = Catalog() if dialect is None else Catalog().with_setting("dialect", dialect)
+    errors: list[PenstockError] = []
+    broken: set[str] = set()
+    waiting: list[SetLateness] = []
+    for at, statement in enumerate(statements, 1):
+        if isinstance(statement, SetLateness) and statement.view.lower() not in catalog.views:
+            waiting.append(statement)
+            continue
+        try:
+            catalog = _after(catalog, statement, text)
+            ready = [item for item in waiting if item.view.lower() in catalog.views]
+            waiting = [item for item in waiting if item not in ready]
+            for item in ready:
+                catalog = declare_one(catalog, item)
+        except PenstockError as error:
+            errors += [] if _follows(error, broken) else [explained(error, statement, statements[at:])]
+            broken |= _created(statement)
+    errors += _unfinished(catalog, waiting, broken)
+    if errors:
+        raise _together(errors, text)
+    return Program(text, _sourced(catalog, text), statements)
+
+
+def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
+    if isinstance(statement, DDL):
+        return declare_one(catalog, statement)
+    match statement:
+        case Query():
+            bind_named(statement.tree, catalog, text)
+        case Explain() if statement.query is not None:
+            bind_named(statement.query, catalog, text)
+        case Advance():
+            _check_advance(catalog, statement)
+        case Insert() | Update() | Delete():
+            check_dml(statement, catalog, text)
+    return catalog
+
+
+def _check_advance(catalog: Catalog, statement: Advance) -> None:
+    table = catalog.tables.get(statement.table.lower())
+    column = None if table is None else table.column(statement.column)
+    if column is None or column.lateness is None:
+        message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
+        raise SqlError(Diagnostic("NO_LATENESS", message, statement.span))
+
+
+def _created(statement: Statement) -> set[str]:
+    """The name that would have been there without the mistake."""
+    if isinstance(statement, CreateTable):
+        return {statement.table.name.lower()}
+    named = isinstance(statement, CreateView | Unparsed | DeclareRecursiveView)
+    return {statement.name.lower()} if named else set()  # type: ignore[attr-defined]
+
+
+def _follows(error: PenstockError, broken: set[str]) -> bool:
+    """Whether an error only says that something is missing whose own mistake has been reported."""
+    unknown = all(item.code in ("UNKNOWN_RELATION", "UNKNOWN_TABLE") for item in error.diagnostics)
+    return unknown and all(any(f"'{name}'" in item.message.lower() for name in broken) for item in error.diagnostics)
+
+
+def _unfinished(catalog: Catalog, waiting: list[SetLateness], broken: set[str]) -> list[PenstockError]:
+    errors: list[PenstockError] = []
+    for item in waiting:
+        try:
+            declare_one(catalog, item)
+        except PenstockError as error:
+            errors += [] if item.view.lower() in broken else [error]
+    try:
+        refuse_incomplete(catalog)
+    except PenstockError as error:
+        errors += [] if broken else [error]
+    return errors
+
+
+def _together(errors: list[PenstockError], text: str) -> PenstockError:
+    found: list[Diagnostic] = [item for error in errors for item in error.diagnostics]
+    kind = UnsupportedError if all(isinstance(error, UnsupportedError) for error in errors) else SqlError
+    return kind(found, text)

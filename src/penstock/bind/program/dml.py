@@ -1,0 +1,236 @@
+"""INSERT, UPDATE and DELETE bound to their table."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unknown_column, wrong
+from penstock.bind.expressions import bind, data_type
+from penstock.bind.level import Bound, Context, Level, fields_of
+from penstock.bind.query.query import bind_named
+from penstock.bind.scope import Scope, source_of
+from penstock.bind.trees import aggregate_calls, window_calls
+from penstock.catalog.model import Catalog, Column, Table
+from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
+from penstock.plan.nodes import Field, Plan, Project, Values
+from penstock.plan.scalar import Scalar, column
+from penstock.sql.statements import Delete, Insert, Update
+from penstock.sql.text import spark_sql
+
+
+@dataclass(frozen=True)
+class BoundInsert:
+    """The rows to insert: the plan's fields are the target's `columns`, in that order, already of their types."""
+
+    table: str
+    columns: tuple[str, ...]
+    plan: Plan
+
+
+@dataclass(frozen=True)
+class BoundUpdate:
+    """New values by column, and which rows they are for, over the table's own column names.
+
+    Where a subquery takes part, `rows` is a query instead: the rows as they are, then the new values in order.
+    """
+
+    table: str
+    assignments: tuple[tuple[str, Scalar], ...]
+    condition: Scalar | None
+    rows: Plan | None = None
+
+
+@dataclass(frozen=True)
+class BoundDelete:
+    """Which rows to delete, over the table's own column names; None for all.
+
+    Where a subquery takes part, `rows` is a query for them instead.
+    """
+
+    table: str
+    condition: Scalar | None
+    rows: Plan | None = None
+
+
+def check_dml(statement: Insert | Update | Delete, catalog: Catalog, source: str) -> None:
+    """Raise what binding the statement would raise."""
+    match statement:
+        case Insert():
+            bind_insert(statement, catalog, source)
+        case Update():
+            bind_update(statement, catalog, source)
+        case Delete():
+            bind_delete(statement, catalog, source)
+
+
+def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundInsert:
+    """The plan of an INSERT; raises SqlError for unknown columns, wrong widths and missing values."""
+    try:
+        table = _table(statement.table, statement.table_span, catalog)
+        bound = bind_named(statement.source, catalog, source) if statement.by_name else None
+        columns = _targets(statement, table, statement.columns if bound is None else bound.names)
+        bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
+        if len(bound.names) != len(columns):
+            wanted = ", ".join(item.name for item in columns)
+            message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
+            raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
+        _refuse_nulls(statement.source, columns)
+        plan = _converted(bound, columns)
+    except PenstockError as error:
+        raise error.with_source(source) from None
+    return BoundInsert(table.name, tuple(item.name for item in columns), plan)
+
+
+def _table(name: str, span: Span, catalog: Catalog) -> Table:
+    found = catalog.tables.get(name.lower())
+    if found is not None:
+        return found
+    if name.lower() in catalog.views:
+        hint = "change the tables that it reads"
+        raise wrong(
+            code="NOT_A_TABLE", message=f"{name!r} is a view, which cannot be changed itself", place=span, hint=hint
+        )
+    known = tuple(item.name for item in catalog.tables.values())
+    message = f"there is no table {name[:80]!r}"
+    raise SqlError(Diagnostic("UNKNOWN_TABLE", message, span, did_you_mean(name, known), sqlstate="42P01"))
+
+
+def _targets(statement: Insert, table: Table, names: tuple[str, ...]) -> tuple[Column, ...]:
+    if not names:
+        return table.columns
+    found: list[Column] = []
+    for name in names:
+        item = table.column(name)
+        if item is None:
+            raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
+        if item in found:
+            raise wrong(
+                code="DUPLICATE_COLUMN", message=f"the column {name!r} is named twice", place=statement.table_span
+            )
+        found.append(item)
+    given = {item.name for item in found}
+    for item in table.columns:
+        if item.name not in given and not item.nullable and item.default is None:
+            message = f"the column {item.name!r} is NOT NULL, has no DEFAULT and is not among the columns"
+            raise wrong(code="MISSING_VALUE", message=message, place=statement.table_span, sqlstate="23502")
+    return tuple(found)
+
+
+def _with_defaults(source: exp.Expression, columns: tuple[Column, ...]) -> exp.Expression:
+    """VALUES with the word DEFAULT replaced by the column's default."""
+    if not isinstance(source, exp.Values):
+        return source
+    from penstock.sql.parse import parse_expression
+
+    copy = source.copy()
+    for row in copy.expressions:
+        if not isinstance(row, exp.Tuple):
+            continue
+        for index, cell in enumerate(list(row.expressions)):
+            written = isinstance(cell, exp.Column | exp.Var) and cell.name.upper() == "DEFAULT" and index < len(columns)
+            if written and not (isinstance(cell, exp.Column) and cell.this.args.get("quoted")):
+                default = columns[index].default
+                row.expressions[index] = exp.Null() if default is None else parse_expression(default)
+    return copy
+
+
+def _refuse_nulls(source: exp.Expression, columns: tuple[Column, ...]) -> None:
+    if not isinstance(source, exp.Values):
+        return
+    for row in source.expressions:
+        cells = row.expressions if isinstance(row, exp.Tuple) else [row]
+        for item, cell in zip(columns, cells, strict=False):
+            if isinstance(cell, exp.Null) and not item.nullable:
+                message = f"NULL for the column {item.name!r}, which is NOT NULL"
+                raise wrong(code="NULL_IN_NOT_NULL", message=message, place=row, sqlstate="23502")
+
+
+def _converted(bound: Bound, columns: tuple[Column, ...]) -> Plan:
+    """The rows under the columns' names and in their types."""
+    plan, fields = bound.plan, fields_of(bound.plan)
+    if isinstance(plan, Values):
+        rows = tuple(tuple(_cast(cell, item) for cell, item in zip(row, columns, strict=True)) for row in plan.rows)
+        return Values(rows, tuple(Field(item.name, item.type, item.nullable) for item in columns))
+    items = []
+    for have, item in zip(bound.fields, columns, strict=True):
+        found = fields[have.name]
+        items.append((item.name, _cast(column(found.name, found.type, found.nullable), item)))
+    return Project(plan, tuple(items))
+
+
+def _cast(scalar: Scalar, target: Column) -> Scalar:
+    if scalar.type == target.type:
+        return scalar
+    tree = exp.Cast(this=scalar.tree.copy(), to=data_type(target.type))
+    return Scalar(spark_sql(tree), tree, target.type, scalar.nullable, scalar.span)
+
+
+def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundUpdate:
+    """The assignments and the condition of an UPDATE."""
+    try:
+        table = _table(statement.table, statement.table_span, catalog)
+        level = _row_level(table, catalog, statement.alias)
+        assignments = tuple(_assignment(name, tree, table, level, statement) for name, tree in statement.assignments)
+        condition = _condition(statement.where, level)
+        rows = _rows(statement, tuple(tree for _, tree in statement.assignments), table, level)
+    except PenstockError as error:
+        raise error.with_source(source) from None
+    return BoundUpdate(table.name, assignments, condition, rows)
+
+
+def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: Table, level: Level) -> Plan | None:
+    """The rows that a statement with subqueries is about, and further values for each of them."""
+    if not level.subqueries:
+        return None
+    name = exp.to_identifier(statement.alias or table.name, quoted=True)
+    alias = exp.TableAlias(this=name)
+    own = [exp.Column(this=exp.to_identifier(item.name, quoted=True), table=name.copy()) for item in table.columns]
+    values = [exp.alias_(tree.copy(), f"__new_{place}", quoted=True) for place, tree in enumerate(more)]
+    query = exp.Select(expressions=[*own, *values])
+    query.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True), alias=alias)))
+    if statement.where is not None:
+        query.set("where", exp.Where(this=statement.where.copy()))
+    return bind_named(query, level.context.catalog).plan
+
+
+def _assignment(name: str, tree: exp.Expression, table: Table, level: Level, statement: Update) -> tuple[str, Scalar]:
+    item = table.column(name)
+    if item is None:
+        raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
+    if isinstance(tree, exp.Null) and not item.nullable:
+        message = f"NULL for the column {item.name!r}, which is NOT NULL"
+        raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
+    return item.name, _cast(_row_scalar(tree, level), item)
+
+
+def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:
+    """The condition of a DELETE."""
+    try:
+        table = _table(statement.table, statement.table_span, catalog)
+        level = _row_level(table, catalog, statement.alias)
+        condition = _condition(statement.where, level)
+        rows = _rows(statement, (), table, level)
+    except PenstockError as error:
+        raise error.with_source(source) from None
+    return BoundDelete(table.name, condition, rows)
+
+
+def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
+    fields = tuple(Field(item.name, item.type, item.nullable) for item in table.columns)
+    names = tuple(item.name for item in fields)
+    level = Level(Context(catalog), Scope((source_of(alias or table.name, names, fields),)))
+    level.fields.update({item.name: item for item in fields})
+    return level
+
+
+def _condition(tree: exp.Expression | None, level: Level) -> Scalar | None:
+    return None if tree is None else _row_scalar(tree, level)
+
+
+def _row_scalar(tree: exp.Expression, level: Level) -> Scalar:
+    bound = bind(tree, level)
+    for found in (*aggregate_calls(bound), *window_calls(bound)):
+        raise wrong(code="AGGREGATE_IN_DML", message="an aggregate cannot stand here", place=found)
+    return level.scalar(bound)

@@ -1,0 +1,157 @@
+"""CREATE VIEW: the bound view, what it reads, and what replacing it does to its readers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.query.query import bind_named, renamed
+from penstock.catalog.model import Catalog, Column, View
+from penstock.errors import Span
+from penstock.plan.nodes import Plan, Scan
+from penstock.sql.statements import CreateView
+
+_RESERVED = {
+    "__op": "rows say by it whether they are inserted or deleted",
+    "__seq": "rows say by it in which order they arrived",
+    "__weight": "changes say by it how often a row comes or goes",
+    "__step": "changes say by it in which step they came",
+    "__key": "state is partitioned by it",
+}
+
+
+def view_of(catalog: Catalog, statement: CreateView) -> View:
+    """The view that a statement creates; raises SqlError for equal column names or a view that reads itself."""
+    _refuse_self(catalog, statement)
+    bound = bind_named(statement.query, catalog)
+    names = statement.column_names or bound.names
+    if len(names) != len(bound.names):
+        message = f"the query has {len(bound.names)} columns, but {len(names)} names are given"
+        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=statement.name_span, sqlstate="21S01")
+    _refuse_equal(names, statement)
+    refuse_reserved([(name, statement.name_span) for name in names])
+    plan = bound.plan if bound.plan.names == tuple(names) else renamed(bound, tuple(names))
+    declared = catalog.views.get(statement.name.lower())
+    columns = _columns(plan)
+    if declared is not None and declared.recursive:
+        columns = _as_declared(declared, columns, statement)
+    return View(
+        statement.name,
+        statement.query_text,
+        statement.query,
+        columns,
+        plan,
+        statement.kind,
+        statement.properties,
+        recursive=declared is not None and declared.recursive,
+        span=statement.name_span,
+    )
+
+
+def _columns(plan: Plan) -> tuple[Column, ...]:
+    return tuple(Column(item.name, item.type, item.nullable) for item in plan.fields)  # type: ignore[arg-type]
+
+
+def _as_declared(declared: View, columns: tuple[Column, ...], statement: CreateView) -> tuple[Column, ...]:
+    if [item.name.lower() for item in declared.columns] != [item.name.lower() for item in columns]:
+        wanted = ", ".join(item.name for item in declared.columns)
+        message = f"{statement.name} was declared with the columns {wanted}"
+        raise wrong(code="NOT_AS_DECLARED", message=message, place=statement.name_span)
+    return declared.columns
+
+
+def _refuse_self(catalog: Catalog, statement: CreateView) -> None:
+    if catalog.relation(statement.name) is not None:
+        return
+    own = {cte.alias.lower() for cte in statement.query.find_all(exp.CTE)}
+    for table in statement.query.find_all(exp.Table):
+        if table.name.lower() == statement.name.lower() and table.name.lower() not in own:
+            hint = f"DECLARE RECURSIVE VIEW {statement.name} (…) before it makes it recursive"
+            raise wrong(code="VIEW_CYCLE", message=f"the view {statement.name!r} reads itself", place=table, hint=hint)
+
+
+def _refuse_equal(names: tuple[str, ...], statement: CreateView) -> None:
+    seen: set[str] = set()
+    for name in names:
+        if name.lower() in seen:
+            message = f"the view would have two columns named {name!r}"
+            hint = f"give one of them another name: … AS {name}_2"
+            raise wrong(
+                code="DUPLICATE_COLUMN",
+                message=message,
+                place=_place(statement.query, name) or statement.name_span,
+                hint=hint,
+                sqlstate="42711",
+            )
+        seen.add(name.lower())
+
+
+def refuse_reserved(columns: Iterable[tuple[str, Span | None]]) -> None:
+    """Raise SqlError for a column, given with its place, whose name stands for something beside the row."""
+    for name, place in columns:
+        if name.lower() in _RESERVED:
+            message = f"a column cannot be named {name}: {_RESERVED[name.lower()]}"
+            raise wrong(code="RESERVED_NAME", message=message, place=place, hint="give it a name without __")
+
+
+def _place(query: exp.Expression, name: str) -> exp.Expression | None:
+    items = query.expressions if isinstance(query, exp.Select) else []
+    found = [item for item in items if item.alias_or_name.lower() == name.lower()]
+    return found[-1] if len(found) > 1 else None
+
+
+def reads(plan: Plan) -> Iterator[str]:
+    """The lower-case names of the relations that a plan scans."""
+    for node in plan.walk():
+        if isinstance(node, Scan):
+            yield node.relation.lower()
+
+
+def reached(catalog: Catalog, name: str) -> set[str]:
+    """All relations that a view reads, directly or through views."""
+    found: set[str] = set()
+    waiting = [name.lower()]
+    while waiting:
+        view = catalog.views.get(waiting.pop())
+        for item in () if view is None or view.plan is None else reads(view.plan):
+            if item not in found:
+                found.add(item)
+                waiting.append(item)
+    return found
+
+
+def dependants(catalog: Catalog, name: str) -> list[str]:
+    """The views that read a relation directly, in the order of declaration."""
+    lower = name.lower()
+    return [
+        view.name
+        for key, view in catalog.views.items()
+        if view.plan is not None and key != lower and lower in set(reads(view.plan))
+    ]
+
+
+def replaced_view(catalog: Catalog, old: View, new: View, span: Span) -> Catalog:
+    """The catalogue with a view replaced; its readers must still fit, and none may be read by it."""
+    found = catalog.with_view(replace(new, lateness=old.lateness))
+    if new.recursive:
+        return found
+    if new.name.lower() in reached(found, new.name):
+        cycle = [item for item in reached(found, new.name) if new.name.lower() in reached(found, item)]
+        names = ", ".join(sorted(found.views[item].name for item in cycle if item in found.views))
+        message = f"the view {new.name!r} would read itself through {names}"
+        raise wrong(
+            code="VIEW_CYCLE", message=message, place=span, hint="DECLARE RECURSIVE VIEW makes recursion explicit"
+        )
+    readers = dependants(catalog, old.name)
+    same = [(item.name.lower(), item.type) for item in old.columns] == [
+        (item.name.lower(), item.type) for item in new.columns
+    ]
+    if readers and not same:
+        message = f"{old.name!r} is read by {', '.join(readers)}, which need its columns as they are"
+        raise wrong(
+            code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
+        )
+    return found

@@ -1,0 +1,108 @@
+"""UNION, INTERSECT and EXCEPT, with or without ALL."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.level import Bound, Context, NeedDomain
+from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
+from penstock.plan.scalar import Scalar, column, quoted
+from penstock.types.common import common_type
+
+
+def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
+    """The plan of a set operation; columns go by position under the names of the left side."""
+    parts = list(_operands(tree))
+    bounds = [_operand(part, context) for part in parts]
+    if tree.args.get("by_name"):
+        bounds = [_by_name(bound, bounds[0], part) for bound, part in zip(bounds, parts, strict=True)]
+    _check_width(bounds, parts)
+    if context.outers and context.domain is None:
+        raise NeedDomain
+    names = bounds[0].names
+    plans, outputs = _aligned([bound.plan for bound in bounds])
+    everything = not tree.args.get("distinct")
+    if isinstance(tree, exp.Union):
+        plan: Plan = UnionAll(plans, outputs)
+        return Bound(plan if everything else Distinct(plan), names)
+    kind = "intersect" if isinstance(tree, exp.Intersect) else "except"
+    return Bound(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
+
+
+def _operand(tree: exp.Expression, context: Context) -> Bound:
+    from penstock.bind.query.query import bind_tree
+
+    return bind_tree(tree, context)
+
+
+def _operands(tree: exp.SetOperation) -> Iterator[exp.Expression]:
+    """Both sides; a chain of the same UNION is one node with many branches."""
+    left = tree.this
+    flat = isinstance(tree, exp.Union) and type(left) is type(tree) and not left.args.get("with_")
+    flat = flat and bool(left.args.get("by_name")) == bool(tree.args.get("by_name"))
+    if flat and _is_all(left) == _is_all(tree) and not left.args.get("limit") and not left.args.get("order"):
+        yield from _operands(left)
+    else:
+        yield left
+    yield tree.expression
+
+
+def _is_all(tree: exp.SetOperation) -> bool:
+    return not tree.args.get("distinct")
+
+
+def _by_name(bound: Bound, first: Bound, part: exp.Expression) -> Bound:
+    """The rows with their columns in the order of the first part's, found by their names."""
+    if len(bound.names) != len(first.names):
+        return bound  # the number of columns is complained about for all set operations alike
+    places = {name.lower(): place for place, name in enumerate(bound.names)}
+    missing = [name for name in first.names if name.lower() not in places]
+    if missing or len(places) < len(bound.names):
+        message = f"BY NAME needs the columns {', '.join(first.names)} here, each once"
+        raise wrong(code="DIFFERENT_COLUMN_NAMES", message=message, place=part)
+    fields = [bound.fields[places[name.lower()]] for name in first.names]
+    items = tuple((item.name, column(item.name, item.type, item.nullable)) for item in fields)
+    return Bound(Project(bound.plan, items), first.names)
+
+
+def _check_width(bounds: list[Bound], parts: list[exp.Expression]) -> None:
+    wanted = len(bounds[0].names)
+    for bound, part in zip(bounds, parts, strict=True):
+        if len(bound.names) != wanted:
+            message = f"the first part has {wanted} columns, this one {len(bound.names)}"
+            raise wrong(code="DIFFERENT_NUMBER_OF_COLUMNS", message=message, place=part, sqlstate="42826")
+
+
+def _aligned(plans: list[Plan]) -> tuple[tuple[Plan, ...], tuple[Field, ...]]:
+    """The plans with casts where both types are known and differ, and the common fields."""
+    outputs = []
+    for position, first in enumerate(plans[0].fields):
+        cells = [plan.fields[position] for plan in plans]
+        kind = common_type([cell.type for cell in cells])
+        outputs.append(Field(first.name, kind, any(cell.nullable for cell in cells)))
+    return tuple(_cast(plan, tuple(outputs)) for plan in plans), tuple(outputs)
+
+
+def _cast(plan: Plan, outputs: tuple[Field, ...]) -> Plan:
+    needed = [
+        wanted.type is not None and item.type is not None and wanted.type != item.type
+        for wanted, item in zip(outputs, plan.fields, strict=True)
+    ]
+    if not any(needed):
+        return plan
+    items = []
+    for wanted, item, cast in zip(outputs, plan.fields, needed, strict=True):
+        items.append(
+            (item.name, _converted(item, wanted.type) if cast else column(item.name, item.type, item.nullable))
+        )
+    return Project(plan, tuple(items))
+
+
+def _converted(item: Field, kind: str | None) -> Scalar:
+    from penstock.bind.expressions import data_type
+
+    tree = exp.Cast(this=column(item.name).tree, to=data_type(kind or ""))
+    return Scalar(f"CAST({quoted(item.name)} AS {(kind or '').upper()})", tree, kind, item.nullable)

@@ -1,0 +1,1 @@
+"""One SELECT: its list, GROUP BY, aggregates, ORDER BY."""

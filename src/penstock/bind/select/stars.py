@@ -1,0 +1,138 @@
+"""The SELECT list: `*` expanded, names given to what has none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
+from penstock.bind.level import Level
+from penstock.bind.scope import Visible, with_fields
+from penstock.bind.trees import call_name, core_of
+from penstock.sql.text import spark_sql, type_of
+from penstock.types.nested import columns_of
+
+Item = tuple[str, exp.Expression]
+
+
+def is_star(tree: exp.Expression) -> bool:
+    """Whether the item is `*` or `relation.*`."""
+    return isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star))
+
+
+def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
+    """Name and bound tree of every column that a star stands for."""
+    star = tree if isinstance(tree, exp.Star) else tree.this
+    found = _columns(tree, level)
+    dropped = {part.name.lower(): part for part in star.args.get("except_") or []}
+    names = {item.name.lower() for item in found}
+    for lower, part in dropped.items():
+        if lower not in names:
+            raise unknown_column(part.name, tuple(item.name for item in found), part)
+    replaced = dict(_replaced(star, found, level))
+    for item in found:
+        if item.name.lower() not in dropped:
+            yield item.name, replaced.get(item.name.lower(), item.tree).copy()
+
+
+def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) -> Iterator[Item]:
+    """What stands in the place of columns, by their names in lower case."""
+    from penstock.bind.expressions import bind
+
+    for part in star.args.get("replace") or []:
+        if part.alias.lower() not in {item.name.lower() for item in found}:
+            raise unknown_column(part.alias, tuple(item.name for item in found), part)
+        yield part.alias.lower(), bind(part.this, level)
+
+
+def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
+    if isinstance(tree, exp.Star):
+        if not level.scope.sources:
+            raise wrong(
+                code="STAR_WITHOUT_FROM",
+                message="there is no relation that `*` could mean",
+                place=tree,
+                hint="add FROM",
+            )
+        return level.scope.star() or ()
+    parts = [part.name for part in tree.parts[:-1]] if isinstance(tree, exp.Column) else []
+    found = level.scope.star(parts[-1])
+    if found is not None:
+        return found
+    struct = level.find(parts, tree)
+    if struct is not None:
+        return _struct(struct, level, tree)
+    around = level.around(parts[-1])
+    if around is not None:
+        return around
+    known = tuple(source.alias for source in level.scope.sources)
+    raise unknown_relation(parts[-1], known, tree)
+
+
+def _struct(tree: exp.Expression, level: Level, place: exp.Expression) -> tuple[Visible, ...]:
+    found = columns_of(level.shape(tree))
+    if found is None:
+        raise wrong(
+            code="NOT_A_STRUCT", message="`.*` needs a relation or a STRUCT whose fields are known", place=place
+        )
+    return tuple(Visible(name, with_fields(tree.copy(), [name])) for name, _ in found)
+
+
+def name_of(tree: exp.Expression) -> str:
+    """The name that Spark gives an item of the SELECT list."""
+    if isinstance(tree, exp.Alias | exp.PivotAlias):
+        return str(tree.alias)
+    if call_name(tree) == "window":
+        return "window"
+    if isinstance(tree, exp.Column | exp.Dot):
+        return str(tree.parts[-1].name) if isinstance(tree, exp.Column) else str(tree.expression.name)
+    return pretty(tree)
+
+
+def pretty(tree: exp.Expression) -> str:
+    """An expression as Spark names its column."""
+    match tree:
+        case exp.Column():
+            return str(tree.parts[-1].name)
+        case exp.Paren():
+            return pretty(tree.this)
+        case exp.Literal():
+            return str(tree.this)
+        case exp.Null():
+            return "NULL"
+        case exp.Star():
+            return "1"
+        case exp.Cast() if not tree.meta.get("typed_literal") and not tree.meta.get("number"):
+            return f"CAST({pretty(tree.this)} AS {type_of(tree.to).upper()})"
+        case exp.Cast() if tree.meta.get("number"):
+            return pretty(tree.this)
+        case exp.Case() if tree.args.get("this") is None:
+            branches = "".join(
+                f" WHEN {pretty(item.this)} THEN {pretty(item.args['true'])}" for item in tree.args["ifs"]
+            )
+            default = tree.args.get("default")
+            return f"CASE{branches}{'' if default is None else f' ELSE {pretty(default)}'} END"
+        case exp.Distinct():
+            return "DISTINCT " + ", ".join(pretty(item) for item in tree.expressions)
+        case exp.Filter():
+            return f"{pretty(tree.this)} FILTER (WHERE {pretty(tree.expression.this)})"
+        case exp.Subquery() | exp.Exists():
+            return "scalarsubquery()" if isinstance(tree, exp.Subquery) else "exists()"
+        case exp.Binary() if not isinstance(tree, exp.Dot):
+            return f"({pretty(tree.this)} {_operator(tree)} {pretty(tree.expression)})"
+        case exp.Not():
+            return f"(NOT {pretty(tree.this)})"
+        case exp.Neg():
+            return f"(- {pretty(tree.this)})"
+    name = call_name(core_of(tree)) if isinstance(tree, exp.Anonymous) else None
+    if name is None:
+        return spark_sql(tree).replace("`", "")
+    return f"{name}({', '.join(pretty(item) for item in tree.expressions)})"
+
+
+def _operator(tree: exp.Binary) -> str:
+    blank: exp.Expression = tree.__class__(  # type: ignore[assignment]
+        this=exp.Identifier(this="l"), expression=exp.Identifier(this="r")
+    )
+    return spark_sql(blank).removeprefix("l").removesuffix("r").strip()

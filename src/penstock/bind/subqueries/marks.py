@@ -1,0 +1,212 @@
+"""Subqueries in expressions, put aside as marks until the query's plan is there to join them with.
+
+A subquery reads the enclosing query in one of two ways. Where `inner = outer` conditions say it all, they become join
+keys (`correlation.py`). Otherwise the subquery is bound once for all distinct values that it reads of the enclosing
+query, its *domain*: FROM starts with the domain, and GROUP BY, OVER and LIMIT work within each of its rows
+(Neumann and Kemper, "Unnesting Arbitrary Queries", BTW 2015).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field, replace
+from types import MappingProxyType
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental, wrong
+from penstock.bind.from_.generators import is_generator
+from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
+from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, at, bare, is_mark, marked, nodes, replace_nodes
+from penstock.catalog.types import lacks_equality
+from penstock.plan.nodes import Field
+from penstock.sql.text import spark_sql
+
+EXISTS, IN, SCALAR, QUANTIFIED = "exists", "in", "scalar", "quantified"
+
+
+@dataclass(eq=False)  # two that read the same are still two, each with names of its own
+class Subquery:
+    """A subquery of one query level.
+
+    `keys` tie a field of the bound plan to one of the mark's outer arguments, by number; `residual` conditions read
+    the plan's fields and `__outer(number)`. `needles` of the mark's arguments are the left side of IN or of a
+    quantified comparison, which `compared` is.
+    """
+
+    kind: str
+    tree: exp.Expression
+    level: Level
+    needles: int
+    bound: Bound
+    outers: list[exp.Expression] = field(default_factory=list)
+    keys: list[tuple[str, int, bool]] = field(default_factory=list)
+    residual: list[exp.Expression] = field(default_factory=list)
+    domain: Domain | None = None
+    compared: exp.Expression | None = None
+
+
+def put_aside(node: exp.Expression, level: Level) -> exp.Expression:
+    """Bind a subquery and leave its mark: `__subquery(number, left sides of IN …, enclosing values …)`."""
+    from penstock.bind.expressions import bind
+
+    kind, query, lefts = _parts(node)
+    if kind == EXISTS and _always_a_row(query):
+        return exp.Boolean(this=True)
+    needles = [bind(item, level) for item in lefts]
+    subquery = _bind(kind, simplified(query) if kind == EXISTS else query, level, len(needles))
+    subquery.compared = node if kind == QUANTIFIED else None
+    _check_width(subquery, node)
+    level.subqueries.append(subquery)
+    position = exp.Literal.number(len(level.subqueries) - 1)
+    return marked(SUBQUERY, [position, *needles, *(item.copy() for item in subquery.outers)])
+
+
+def _parts(node: exp.Expression) -> tuple[str, exp.Expression, list[exp.Expression]]:
+    if isinstance(node, exp.Exists):
+        return EXISTS, node.this, []
+    if isinstance(node, exp.In):
+        return IN, node.args["query"], _compared(node.this)
+    if isinstance(node.args.get("expression"), exp.Any | exp.All):
+        query = node.expression.this
+        return QUANTIFIED, query if isinstance(query, exp.Subquery) else exp.Subquery(this=query), _compared(node.this)
+    return SCALAR, node, []
+
+
+def _compared(left: exp.Expression) -> list[exp.Expression]:
+    inner = bare(left)
+    return list(inner.expressions) if isinstance(inner, exp.Tuple) else [inner]
+
+
+def _check_width(subquery: Subquery, node: exp.Expression) -> None:
+    wanted = {IN: subquery.needles, QUANTIFIED: subquery.needles, SCALAR: 1}.get(subquery.kind)
+    given = len(subquery.bound.names)
+    if wanted is not None and wanted != given:
+        message = f"this subquery has {given} columns where {wanted} can be used"
+        raise wrong(code="SUBQUERY_COLUMNS", message=message, place=node, sqlstate="42823")
+
+
+def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:
+    from penstock.bind.query.query import bind_tree
+
+    context = replace(level.context, enclosing=level, domain=None, outers={})
+    try:
+        bound = bind_tree(query, context)
+    except NeedDomain as need:
+        if not need.concerns(context):
+            raise
+        return _over_domain(kind, query, level, needles)
+    if context.outers and bound.level is None:
+        return _over_domain(kind, query, level, needles)
+    found = Subquery(kind, query, level, needles, bound)
+    if bound.level is not None and context.outers:
+        _take_keys(found, bound.level)
+    if kind == SCALAR and found.residual:
+        return _over_domain(kind, query, level, needles)
+    return found
+
+
+def _take_keys(found: Subquery, inner: Level) -> None:
+    for name, _, outer, null_safe in inner.keys:
+        found.keys.append((name, len(found.outers), null_safe))
+        found.outers.append(outer)
+    for part in inner.residual:
+        found.residual.append(replace_nodes(part, lambda node: _numbered(node, found)))
+
+
+def _numbered(node: exp.Expression, found: Subquery) -> exp.Expression | None:
+    if not is_mark(node, OUTER):
+        return None
+    found.outers.append(node.expressions[0])
+    return marked(OUTER, [exp.Literal.number(len(found.outers) - 1)])
+
+
+def as_grouped(trees: list[exp.Expression], groups: Iterable[exp.Expression], level: Level) -> list[exp.Expression]:
+    """The trees, where a subquery that a GROUP BY expression has as well bears that one's mark."""
+    marks = [node for tree in groups for node in nodes(tree) if is_mark(node, SUBQUERY)]
+    known = {_content(mark, level): mark for mark in reversed(marks)}
+    if not known:
+        return trees
+
+    def shared(node: exp.Expression) -> exp.Expression | None:
+        found = known.get(_content(node, level)) if is_mark(node, SUBQUERY) else None
+        return None if found is None else at(found.copy(), node)
+
+    return [replace_nodes(tree, shared) for tree in trees]
+
+
+def _content(mark: exp.Expression, level: Level) -> tuple[str, ...]:
+    """What a mark asks, whichever number it bears: the subquery's text, and all that it reads around itself."""
+    number, *arguments = mark.expressions
+    found = level.subqueries[int(number.this)]
+    return found.kind, spark_sql(found.compared or found.tree), *map(spark_sql, arguments)
+
+
+def domained(found: Subquery) -> Subquery:
+    """The same subquery bound over its domain."""
+    if found.domain is not None:
+        return found
+    return replace(_over_domain(found.kind, found.tree, found.level, found.needles), compared=found.compared)
+
+
+def _over_domain(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:
+    bound, domain, outers = bind_over_domain(query, level)
+    keys = [(name, index, True) for index, name in enumerate(domain.leaf.names)]
+    return Subquery(kind, query, level, needles, bound, outers, keys, [], domain)
+
+
+def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain, list[exp.Expression]]:
+    """A query bound over the enclosing level's values; they are found by binding until no new one is met."""
+    from penstock.bind.query.query import bind_tree
+
+    outers: dict[str, exp.Expression] = {}
+    number = next(level.context.numbers)
+    while True:
+        domain = _domain(number, outers, level)
+        if any(lacks_equality(item.type) for item in domain.types):
+            reason = "a subquery that reads a MAP or a VARIANT of the query around it"
+            raise NotIncremental(reason, query)
+        known = len(outers)
+        context: Context = replace(level.context, enclosing=level, domain=domain, outers=outers)
+        try:
+            return bind_tree(query, context), domain, list(outers.values())
+        except NeedDomain as need:
+            if not need.concerns(context):
+                raise
+            if len(outers) == known:
+                reason = "a subquery that reads the enclosing query in this place"
+                raise NotIncremental(reason, query) from None
+
+
+def _domain(number: int, outers: dict[str, exp.Expression], level: Level) -> Domain:
+    names = {text: f"__d{number}.{index}" for index, text in enumerate(outers)}
+    scalars = [scalar_of(tree, level.fields) for tree in outers.values()]
+    fields = tuple(Field(name, item.type, item.nullable) for name, item in zip(names.values(), scalars, strict=True))
+    return Domain(f"#domain{number}", MappingProxyType(names), fields)
+
+
+def _plain(query: exp.Expression) -> exp.Select | None:
+    select = query.this if isinstance(query, exp.Subquery) else query
+    return select if isinstance(select, exp.Select) else None
+
+
+def _always_a_row(query: exp.Expression) -> bool:
+    """Whether the query is a global aggregate, which has one row over nothing too."""
+    select = _plain(query)
+    if select is None or any(select.args.get(key) for key in ("group", "having", "qualify", "limit", "offset")):
+        return False
+    return any(next(aggregate_calls(item), None) is not None for item in select.expressions)
+
+
+def simplified(query: exp.Expression) -> exp.Expression:
+    """EXISTS asks for rows, not for values: in a plain query `SELECT *` becomes `SELECT 1`."""
+    select = _plain(query)
+    if select is None or any(select.args.get(key) for key in ("group", "having", "qualify", "limit", "offset")):
+        return query
+    if any(is_generator(item.unalias()) for item in select.expressions):
+        return query
+    copy = select.copy()
+    copy.set("expressions", [exp.alias_(exp.Literal.number(1), "one")])
+    copy.set("distinct", None)
+    copy.set("order", None)
+    return copy

@@ -1,0 +1,1 @@
+"""OVER, ranks that are a Top-K, and group functions of time."""

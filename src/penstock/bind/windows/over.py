@@ -1,0 +1,253 @@
+"""OVER: named windows put in place, ORDER BY completed where ties would leave the answer open, Window nodes.
+
+`ROW_NUMBER`, `LAG`, frames in ROWS and the like depend on the order of rows that are equal in ORDER BY; for them the
+order goes on with the whole row, ascending, NULLs first. `RANK` and frames in RANGE treat equal rows alike and stay
+as they are; there `first_value`, `last_value`, `nth_value` and lists go by the row's rank in the order, computed
+beforehand, and then by the whole row.
+
+Spark has no frames in GROUPS: they are frames in RANGE over the row's rank in the order, which goes up by one from each
+group of equal rows to the next.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.select.deterministic import Row, nth_of, settled
+from penstock.bind.select.sortedlists import Key, entry, first_value, in_order, values
+from penstock.bind.trees import (
+    call,
+    call_name,
+    conjunction,
+    core_of,
+    filter_of,
+    ignores_nulls,
+    replace_nodes,
+    window_calls,
+)
+from penstock.catalog.functions import words
+from penstock.errors import did_you_mean
+from penstock.plan.nodes import Field, Plan, Window
+from penstock.plan.scalar import column_tree
+from penstock.sql.text import spark_sql
+
+_PEERS = words("rank dense_rank percent_rank cume_dist")
+_NUMBERED = words("row_number ntile lag lead")
+_RANKED = words("first first_value any_value last last_value nth_value collect_list array_agg")
+_LISTED = words("collect_list array_agg")
+_ONE = exp.Literal.number(1)
+_TIED = words("collect_set listagg string_agg max_by min_by mode")
+
+
+def named_windows(select: exp.Select) -> dict[str, exp.Expression]:
+    """The WINDOW clause: lower-case name → definition."""
+    return {item.name.lower(): item for item in select.args.get("windows") or []}
+
+
+def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> exp.Window:
+    """An OVER with the named window that it refers to put in; what OVER says itself refines it."""
+    name = node.args.get("alias")
+    if name is None:
+        return node
+    definition = windows.get(name.name.lower())
+    if definition is None:
+        close = did_you_mean(name.name, tuple(windows))
+        raise wrong(code="UNKNOWN_WINDOW", message=f"there is no window {name.name!r}", place=name, candidates=close)
+    if isinstance(definition, exp.Window):
+        definition = with_definition(definition, {key: item for key, item in windows.items() if item is not definition})
+    copy = node.copy()
+    copy.set("alias", None)
+    for key in ("partition_by", "order", "spec"):
+        value = definition.args.get(key)
+        if not copy.args.get(key) and value:
+            copy.set(key, [item.copy() for item in value] if isinstance(value, list) else value.copy())
+    return copy
+
+
+def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) -> tuple[Plan, list[exp.Expression]]:
+    """The plan with every OVER call of the trees beside its rows, and the trees over those columns.
+
+    `row` is the whole row, by which rows go that ORDER BY leaves tied.
+    """
+    calls: dict[str, exp.Window] = {}
+    for tree in trees:
+        for node in window_calls(tree):
+            calls.setdefault(spark_sql(node), node)  # type: ignore[arg-type]
+    if not calls:
+        return plan, trees
+    names = {text: f"__w{index}" for index, text in enumerate(calls)}
+    partitioned = {text: _over_domain(node, level) for text, node in calls.items()}
+    plan, ranks = _with_ranks(plan, list(partitioned.values()))
+    by_partition: dict[str, list[tuple[str, exp.Window, exp.Expression]]] = {}
+    for text, node in partitioned.items():
+        rank = ranks.get(_ordering(node))
+        determined = _determined(_by_rank(node, rank), row, fields_of(plan), rank)
+        by_partition.setdefault(_partition(node), []).append((names[text], node, determined))
+    for group in by_partition.values():
+        plan = _node(plan, group)
+    level.see(plan)
+    return plan, [_replaced(tree, names) for tree in trees]
+
+
+def _partition(node: exp.Window) -> str:
+    return ", ".join(spark_sql(item) for item in node.args.get("partition_by") or [])
+
+
+def _ordering(node: exp.Window) -> str:
+    """The partition and order of a call, as text."""
+    order = node.args.get("order")
+    return f"{_partition(node)} {'' if order is None else spark_sql(order)}"
+
+
+def _over_domain(node: exp.Window, level: Level) -> exp.Window:
+    """The call with the partition of the enclosing query's values."""
+    copy = node.copy()
+    carried = [tree.copy() for _, tree in level.carried]
+    if carried:
+        copy.set("partition_by", [*carried, *(copy.args.get("partition_by") or [])])
+    return copy
+
+
+def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, exp.Expression]]:
+    """The plan with the rank of each row in the orders of calls that need it, by the text of the order."""
+    ranks: dict[str, exp.Expression] = {}
+    for node in calls:
+        text = _ordering(node)
+        if not _needs_rank(node) or text in ranks or node.args.get("order") is None:
+            continue
+        name = f"__rank{len(ranks)}"
+        ranks[text] = column_tree(name)
+        over = node.copy()
+        over.set("this", call("dense_rank"))
+        over.set("spec", None)
+        plan = _node(plan, [(name, over, over)])
+    return plan, ranks
+
+
+def _needs_rank(node: exp.Window) -> bool:
+    """Whether the answer depends on the order of rows within a frame that takes equal rows together."""
+    name = call_name(core_of(node.this)) or ""
+    frame = frame_of(node)
+    return frame == "GROUPS" or (node.args.get("order") is not None and name in _RANKED and frame != "ROWS")
+
+
+def frame_of(node: exp.Window) -> str:
+    """ROWS, RANGE, GROUPS, or nothing."""
+    spec = node.args.get("spec")
+    return "" if spec is None else str(spec.args.get("kind") or "").upper()
+
+
+def in_groups(node: exp.Expression) -> bool:
+    """Whether a node is a window call, or a window's definition, with a frame in GROUPS."""
+    return isinstance(node, exp.Window) and frame_of(node) == "GROUPS"
+
+
+def _by_rows(node: exp.Window) -> bool:
+    return frame_of(node) == "ROWS"
+
+
+def _by_rank(node: exp.Window, rank: exp.Expression | None) -> exp.Window:
+    """A frame in GROUPS as one in RANGE over the rank; every other call as it is."""
+    if frame_of(node) != "GROUPS":
+        return node
+    if rank is None or node.args.get("order") is None:
+        hint = "say by what the rows of a group are equal"
+        raise wrong(code="GROUPS_WITHOUT_ORDER", message="a frame in GROUPS needs ORDER BY", place=node, hint=hint)
+    copy = node.copy()
+    copy.set("order", exp.Order(expressions=[exp.Ordered(this=rank.copy(), desc=False, nulls_first=True)]))
+    copy.args["spec"].set("kind", "RANGE")
+    return copy
+
+
+def _node(plan: Plan, group: list[tuple[str, exp.Window, exp.Expression]]) -> Window:
+    fields = fields_of(plan)
+    partition = tuple(scalar_of(item, fields) for item in group[0][1].args.get("partition_by") or [])
+    return Window(plan, partition, tuple((name, scalar_of(tree, fields)) for name, _, tree in group))
+
+
+def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: exp.Expression | None) -> exp.Expression:
+    """The call with an answer that no order of equal rows changes."""
+    name, order = call_name(core_of(node.this)) or "", node.args.get("order")
+    if _by_rows(node) or (order is not None and name in _NUMBERED):
+        _complete(node, row)
+        if name not in _TIED:
+            return node
+    leading = () if rank is None or not _needs_rank(node) else (rank.copy(),)
+    if name == "nth_value":
+        return _over(nth_of(node.this, (*leading, *row), fields), node)
+    if name in _RANKED or name in _TIED:
+        return _over(settled(node.this, row, fields, leading), node)
+    return node
+
+
+def settled_window(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
+    """The same where no plan can have the rank beside the rows, by a list that is sorted by the keys of ORDER BY."""
+    name = call_name(core_of(node.this)) or ""
+    if name in _NUMBERED or _by_rows(node):
+        _complete(node, row)
+        if name not in _TIED:
+            return node
+    if name in _TIED:
+        return _over(settled(node.this, row, {}), node)
+    return sorted_in_frame(node, row, keys) if name in _RANKED else node
+
+
+def sorted_in_frame(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
+    """`first_value` and its kin from the frame's rows as a list, sorted by the keys and then by the whole row."""
+    core, name = core_of(node.this), call_name(core_of(node.this)) or ""
+    listed = call("collect_list", entry(keys, row, core.expressions[0]))
+    present = name in _LISTED or ignores_nulls(node.this)
+    conditions = [filter_of(node.this), call("isnotnull", core.expressions[0].copy()) if present else None]
+    condition = conjunction(item.copy() for item in conditions if item is not None)
+    whole = listed if condition is None else exp.Filter(this=listed, expression=exp.Where(this=condition))
+    rows = in_order(_over(whole, node), keys)
+    if name in _LISTED:
+        return values(rows)
+    if name == "nth_value":
+        return first_value(rows, exp.Sub(this=exp.Paren(this=core.expressions[1].copy()), expression=_ONE.copy()))
+    return first_value(call("reverse", rows) if name in ("last", "last_value") else rows)
+
+
+def _over(made: exp.Expression, node: exp.Window) -> exp.Expression:
+    """The aggregate inside a settled expression with the window's OVER."""
+    inner = made
+    while isinstance(inner, exp.Dot) or call_name(inner) in ("transform", "sort_array", "array_sort", "get"):
+        inner = inner.this if isinstance(inner, exp.Dot) else inner.expressions[0]
+    copy = node.copy()
+    copy.set("this", _unfiltered(inner))
+    if inner is made:
+        return copy
+    return replace_nodes(made, lambda item: copy if item is inner else None)
+
+
+def _unfiltered(tree: exp.Expression) -> exp.Expression:
+    """Spark has no FILTER before OVER: the last argument becomes NULL where the condition does not hold."""
+    if not isinstance(tree, exp.Filter):
+        return tree.copy()
+    core = tree.this.copy()
+    arguments = list(core.expressions)
+    arguments[-1] = exp.Case(ifs=[exp.If(this=tree.expression.this.copy(), true=arguments[-1])])
+    core.set("expressions", arguments)
+    return core  # type: ignore[no-any-return]
+
+
+def _replaced(tree: exp.Expression, names: Mapping[str, str]) -> exp.Expression:
+    def replacement(node: exp.Expression) -> exp.Expression | None:
+        return column_tree(names[spark_sql(node)]) if isinstance(node, exp.Window) else None
+
+    return replace_nodes(tree, replacement)
+
+
+def _complete(node: exp.Window, row: Iterable[exp.Expression]) -> None:
+    """Let the ORDER BY, which may be missing, go on with the whole row."""
+    order = node.args.get("order") or exp.Order(expressions=[])
+    present = {spark_sql(item.this) for item in order.expressions}
+    for item in row:
+        if spark_sql(item) not in present:
+            order.append("expressions", exp.Ordered(this=item.copy(), desc=False, nulls_first=True))
+    if order.expressions:
+        node.set("order", order)

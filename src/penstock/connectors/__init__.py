@@ -1,1 +1,0 @@
-"""Sources that tables are fed from, and outputs that views are written to."""

@@ -1,0 +1,1 @@
+"""Where the changes of views go."""

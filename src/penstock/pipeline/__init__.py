@@ -1,0 +1,1 @@
+"""The running pipeline: statements, transactions, queries, and the loop that follows sources."""

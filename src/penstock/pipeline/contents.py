@@ -1,0 +1,133 @@
+"""What tables and views hold now: for queries, for views that start late, and for UPDATE and DELETE.
+
+The content of a table is its stored rows (with a key) or its input log added up (without); that of a MATERIALIZED view
+is its retained changes; any other view is computed by its plan.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.catalog.model import ERROR_VIEW, Table, View
+from penstock.errors import Diagnostic, InternalError
+from penstock.plan.nodes import Plan, Scan
+from penstock.plan.scalar import quoted
+from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.store import forgets
+from penstock.steps.rows.columns import WEIGHT
+from penstock.steps.rows.exchange import as_frame, plain_schema, repeated
+from penstock.steps.stepper import Stepper
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True)
+class Contents:
+    """The present contents, with a transaction's own changes (`pending`) on top."""
+
+    stepper: Stepper
+    clock: datetime
+    pending: Sequence[Intake] = ()
+
+    def query(self, plan: Plan) -> DataFrame:
+        """The answer of a plan over the present contents."""
+        from penstock.spark.batch import batch_frame
+
+        return batch_frame(self.stepper.engine.workspace, plan, self.relations(plan), self.clock)
+
+    def relations(self, plan: Plan) -> dict[str, DataFrame]:
+        """The content of every table and view that a plan reads, by lower-case name."""
+        found: dict[str, DataFrame] = {}
+        self._collect(plan, found)
+        return found
+
+    def _collect(self, plan: Plan, found: dict[str, DataFrame]) -> None:
+        own = {name.lower() for node in plan.walk() for name in getattr(node, "views", ())}
+        for scan in plan.walk():
+            if isinstance(scan, Scan) and scan.relation.lower() not in found and scan.relation.lower() not in own:
+                found[scan.relation.lower()] = self._relation(scan.relation)
+
+    def _relation(self, name: str) -> DataFrame:
+        relation = self.stepper.catalog.relation(name)
+        if isinstance(relation, Table):
+            return self.table(relation)
+        if isinstance(relation, View):
+            return self.view(relation)
+        raise InternalError(Diagnostic("NO_RELATION", f"a plan reads {name}, which does not exist"))
+
+    def view(self, view: View) -> DataFrame:
+        """The rows of a view."""
+        if view.lateness:
+            return self._filtered(view)
+        maintained = self.maintained(view) if view.kind == "materialized" and not self.pending else None
+        return self.query(view.plan) if maintained is None else maintained
+
+    def _filtered(self, view: View) -> DataFrame:
+        """What has passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
+        maintained = self.maintained(view)
+        if maintained is not None:
+            return maintained
+        return self.query(view.plan) if view.name.lower() in self.stepper.fresh else self.query(view.plan).limit(0)
+
+    def weighted_view(self, view: View) -> DataFrame | None:
+        """What has passed the LATENESS of a view, with weights; None if nothing ever did."""
+        retained = self.stepper.retained.get(view.name.lower())
+        return None if retained is None else retained.weighted()
+
+    def maintained(self, view: View) -> DataFrame | None:
+        """The rows of a view as the engine has shown them; None if it has not had a step yet."""
+        name = view.name.lower()
+        retained = self.stepper.retained.get(name)
+        if retained is None or name in self.stepper.fresh:
+            return None
+        weighted = retained.weighted()
+        return None if weighted is None else repeated(weighted)
+
+    def table(self, table: Table) -> DataFrame:
+        """The rows of a table."""
+        pending = [intake for intake in self.pending if intake.table.name.lower() == table.name.lower()]
+        memory = self.stepper.memories.get(table.name.lower())
+        if memory is not None and memory.store is not None:
+            if forgets(table):
+                self.stepper.log.check_reach(table)
+            base = memory.store.content()
+            return self._with_pending(table, base.selectExpr("*", f"1L AS {WEIGHT}"), pending) if pending else base
+        weighted = self.weighted(table)
+        if pending:
+            return self._with_pending(table, weighted, pending)
+        if weighted is None:
+            return self.stepper.engine.workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
+        return repeated(weighted) if self.stepper.log.retracts(table) else weighted.drop(WEIGHT)
+
+    def weighted(self, table: Table) -> DataFrame | None:
+        """The rows of a table with weights that may still cancel; None if nothing ever came in."""
+        memory = self.stepper.memories.get(table.name.lower())
+        if memory is None and table.name != ERROR_VIEW.name:
+            return None
+        if memory is not None and not memory.received:
+            return None
+        if memory is not None and memory.store is not None:
+            if forgets(table):
+                self.stepper.log.check_reach(table)
+            return memory.store.content().selectExpr("*", f"1L AS {WEIGHT}")
+        return self.stepper.log.weighted(self.stepper.engine.workspace, table)
+
+    def _with_pending(self, table: Table, weighted: DataFrame | None, pending: Sequence[Intake]) -> DataFrame:
+        workspace = self.stepper.engine.workspace
+        names = [quoted(column.name) for column in table.columns]
+        total = weighted
+        for intake in pending:
+            change = intake.change
+            frame = as_frame(workspace, table, change) if isinstance(change, pa.Table) else change.frame()
+            frame = frame.selectExpr(*names, WEIGHT)
+            total = frame if total is None else total.selectExpr(*names, WEIGHT).union(frame)
+        if total is None:
+            return workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
+        return repeated(total)

@@ -1,0 +1,150 @@
+"""INSERT, UPDATE and DELETE as operations on rows, evaluated over the present content (A2)."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.catalog.model import Catalog, Table
+from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.pipeline.contents import Contents
+from penstock.plan.nodes import Values
+from penstock.plan.scalar import Scalar, quoted
+from penstock.sql.statements import Delete, Insert, Update
+from penstock.steps.intake.bulk import DRIVER_ROWS, FrameBatch
+from penstock.steps.intake.fold import refuse_deletion
+from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader
+from penstock.steps.rows.exchange import carried, in_arrow
+from penstock.steps.rows.rejected import Rejections
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Readers = Callable[[Table], RowReader]
+
+
+def insert_batch(
+    statement: Insert, catalog: Catalog, source: str, contents: Contents, readers: Readers
+) -> Batch | FrameBatch:
+    """The rows of an INSERT; a large SELECT stays a DataFrame."""
+    from penstock.bind.program.dml import bind_insert
+
+    bound = bind_insert(statement, catalog, source)
+    table = target_table(catalog, bound.table, statement)
+    frame = contents.query(bound.plan).toDF(*bound.columns)
+    if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
+        frame, rows = contents.stepper.engine.workspace.kept.evaluated(frame)
+        if rows > DRIVER_ROWS:
+            return FrameBatch(table, frame, readers(table))
+    rows_here = in_arrow(table, carried(frame, table).toArrow())
+    return readers(table).read_arrow(rows_here, Rejections(), carried=True)
+
+
+def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Contents) -> Batch:
+    """The deletions that a DELETE means now."""
+    from penstock.bind.program.dml import bind_delete
+
+    bound = bind_delete(statement, catalog, source)
+    table = target_table(catalog, bound.table, statement)
+    _refuse_append_only(table, "DELETE")
+    if bound.rows is None:
+        chosen = _chosen(table, contents, bound.condition)
+    else:
+        chosen = contents.query(bound.rows).toDF(*(column.name for column in table.columns))
+    rows = _fetched(table, chosen)
+    return Batch(table, rows, (DELETE,) * rows.num_rows)
+
+
+def update_batch(statement: Update, catalog: Catalog, source: str, contents: Contents, readers: Readers) -> Batch:
+    """The operations that an UPDATE means now: an upsert where the key stays, else a deletion and an insertion."""
+    from penstock.bind.program.dml import bind_update
+
+    bound = bind_update(statement, catalog, source)
+    table = target_table(catalog, bound.table, statement)
+    _refuse_append_only(table, "UPDATE")
+    assigned = {name.lower(): scalar for name, scalar in bound.assignments}
+    if bound.rows is None:
+        chosen = _chosen(table, contents, bound.condition)
+        updated = _updated(table, contents, chosen, assigned)
+    else:
+        chosen, updated = _paired(table, contents.query(bound.rows), list(assigned))
+    old, new = _fetched(table, chosen), _fetched(table, updated)
+    _check_required(table, new)
+    # A cast to VARCHAR or CHAR does nothing in Spark: the reader holds lengths.
+    new = readers(table).read_arrow(new, Rejections(), carried=True).rows
+    rekeyed = not table.key or any(name.lower() in assigned for name in table.key)
+    if not rekeyed:
+        return Batch(table, new, None)
+    operations = (DELETE,) * old.num_rows + (INSERT,) * new.num_rows
+    return Batch(table, pa.concat_tables([old, new]), operations)
+
+
+def target_table(catalog: Catalog, name: str, statement: Insert | Update | Delete) -> Table:
+    """The table that a statement changes; SqlError if there is none of that name."""
+    table = catalog.tables.get(name.lower())
+    if table is not None:
+        return table
+    known = [item.name for item in catalog.tables.values()]
+    what = "is a view" if name.lower() in catalog.views else "does not exist"
+    message = f"table {name[:100]} {what}"
+    raise SqlError(Diagnostic("UNKNOWN_TABLE", message, statement.table_span, did_you_mean(name, known)))
+
+
+def _refuse_append_only(table: Table, statement: str) -> None:
+    if table.append_only:
+        refuse_deletion(table, statement)
+
+
+def _chosen(table: Table, contents: Contents, condition: Scalar | None) -> DataFrame:
+    """The rows that the condition holds for, evaluated, so that old and new rows are read off the same ones."""
+    frame = contents.table(table)
+    if condition is not None:
+        frame = frame.where(_text(condition, table, contents))
+    return frame.localCheckpoint(eager=True)
+
+
+def _updated(table: Table, contents: Contents, chosen: DataFrame, assigned: dict[str, Scalar]) -> DataFrame:
+    items = []
+    for column in table.columns:
+        scalar = assigned.get(column.name.lower())
+        text = quoted(column.name) if scalar is None else f"CAST({_text(scalar, table, contents)} AS {column.type})"
+        items.append(f"{text} AS {quoted(column.name)}")
+    return chosen.selectExpr(*items)
+
+
+def _paired(table: Table, found: DataFrame, assigned: list[str]) -> tuple[DataFrame, DataFrame]:
+    """The rows of a query as they are, and with the values behind them in place of the `assigned` columns."""
+    names = [column.name for column in table.columns]
+    values = [f"__new_{place}" for place in range(len(assigned))]
+    rows = found.toDF(*names, *values).localCheckpoint(eager=True)
+    items = []
+    for column in table.columns:
+        lower = column.name.lower()
+        have = values[assigned.index(lower)] if lower in assigned else column.name
+        items.append(f"CAST({quoted(have)} AS {column.type}) AS {quoted(column.name)}")
+    return rows.select(*map(quoted, names)), rows.selectExpr(*items)
+
+
+def _text(scalar: Scalar, table: Table, contents: Contents) -> str:
+    """An expression over the table's fields as Spark SQL over its content; the binder may qualify the names."""
+    from penstock.spark.workspace import clocked
+
+    names = {name: name.rpartition(".")[2] for name in scalar.columns if table.column(name) is None}
+    return clocked(contents.clock)(scalar.renamed(names) if names else scalar)
+
+
+def _fetched(table: Table, frame: DataFrame) -> pa.Table:
+    return in_arrow(table, carried(frame, table).toArrow())
+
+
+def _check_required(table: Table, rows: pa.Table) -> None:
+    for column in table.columns:
+        if (not column.nullable or column.name in table.key) and rows.column(column.name).null_count:
+            from penstock.errors import DataError
+
+            message = (
+                f"table {table.name}, column {column.name}: UPDATE gives NULL, expected {column.type.upper()} NOT NULL"
+            )
+            raise DataError(Diagnostic("BAD_VALUE", message))

@@ -1,0 +1,377 @@
+"""Statements at work: declarations, changes, transactions, queries."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from penstock.analysis.final import final_of
+from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.pipeline.blame import blamed
+from penstock.pipeline.contents import Contents
+from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
+from penstock.pipeline.reads import as_spark_sees, read_by, tables_read
+from penstock.pipeline.round import Round
+from penstock.rewrite import rewrite_views
+from penstock.sources.api import Source, open_source
+from penstock.sql import statements as sql
+from penstock.steps.change import Change, fetched_rows, merged
+from penstock.steps.failures import translated
+from penstock.steps.final import FinalOutput
+from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.gates import ViewGate, view_gate
+from penstock.steps.intake.lateness import comparable_value
+from penstock.steps.intake.store import forgets
+from penstock.steps.manifest import Advances
+from penstock.steps.rows.inputs import Readers, zone_of
+from penstock.steps.rows.rejected import Rejections
+from penstock.steps.stepper import Incoming, Stepper
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Changes = dict[str, Change]
+Found = TypeVar("Found")
+_DECLARATIONS = (
+    sql.CreateTable,
+    sql.CreateView,
+    sql.Unparsed,
+    sql.DeclareRecursiveView,
+    sql.CreateFunction,
+    sql.Drop,
+    sql.SetLateness,
+    sql.Set,
+    sql.Reset,
+)
+
+
+@dataclass
+class Transaction:
+    """Statements that wait for COMMIT: what they bring, and the clock at which they are judged."""
+
+    clock: datetime
+    batches: list[Incoming] = field(default_factory=list)
+
+
+@dataclass
+class Execution:
+    """A program at work."""
+
+    stepper: Stepper
+    catalog: Catalog
+    dialect: str
+    readers: Readers
+    clock: Callable[[], datetime]
+    transaction: Transaction | None = None
+    sources: dict[str, Source] = field(default_factory=dict)
+    unfinished: Round | None = None  # a run that was stopped in the midst of it goes on here
+
+    def opened_sources(self) -> list[Source]:
+        """The sources of all tables that have a connector; each goes on where it was."""
+        zone = zone_of(self.catalog)
+        for name, table in self.catalog.tables.items():
+            known = self.sources.get(name)
+            if "connector" in table.properties and (known is None or known.table is not table):
+                self.sources[name] = open_source(table, self.readers, zone)
+        return [source for name, source in self.sources.items() if name in self.catalog.tables]
+
+    def run(self, text: str) -> Changes:
+        """Run the statements of a text, one after the other."""
+        from penstock.sql.parse import parse
+
+        changes: Changes = {}
+        for statement in parse(text, self.dialect):
+            if isinstance(statement, sql.CreateView):
+                # What a view of that name has shown before is not the new view's.
+                changes = {name: change for name, change in changes.items() if name.lower() != statement.name.lower()}
+            changes = merged(changes, self.statement(statement, text))
+        return changes
+
+    def run_program(self, statements: Iterable[sql.Statement], source: str) -> Changes:
+        """Run what a program does beside its declarations, which stand already; queries are for `query()`."""
+        changes: Changes = {}
+        statements = tuple(statements)
+        self.declared(statement.text for statement in statements if isinstance(statement, _DECLARATIONS))
+        for statement in statements:
+            if not isinstance(statement, (*_DECLARATIONS, sql.Query, sql.Explain, sql.Show, sql.Describe)):
+                changes = merged(changes, self.statement(statement, source))
+        return changes
+
+    def statement(self, statement: sql.Statement, source: str) -> Changes:
+        """Run one statement."""
+        match statement:
+            case sql.Insert() | sql.Update() | sql.Delete():
+                return self._change(statement, source)
+            case sql.Begin():
+                self.begin()
+            case sql.Commit():
+                return self.commit()
+            case sql.Rollback():
+                self.rollback()
+            case sql.Advance():
+                return self._advance(statement)
+            case sql.Query():
+                raise SqlError(
+                    Diagnostic("NOT_A_CHANGE", "a query changes nothing", statement.span, hint="use query()")
+                )
+            case sql.Explain() | sql.Show() | sql.Describe():
+                message = f"{statement.text.split()[0].upper()} shows something and changes nothing"
+                raise SqlError(
+                    Diagnostic("NOT_A_CHANGE", message, statement.span, hint="use explain(view, options), or the shell")
+                )
+            case _:
+                self.declare(statement, source)
+        return {}
+
+    def _change(self, statement: sql.Insert | sql.Update | sql.Delete, source: str) -> Changes:
+        try:
+            batch = self._spark(lambda: self._batch(statement, source))
+        except PenstockError as error:
+            raise blamed(error, statement, self.catalog, zone_of(self.catalog)) from error.__cause__
+        if self.transaction is not None:
+            self._add([batch])
+            return {}
+        return self._step([batch], self.clock())
+
+    def _batch(self, statement: sql.Insert | sql.Update | sql.Delete, source: str) -> Incoming:
+        contents = self._contents()
+        if isinstance(statement, sql.Insert):
+            return insert_batch(statement, self.catalog, source, contents, self.readers)
+        if isinstance(statement, sql.Update):
+            return update_batch(statement, self.catalog, source, contents, self.readers)
+        return delete_batch(statement, self.catalog, source, contents)
+
+    def _contents(self) -> Contents:
+        self.stepper.check_intact()
+        if self.transaction is None:
+            return Contents(self.stepper, self.clock())
+        return Contents(self.stepper, self.transaction.clock, self._preview(self.transaction.batches))
+
+    def _preview(self, batches: Sequence[Incoming]) -> list[Intake]:
+        """What a transaction would change so far; DataError if it could not be committed."""
+        clock = self.clock() if self.transaction is None else self.transaction.clock
+        return self.stepper.fold(batches, clock, Rejections())
+
+    def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
+        return self.stepper.step(batches, clock, Rejections(), advances)
+
+    def begin(self) -> None:
+        """BEGIN."""
+        if self.transaction is not None:
+            raise SqlError(
+                Diagnostic("IN_TRANSACTION", "a transaction is open already", hint="COMMIT or ROLLBACK it first")
+            )
+        self.transaction = Transaction(self.clock())
+
+    def commit(self) -> Changes:
+        """COMMIT: the whole transaction is one step; if that is refused, the transaction is gone."""
+        transaction = self._open_transaction()
+        self.transaction = None
+        return self._step(transaction.batches, transaction.clock)
+
+    def rollback(self) -> None:
+        """ROLLBACK."""
+        self._open_transaction()
+        self.transaction = None
+
+    def _open_transaction(self) -> Transaction:
+        if self.transaction is None:
+            raise SqlError(Diagnostic("NO_TRANSACTION", "no transaction is open", hint="BEGIN starts one"))
+        return self.transaction
+
+    def _add(self, batches: Sequence[Incoming]) -> None:
+        """Add to the open transaction, unless what it would then do is refused."""
+        transaction = self._open_transaction()
+        grown = [*transaction.batches, *batches]
+        self._spark(lambda: self._preview(grown))
+        transaction.batches = grown
+
+    def step(self, batches: Sequence[Incoming], text: str | None) -> Changes:
+        """Rows and then statements as one step; within a transaction they are added to it."""
+        if self.transaction is not None:
+            self._add(batches)
+            return {} if text is None else self.run(text)
+        if text is None:
+            return self._step(batches, self.clock())
+        from penstock.sql.parse import parse
+
+        statements = parse(text, self.dialect)
+        if not batches and len(statements) == 1 and isinstance(statements[0], sql.Advance):
+            return self._advance(statements[0])
+        self.begin()
+        try:
+            self._add(batches)
+            self._run_inside(statements, text)
+            return self.commit()
+        except BaseException:
+            self.transaction = None
+            raise
+
+    def _run_inside(self, statements: Iterable[sql.Statement], text: str) -> None:
+        for statement in statements:
+            if not isinstance(statement, sql.Insert | sql.Update | sql.Delete | sql.Advance):
+                message = f"{statement.text.split()[0].upper()} cannot stand in a step's statements"
+                raise SqlError(Diagnostic("NOT_A_CHANGE", message, statement.span, hint="INSERT, UPDATE, DELETE can"))
+            self.statement(statement, text)
+
+    def _advance(self, statement: sql.Advance) -> Changes:
+        if self.transaction is not None:
+            raise SqlError(
+                Diagnostic("IN_TRANSACTION", "ADVANCE is a step of its own", statement.span, hint="give it alone")
+            )
+        table = self.catalog.tables.get(statement.table.lower())
+        column = None if table is None else table.column(statement.column)
+        if table is None or column is None or column.lateness is None:
+            message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
+            raise SqlError(Diagnostic("NO_LATENESS", message, statement.span))
+        from penstock.sql.text import spark_sql
+
+        text = f"SELECT CAST(({spark_sql(statement.value)}) AS {column.type}) AS value"
+        value = self._spark(lambda: fetched_rows(self.stepper.engine.workspace.spark.sql(text))[0][0])
+        if value is None:
+            raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
+        return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
+
+    # Declarations
+
+    def declare(self, statement: sql.Statement, source: str) -> None:
+        """A declaration: checked by the binder, then installed; if anything fails nothing has been declared."""
+        from penstock.bind.program.compile import declare
+
+        if self.transaction is not None:
+            message = "a declaration cannot stand in a transaction"
+            raise SqlError(Diagnostic("IN_TRANSACTION", message, statement.span, hint="COMMIT first"))
+        before, after = self.catalog, declare(self.catalog, statement, source)
+        if self.stepper.number and zone_of(before) != zone_of(after):
+            message = "the time zone cannot change after the first step: rows that are there were read in it"
+            hint = "SET TIME ZONE before the first step, or use from_utc_timestamp() in a view"
+            raise SqlError(Diagnostic("TIME_ZONE_FIXED", message, statement.span, hint=hint))
+        gone = [name for name, view in before.views.items() if after.views.get(name) is not view]
+        added = [view.name for name, view in after.views.items() if before.views.get(name) is not view]
+        self._check_dependents(gone, after)
+        replaced = [name for name, table in before.tables.items() if after.tables.get(name) is not table]
+        self.install(after, added, removed=gone, forgotten=replaced)
+        self.declared([statement.text])
+
+    def declared(self, texts: Iterable[str]) -> None:
+        """Have the log know what has been declared."""
+        known = self.stepper.declared
+        spark = self.stepper.engine.workspace.spark
+        known.session = {
+            "dialect": self.dialect,
+            "ansi": spark.conf.get("spark.sql.ansi.enabled") == "true",
+            "time zone": spark.conf.get("spark.sql.session.timeZone"),
+        }
+        known.statements += texts
+        self.stepper.log.declare(self.stepper.number, known.to_json())
+
+    def _check_dependents(self, gone: Sequence[str], after: Catalog) -> None:
+        for name in gone:
+            for other in after.views.values():
+                if other.name.lower() != name and other.plan is not None and name in read_by(other):
+                    message = f"view {name} cannot be replaced while {other.name} reads it"
+                    raise UnsupportedError(Diagnostic("REPLACED_VIEW", message, hint=f"drop {other.name} first"))
+
+    def install(
+        self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
+    ) -> None:
+        """Make a catalog the present one; views `added` are maintained from the next step on."""
+        from penstock.pipeline.supported import check_promises, check_supported
+        from penstock.spark.batch import resolve_types
+
+        check_supported(catalog)
+        workspace, engine = self.stepper.engine.workspace, self.stepper.engine
+        whole = as_spark_sees(catalog.with_table(ERROR_VIEW))
+        if added:
+            whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
+            self._check_history(whole, added)
+            check_promises(whole)
+        workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
+        installed = [name for name in added if whole.views[name.lower()].plan is not None]
+        earlier = len(engine.installed)
+        if installed:
+            self._spark(lambda: engine.install(rewrite_views(whole), installed, self._content, self._gate), catalog)
+        for name in reversed(removed):
+            engine.remove(name, earlier)
+            earlier = min(earlier, len(engine.installed) - bool(installed))
+            self.stepper.retained.pop(name, None)
+            self.stepper.finals.pop(name, None)
+        for name in installed:
+            final = final_of(whole.views[name.lower()], whole)
+            if final is not None:
+                self.stepper.finals[name.lower()] = FinalOutput(name, final)
+        for name in forgotten:
+            memory = self.stepper.memories.pop(name, None)
+            if memory is not None:
+                self.stepper.log.forget(memory.table)
+        self.stepper.fresh |= {name.lower() for name in installed}
+        self.catalog = self.stepper.catalog = replace(catalog, views=whole.views)
+
+    def _check_history(self, catalog: Catalog, added: Sequence[str]) -> None:
+        """Refuse a view that would need rows which have come in but were not kept."""
+        for name in added:
+            for read in tables_read(catalog, name):
+                memory = self.stepper.memories.get(read)
+                if memory is not None and memory.received and (memory.store is None or forgets(memory.table)):
+                    self.stepper.log.check_reach(memory.table)
+
+    def _content(self, name: str) -> DataFrame | None:
+        """What a view that starts now must know of a table: its rows so far, with weights."""
+        found = self.catalog.relation(name)
+        if isinstance(found, View):
+            return self._contents().weighted_view(found)
+        return None if found is None else self._contents().weighted(found)
+
+    def _gate(self, view: View) -> ViewGate:
+        return view_gate(view, self.stepper.step_clock)
+
+    # Queries
+
+    def query(self, text: str) -> DataFrame:
+        """The answer of the one query in the text."""
+        from penstock.sql.parse import parse
+
+        found = parse(text, self.dialect)
+        if len(found) != 1 or not isinstance(found[0], sql.Query):
+            message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
+            raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
+        return self.answer(found[0].tree, text)
+
+    def answer(self, tree: Any, text: str) -> DataFrame:
+        """The answer of a parsed query."""
+        from penstock.bind.query.query import bind_query
+
+        plan = bind_query(tree, self.catalog, text)
+        return self._spark(lambda: self._released(lambda: self._contents().query(plan)))
+
+    def _released(self, work: Callable[[], DataFrame]) -> DataFrame:
+        workspace = self.stepper.engine.workspace
+        try:
+            return work()
+        finally:
+            workspace.kept.leave_all()
+            workspace.release()
+
+    def maintained(self, view: View, like: DataFrame) -> DataFrame:
+        """The rows of a view as its changes add up; DataError if they are not kept."""
+        if self.stepper.retain != "all" and view.kind != "materialized":
+            message = f"the content of view {view.name} is not kept, so there is nothing to verify"
+            raise DataError(Diagnostic("NOT_RETAINED", message, hint="make it MATERIALIZED, or leave out retain"))
+        if view.name.lower() in self.stepper.fresh:
+            message = f"view {view.name} has not had a step yet"
+            raise DataError(Diagnostic("NOT_STEPPED", message, hint="step() with no rows will do"))
+        found = Contents(self.stepper, self.clock()).maintained(view)
+        return self.stepper.engine.workspace.empty(like.schema) if found is None else found
+
+    def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:
+        """Run something that may fail inside Spark, with its failure translated."""
+        try:
+            return work()
+        except BaseException as error:
+            found = translated(error, catalog or self.catalog)
+            if found is error:
+                raise
+            raise found from error

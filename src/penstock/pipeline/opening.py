@@ -1,0 +1,87 @@
+"""From a compiled program to one at work: the session, the engine, the log."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Catalog
+from penstock.errors import DataError, Diagnostic, SqlError
+from penstock.pipeline.execution import Execution
+from penstock.pipeline.supported import check_supported
+from penstock.steps.log import InputLog
+from penstock.steps.rows.inputs import Readers
+from penstock.steps.stepper import Stepper
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+    from penstock.spark.workspace import Workspace
+
+_ERROR_HISTORY = 1_000_000
+
+
+@dataclass
+class Opened:
+    """What a pipeline was told about where it works."""
+
+    spark: SparkSession | None
+    directory: Path | None
+    master: str
+    conf: Mapping[str, str]
+    retain: str
+
+    @cached_property
+    def workspace(self) -> Workspace:
+        """The session with Penstock's settings; a JVM starts here if none was given."""
+        from penstock.spark.session import adopt_session, open_session
+        from penstock.spark.workspace import Workspace
+
+        if self.spark is not None:
+            session = adopt_session(self.spark, self.conf)
+        else:
+            session = open_session(master=self.master, conf=self.conf)
+        return Workspace(session, partitions=int(session.conf.get("spark.sql.shuffle.partitions", "2") or 2))
+
+    def execution(self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime]) -> Execution:
+        """The program at work, its views installed, before its first step."""
+        from penstock.spark.engine import Engine
+
+        check_supported(catalog)
+        log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
+        self.workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
+        stepper = Stepper(Engine(self.workspace), log, catalog, self.retain)
+        execution = Execution(stepper, catalog, dialect, readers, clock)
+        execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+        return execution
+
+    def release(self) -> None:
+        """Have the session, which may live on, forget what it knows of the pipeline."""
+        from py4j.protocol import Py4JError
+
+        with suppress(Py4JError, OSError):  # the session or its JVM has ended before, and all names with it
+            self.workspace.close()
+
+
+def read_program(program: str | Path) -> str:
+    """The program text: `program` itself, or the file that it names."""
+    if isinstance(program, str) and not _names_file(program):
+        return program
+    path = Path(program)
+    try:
+        return path.read_bytes().decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise SqlError(
+            Diagnostic("NOT_UTF8", f"{path} is not UTF-8: byte {error.start} is {error.object[error.start]:#04x}")
+        ) from None
+    except OSError as error:
+        raise DataError(Diagnostic("CANNOT_READ", f"{path} cannot be read: {error.strerror}")) from None
+
+
+def _names_file(program: str) -> bool:
+    return program.lower().endswith(".sql") and "\n" not in program and ";" not in program

@@ -1,0 +1,357 @@
+"""`penstock.Pipeline`: a running program, for Python. Everything else (the command line, tests) goes through it."""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Self, TypeVar
+
+from penstock.catalog.model import Catalog, View
+from penstock.circuit.measured import ON, SETTING, Profile, is_measured
+from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
+from penstock.pipeline.contents import Contents
+from penstock.pipeline.execution import Execution
+from penstock.pipeline.opening import Opened, read_program
+from penstock.pipeline.run import Runner, RunOptions
+from penstock.pipeline.subscription import Subscription
+from penstock.pipeline.verification import Verification, compare
+from penstock.sources.api import Output
+from penstock.steps.change import Change
+from penstock.steps.events import Event, StepDone
+from penstock.steps.facts import OperatorState, WaterlineFact, states_of
+from penstock.steps.rows.inputs import Readers, batch_of, clock_value, find_table, zone_of
+from penstock.steps.rows.rejected import Rejections
+from penstock.steps.stepper import Incoming, now
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame, SparkSession
+
+Rows = Any
+Found = TypeVar("Found")
+
+
+class Pipeline:
+    """A program of tables and views that are kept exactly up to date.
+
+    `program` is SQL text or the path of a file. `spark` is a session to use, else one is opened when it is first
+    needed. `directory` keeps the input log; without it the log is temporary. `retain` says whose content is kept for
+    `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
+    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. Raises SqlError for a program that is wrong.
+    """
+
+    def __init__(
+        self,
+        program: str | Path = "",
+        *,
+        spark: SparkSession | None = None,
+        directory: str | Path | None = None,
+        dialect: str | None = None,
+        master: str = "local[*]",
+        conf: Mapping[str, str] | None = None,
+        retain: str = "all",
+        profile: bool = False,
+        on_event: Callable[[Event], None] | None = None,
+    ) -> None:
+        from penstock.bind.program.compile import compile_program
+
+        self.source = read_program(program)
+        self.program = compile_program(self.source, dialect)
+        self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
+        declared = self.program.catalog
+        self._catalog: Catalog = declared.with_setting(SETTING, ON) if profile else declared
+        self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
+        self._lock = threading.RLock()
+        self._on_event = on_event
+        self._subscriptions: list[Subscription] = []
+        self._manual_clock: datetime | None = None
+        self._execution: Execution | None = None
+        self._runner: Runner | None = None
+        self._closed = False
+
+    # What is there
+
+    @property
+    def catalog(self) -> Catalog:
+        """The tables, views, functions and settings that are declared now."""
+        return self._catalog if self._execution is None else self._execution.catalog
+
+    @property
+    def spark(self) -> SparkSession:
+        """The SparkSession in use."""
+        return self._opening.workspace.spark
+
+    @property
+    def steps(self) -> int:
+        """How many steps there have been."""
+        return self._opened().stepper.number
+
+    @property
+    def clock(self) -> datetime | None:
+        """The clock of the last step, naive UTC."""
+        return self._opened().stepper.clock
+
+    @property
+    def in_transaction(self) -> bool:
+        """Whether BEGIN waits for its COMMIT."""
+        return self._execution is not None and self._execution.transaction is not None
+
+    def waterlines(self) -> dict[str, Any]:
+        """The waterline of each LATENESS column, by `relation.column`; None before anything has been seen."""
+        return {fact.name: fact.waterline for fact in self.waterline_facts()}
+
+    def waterline_facts(self) -> list[WaterlineFact]:
+        """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+        return self._opened().stepper.waterline_facts()
+
+    def rejected(self) -> dict[tuple[str, str], int]:
+        """How many rows went to `error_view` since the start, by relation and message."""
+        return dict(self._opened().stepper.rejected)
+
+    def inferred_waterlines(self) -> list[WaterlineFact]:
+        """The waterlines of views' columns, with what each follows."""
+        with self._lock:
+            return self._opened().stepper.inferred_facts()
+
+    def state(self) -> list[OperatorState]:
+        """What each operator remembers, how that grows, and what would bound it."""
+        execution = self._opened()
+        return states_of(execution.stepper.engine, execution.catalog)
+
+    def profile(self) -> Profile:
+        """What each operator has cost so far, in the steps that were measured; none are without `profile`."""
+        with self._lock:
+            return Profile() if self._execution is None else self._execution.stepper.engine.profile()
+
+    # Changing it
+
+    def execute(self, sql: str, *, clock: datetime | str | None = None) -> dict[str, Change]:
+        """Run statements; each INSERT, UPDATE, DELETE, ADVANCE and COMMIT is a step, whose changes are given back.
+
+        SELECT is for `query()`. A statement that is refused has changed nothing; those before it stand. A clock that
+        is given once stays until the next that is given.
+        """
+        with self._lock, self._clocked(clock):
+            return self._sourced(sql, lambda: self._opened().run(sql))
+
+    def step(
+        self,
+        inputs: Mapping[str, Rows] | None = None,
+        *,
+        clock: datetime | str | None = None,
+        sql: str | None = None,
+    ) -> dict[str, Change]:
+        """One transaction: rows for tables, then the statements in `sql`, or one ADVANCE alone; gives all changes.
+
+        Rows are tuples or dicts (inserts), `('+' | '-' | '~', row)`, pandas, Arrow or a Spark DataFrame with optional
+        columns `__op` and `__seq`. A large DataFrame stays on the executors, except for a keyed table with LATENESS, or
+        with '~': its rows come to the driver, so give it in pieces of some million rows. A clock that is given once
+        stays until the next that is given.
+        Raises DataError, and changes nothing, if anything does not fit.
+        """
+        with self._lock, self._clocked(clock):
+            execution = self._opened()
+            batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
+            return self._sourced(sql, lambda: execution.step(batches, sql))
+
+    def end_of_input(self) -> dict[str, Change]:
+        """Nothing more will come: a step that releases what WATERMARK holds back; gives all changes."""
+        with self._lock:
+            execution = self._opened()
+            if not execution.stepper.holds_rows:
+                return {}
+            return execution.stepper.step([], execution.clock(), Rejections(), ended=True)
+
+    @contextmanager
+    def _clocked(self, clock: datetime | str | None) -> Iterator[None]:
+        """The clock of what runs inside, and from then on; as it was before if no step has taken it."""
+        before = self._manual_clock
+        if clock is not None:
+            self._manual_clock = clock_value(clock)
+        try:
+            yield
+        except BaseException:
+            if self._execution is None or self._execution.stepper.clock != self._manual_clock:
+                self._manual_clock = before
+            raise
+
+    def begin(self) -> None:
+        """Begin a transaction; `step()` and statements add to it until `commit()`."""
+        self._opened().begin()
+
+    def commit(self) -> dict[str, Change]:
+        """Make the transaction one step."""
+        with self._lock:
+            return self._opened().commit()
+
+    def rollback(self) -> None:
+        """Forget the transaction."""
+        self._opened().rollback()
+
+    def compact(self) -> None:
+        """Merge all state, and drop what no accepted input can touch; steps do it by themselves, a little at a time."""
+        with self._lock:
+            self._opened().stepper.engine.compact()
+
+    def _batch(self, name: str, rows: Rows) -> Incoming:
+        table = find_table(self.catalog, name)
+        return batch_of(table, rows, self._opened().readers(table))
+
+    # Reading it
+
+    def query(self, sql: str) -> DataFrame:
+        """The answer of a query over the present contents, as a Spark DataFrame."""
+        with self._lock:
+            return self._sourced(sql, lambda: self._opened().query(sql))
+
+    def changes(self, view: str) -> Subscription:
+        """A view's changes from now on, as they are committed (by any thread)."""
+        found = self._view(view)
+        subscription = Subscription(found.name, self._leave)
+        self._opened()
+        self._subscriptions.append(subscription)
+        return subscription
+
+    def content(self, view: str) -> DataFrame:
+        """The rows of a view or table as they are now: those maintained by change where they are kept."""
+        with self._lock:
+            execution = self._opened()
+            found = self.catalog.views.get(view.lower())
+            maintained = None if found is None else Contents(execution.stepper, self._now()).maintained(found)
+            if maintained is None:
+                return self.query(f"SELECT * FROM `{view}`")
+            execution.stepper.engine.workspace.kept.leave_all()
+            return maintained
+
+    def verify(self, view: str) -> Verification:
+        """Compare a view's maintained content with its query, run in batch over the tables.
+
+        Raises DataError if the content is not kept (`retain='materialized'`), or the log no longer reaches back.
+        """
+        with self._lock:
+            execution = self._opened()
+            found = self._view(view)
+            if found.lateness:
+                message = f"view {found.name} has LATENESS: it forgets late rows, which its query does not"
+                raise DataError(Diagnostic("NOT_COMPARABLE", message, hint="verify the views that read it"))
+            contents = Contents(execution.stepper, execution.stepper.clock or self._now())
+            expected = contents.query(found.plan)
+            return compare(found.name, execution.maintained(found, expected), expected)
+
+    def explain(self, view: str | None = None, options: Sequence[str] = ()) -> str:
+        """How a view (or every view) is maintained; starts no JVM.
+
+        Options are 'verdict', 'plan', 'trace', 'rewritten', 'circuit' and 'json'; 'analyze' tells what its operators
+        have cost. Raises DataError if that has not been measured.
+        """
+        from penstock.explain import explain
+
+        if "analyze" in options and is_measured(self.catalog):
+            self._opened()  # a program's own statements are steps as well
+        return str(explain(self.catalog, view, tuple(options), profile=self.profile()))
+
+    def _view(self, name: str) -> View:
+        view = self.catalog.views.get(name.lower())
+        if view is None:
+            known = [item.name for item in self.catalog.views.values()]
+            message = f"view {name[:100]} does not exist"
+            raise SqlError(Diagnostic("UNKNOWN_VIEW", message, candidates=did_you_mean(name, known)))
+        return view
+
+    # Running it
+
+    def run(self, *, once: bool = False, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
+        """Follow the sources of the program's tables until `stop()`, or with `once` until they are used up."""
+        execution = self._opened()
+        self._runner = Runner(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
+        try:
+            self._runner.run(once=once)
+        finally:
+            self._runner = None
+
+    def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
+        """`run()` on a thread of its own."""
+        execution = self._opened()
+        self._runner = Runner(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
+        self._runner.start()
+
+    def stop(self) -> None:
+        """End `run()` or `start()` after the step that is under way; raises what the thread has failed with."""
+        runner = self._runner
+        if runner is not None:
+            runner.stop()
+            self._runner = None
+
+    def close(self) -> None:
+        """End the step that is under way; forget all that is not in the directory. The SparkSession stays."""
+        if self._closed:
+            return
+        self._closed = True
+        try:
+            self.stop()
+        finally:
+            with self._lock:
+                for subscription in list(self._subscriptions):
+                    subscription.end()
+                if self._execution is not None:
+                    self._execution.stepper.log.close()
+                    self._opening.release()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    # Inside
+
+    def _opened(self) -> Execution:
+        """The pipeline at work; Spark starts here, and the program's own statements run."""
+        if self._closed:
+            raise DataError(Diagnostic("CLOSED", "the pipeline is closed"))
+        with self._lock:
+            if self._execution is None:
+                self._execution = self._sourced(self.source, self._open)
+                self._execution.stepper.listeners.append(self._stepped)
+                self._sourced(self.source, self._started_program)
+            return self._execution
+
+    def _open(self) -> Execution:
+        zone = zone_of(self._catalog)
+        readers = Readers(lambda: self.spark, zone, self._now)
+        return self._opening.execution(self._catalog, self.dialect, readers, self._now)
+
+    def _started_program(self) -> dict[str, Change]:
+        assert self._execution is not None  # noqa: S101 - set by the caller
+        return self._execution.run_program(self.program.statements, self.source)
+
+    def _now(self) -> datetime:
+        """The clock of a step that begins now; it never goes back by itself."""
+        if self._manual_clock is not None:
+            return self._manual_clock
+        last = None if self._execution is None else self._execution.stepper.clock
+        wall = now()
+        return wall if last is None or wall > last else last
+
+    def _stepped(self, event: StepDone, changes: Mapping[str, Change]) -> None:
+        for subscription in list(self._subscriptions):
+            change = changes.get(subscription.view)
+            if change is not None and change.delta is not None:
+                subscription.offer(change)
+        self._tell(event)
+
+    def _tell(self, event: Event) -> None:
+        if self._on_event is not None:
+            self._on_event(event)
+
+    def _leave(self, subscription: Subscription) -> None:
+        if subscription in self._subscriptions:
+            self._subscriptions.remove(subscription)
+
+    def _sourced(self, source: str | None, work: Callable[[], Found]) -> Found:
+        try:
+            return work()
+        except PenstockError as error:
+            raise (error if source is None else error.with_source(source)) from error.__cause__

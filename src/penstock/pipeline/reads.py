@@ -1,0 +1,40 @@
+"""What views read, and the types in which they find it."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.catalog.model import Catalog, View
+from penstock.plan.nodes import Scan
+from penstock.steps.rows.exchange import plain_type
+
+
+def as_spark_sees(catalog: Catalog) -> Catalog:
+    """The catalog with the types in which rows are carried: Spark refuses VARCHAR in a DataFrame."""
+    for table in catalog.tables.values():
+        columns = tuple(replace(column, type=plain_type(column.type)) for column in table.columns)
+        if columns != table.columns:
+            catalog = catalog.with_table(replace(table, columns=columns))
+    return catalog
+
+
+def read_by(view: View) -> set[str]:
+    """The relations that a view reads itself."""
+    return {node.relation.lower() for node in view.plan.walk() if isinstance(node, Scan)}
+
+
+def tables_read(catalog: Catalog, name: str) -> set[str]:
+    """The tables that a view reads, through other views too."""
+    found: set[str] = set()
+    waiting, seen = [name.lower()], set[str]()
+    while waiting:
+        view = catalog.views.get(waiting.pop())
+        if view is None or view.plan is None or view.name.lower() in seen:
+            continue
+        seen.add(view.name.lower())
+        for relation in read_by(view):
+            if relation in catalog.views:
+                waiting.append(relation)
+            else:
+                found.add(relation)
+    return found

@@ -1,0 +1,243 @@
+"""The run loop: read what has come, step, write what has changed, and choose how much to take next.
+
+A step grows while it is quick and full, and shrinks when it takes too long: small when idle (latency), large under load
+(throughput). A step that an expression of a view refuses is divided (`pipeline.round`).
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.errors import DataError, Diagnostic
+from penstock.pipeline.round import Part, Round, is_strict
+from penstock.plan.expressions import plan_reads_clock
+from penstock.sources.api import Output, Source
+from penstock.steps.change import Change
+from penstock.steps.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
+from penstock.steps.failures import EvaluationError
+from penstock.steps.rows.batch import Batch
+from penstock.steps.rows.rejected import Rejections
+
+if TYPE_CHECKING:
+    from penstock.pipeline.execution import Execution
+
+_PROGRESS_SECONDS = 1.0
+# The first steps compile everything; how long they take says nothing about their size.
+_WARM_UP = 3
+
+
+@dataclass(frozen=True)
+class RunOptions:
+    """Bounds of the loop: rows of a step and source, how long a step should take, how often to look for input."""
+
+    first_rows: int = 5_000
+    least_rows: int = 500
+    most_rows: int = 500_000
+    quick_seconds: float = 1.0
+    slow_seconds: float = 4.0
+    poll_seconds: float = 0.2
+    clock_resolution: float = 1.0
+    on_error: str = "skip"  # or 'fail': stop before the step that has a broken row
+
+
+@dataclass
+class _Totals:
+    steps: int = 0
+    rows: int = 0
+    changed: int = 0
+    rejected: int = 0
+    started: float = field(default_factory=time.perf_counter)
+    reported: float = 0.0
+    reported_rows: int = 0
+
+
+class Runner:
+    """One run of a pipeline's sources into its outputs."""
+
+    def __init__(
+        self,
+        execution: Execution,
+        lock: threading.RLock,
+        outputs: tuple[Output, ...],
+        options: RunOptions,
+        tell: Callable[[Event], None],
+    ) -> None:
+        self._execution = execution
+        self._lock = lock
+        self._outputs = outputs
+        self._options = options
+        self._tell = tell
+        self._size = options.first_rows
+        self._totals = _Totals()
+        self._stopping = threading.Event()
+        self._thread: threading.Thread | None = None
+        self._failure: BaseException | None = None
+        self._sources: list[Source] = execution.opened_sources()
+        self._ticks = any(
+            plan_reads_clock(node)
+            for view in execution.catalog.views.values()
+            if view.plan is not None
+            for node in view.plan.walk()
+        )
+
+    def start(self) -> None:
+        """Run on a thread of its own."""
+        self._thread = threading.Thread(target=self._guarded, name="penstock-run", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> None:
+        """End after the step that is under way; raises what the thread has failed with."""
+        self._stopping.set()
+        if self._thread is not None and self._thread is not threading.current_thread():
+            self._thread.join()
+        if self._failure is not None:
+            raise self._failure
+
+    def _guarded(self) -> None:
+        try:
+            self.run(once=False)
+        except BaseException as error:  # noqa: BLE001 - kept for the thread that calls stop()
+            self._failure = error
+
+    def run(self, *, once: bool) -> None:
+        """Step until `stop()`, or with `once` until the sources are used up."""
+        sources = tuple(source.describe() for source in self._sources)
+        if not sources and not self._ticks and not once:
+            message = "no table has a connector, so there is nothing to follow"
+            raise DataError(Diagnostic("NO_SOURCE", message, hint="WITH ('connector' = 'files', …) names a source"))
+        self._tell(RunStarted(sources, tuple(output.describe() for output in self._outputs)))
+        last_step = 0.0
+        try:
+            while not self._stopping.is_set():
+                worked = self._round(first=self._totals.steps == 0, since=last_step)
+                if worked:
+                    last_step = time.perf_counter()
+                elif once and not any(source.waiting()[1] for source in self._sources):
+                    self._end()
+                    break
+                else:
+                    self._stopping.wait(self._options.poll_seconds)
+        finally:
+            for output in self._outputs:
+                output.close()
+            self._finish()
+
+    def _end(self) -> None:
+        """The input has ended: release what WATERMARK still holds."""
+        rejections = Rejections()
+        with self._lock:
+            stepper = self._execution.stepper
+            if not stepper.holds_rows:
+                return
+            clock = self._execution.clock()
+            stepper.step([], clock, rejections, ended=True, then=lambda changes: self._written(0, changes, rejections))
+
+    def _finish(self) -> None:
+        totals = self._totals
+        seconds = time.perf_counter() - totals.started
+        self._tell(RunFinished(totals.steps, totals.rows, seconds, totals.changed, totals.rejected))
+
+    def _round(self, *, first: bool, since: float) -> bool:
+        """Read and step once; whether there was anything to do."""
+        due = first or (self._ticks and time.perf_counter() - since >= self._options.clock_resolution)
+        found = self._execution.unfinished or self._read(due=due)
+        if found is None:
+            return False
+        part, began = found.parts[0], time.perf_counter()
+        try:
+            self._stepped(found)
+        finally:
+            self._settle_sources(found)
+        self._adapt(max((len(batch) for batch in part.batches), default=0), time.perf_counter() - began)
+        # The outputs have the changes; what is left to tidy up would otherwise begin the next step.
+        with self._lock:
+            self._execution.stepper.maintain()
+        return bool(part.batches) or bool(part.rejected)
+
+    def _read(self, *, due: bool) -> Round | None:
+        """What the sources have now; None if there is nothing and no step is due."""
+        rejections = Rejections(tolerant=self._options.on_error != "fail")
+        batches: list[Batch] = []
+        try:
+            for source in self._sources:
+                strict = is_strict(source.table.properties)
+                batch = source.read(self._size, Rejections(tolerant=False) if strict else rejections)
+                if batch is not None:
+                    batches.append(batch)
+        except BaseException:
+            self._rewind()
+            raise
+        if not batches and not rejections.rows and not due:
+            return None
+        ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
+        return Round([Part(batches, rejections.rows)], ranges, rejections.tolerant)
+
+    def _settle_sources(self, found: Round) -> None:
+        """What has been read counts as used once part of it has been stepped; the rest is kept for the next time."""
+        if found.begun:
+            for source in self._sources:
+                source.commit()
+        else:
+            self._rewind()
+        self._execution.unfinished = found if found.begun and found.parts else None
+
+    def _rewind(self) -> None:
+        for source in self._sources:
+            source.rewind()
+
+    def _stepped(self, found: Round) -> None:
+        """One step, or as many as it takes to leave out the rows that a view's expression refuses."""
+        while found.parts:
+            try:
+                self._step(found)
+            except EvaluationError as error:
+                rows = found.parts[0].rows
+                found.divide(error)
+                self._tell(StepDivided(rows, error.diagnostics[0].message))
+
+    def _step(self, found: Round) -> None:
+        rejections, rows = found.rejections(), found.parts[0].rows
+
+        def kept(changes: Mapping[str, Change]) -> None:
+            found.stepped()
+            self._written(rows, changes, rejections)
+
+        with self._lock:
+            execution = self._execution
+            batches = found.parts[0].batches
+            execution.stepper.step(batches, execution.clock(), rejections, sources=found.facts(), then=kept)
+
+    def _written(self, rows: int, changes: Mapping[str, Change], rejections: Rejections) -> None:
+        for output in self._outputs:
+            output.write(changes)
+        totals = self._totals
+        totals.steps += 1
+        totals.rows += rows
+        totals.rejected += len(rejections.rows)
+        totals.changed += sum(change.delta.count() for change in changes.values() if change.delta is not None)
+        self._report()
+
+    def _report(self) -> None:
+        totals, at = self._totals, time.perf_counter()
+        passed = at - max(totals.reported, totals.started)
+        if passed < _PROGRESS_SECONDS:
+            return
+        rate = (totals.rows - totals.reported_rows) / passed
+        totals.reported, totals.reported_rows = at, totals.rows
+        waiting = [source.waiting() for source in self._sources]
+        waiting_bytes, waiting_files = sum(item[0] for item in waiting), sum(item[1] for item in waiting)
+        self._tell(
+            RunProgress(totals.steps, totals.rows, rate, self._size, waiting_bytes, waiting_files, totals.rejected)
+        )
+
+    def _adapt(self, rows: int, seconds: float) -> None:
+        """Take more next time if the step was full and quick, less if it was slow."""
+        options = self._options
+        if seconds > options.slow_seconds and self._totals.steps > _WARM_UP:
+            self._size = max(options.least_rows, self._size // 2)
+        elif rows >= self._size and seconds < options.quick_seconds:
+            self._size = min(options.most_rows, self._size * 2)

@@ -1,1 +1,0 @@
-"""The running pipeline: steps, intake, transactions, the input log, events."""

@@ -1,0 +1,83 @@
+"""What the run loop expects of sources and outputs, and where the connectors are found by name."""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Mapping
+from datetime import tzinfo
+from typing import TYPE_CHECKING, Any, Protocol
+
+from penstock.catalog.model import Table
+from penstock.errors import Diagnostic, SqlError, did_you_mean
+
+if TYPE_CHECKING:
+    from penstock.steps.change import Change
+    from penstock.steps.rows.batch import Batch, RowReader
+    from penstock.steps.rows.rejected import Rejections
+
+
+class Source(Protocol):
+    """Rows for one table that keep coming; what was read counts as used only after `commit`."""
+
+    table: Table
+
+    def read(self, rows: int, rejections: Rejections) -> Batch | None:
+        """Up to about `rows` new rows, None if there are none now; broken rows go to the rejections."""
+
+    def taken(self) -> Mapping[str, Any]:
+        """What has been read since the last commit, from where to where, ready for JSON; empty if nothing."""
+
+    def commit(self) -> None:
+        """What has been read is part of a committed step."""
+
+    def rewind(self) -> None:
+        """What has been read since the last commit was refused and will be read again."""
+
+    def waiting(self) -> tuple[int, int]:
+        """Bytes and files that are known to wait."""
+
+    def describe(self) -> str:
+        """The source as its user names it."""
+
+
+class Output(Protocol):
+    """Takes the changes of views, step by step; writing the same step again changes nothing."""
+
+    def write(self, changes: Mapping[str, Change]) -> None:
+        """Write what one step has changed."""
+
+    def close(self) -> None:
+        """Everything has been written."""
+
+    def describe(self) -> str:
+        """The output as its user names it."""
+
+
+OpenSource = Callable[[Table, "RowReader", tzinfo], Source]
+
+# Connectors live in packages that build on this one, so they are named here and loaded when a program asks for them.
+_CONNECTORS = {"files": "penstock.sources.files"}
+
+
+def check_source(table: Table) -> None:
+    """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
+    if "connector" in table.properties:
+        _connector(table).check_source(table)
+
+
+def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -> Source:
+    """The source that a table's `'connector'` names; SqlError if there is no such connector."""
+    source: Source = _connector(table).open_source(table, readers, zone)
+    return source
+
+
+def _connector(table: Table) -> Any:
+    """The module of the table's connector."""
+    name = table.properties["connector"].lower()
+    if name not in _CONNECTORS:
+        message = f"table {table.name}: there is no connector {name[:100]!r}"
+        hint = f"the connectors are {', '.join(_CONNECTORS)}"
+        raise SqlError(
+            Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, list(_CONNECTORS)), hint)
+        )
+    return importlib.import_module(_CONNECTORS[name])

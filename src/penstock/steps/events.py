@@ -1,0 +1,84 @@
+"""What happens in a pipeline, as frozen values; the command line and the console render them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+from penstock.circuit.measured import Measured
+from penstock.steps.facts import StateSize
+
+_NONE: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """Something that happened."""
+
+
+@dataclass(frozen=True, slots=True)
+class StepDone(Event):
+    """A step has been committed: rows received by table, entries changed by view, rows rejected by table.
+
+    `state` is what the operators keep after it. With `SET profile = 'on'`, `measured` has the operators that worked.
+    """
+
+    step: int
+    clock: datetime
+    seconds: float
+    received: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    changed: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    rejected: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    state: tuple[StateSize, ...] = ()
+    measured: tuple[Measured, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class StepRefused(Event):
+    """A step failed and left no trace."""
+
+    code: str
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class StepDivided(Event):
+    """A step whose evaluation failed is tried again in two halves."""
+
+    rows: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
+class RunStarted(Event):
+    """`run` begins; the sources and outputs as they are named to the user."""
+
+    sources: tuple[str, ...]
+    outputs: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class RunProgress(Event):
+    """How far `run` is: totals, the rate of the last seconds, and what waits in the sources (rows or bytes)."""
+
+    steps: int
+    rows: int
+    rows_per_second: float
+    step_rows: int
+    waiting_bytes: int
+    waiting_files: int
+    rejected: int
+
+
+@dataclass(frozen=True, slots=True)
+class RunFinished(Event):
+    """`run` has ended: totals."""
+
+    steps: int
+    rows: int
+    seconds: float
+    changed: int
+    rejected: int

@@ -1,0 +1,184 @@
+"""What Spark raises, as Penstock's errors: the expression that failed, the view it stands in, and its place there."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+from penstock.catalog.model import Catalog, View
+from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
+from penstock.plan.nodes import Plan, Recompute
+from penstock.plan.opaque import filled
+from penstock.plan.scalar import Scalar
+from penstock.steps.interrupts import interrupt_behind
+
+EVALUATION_ERROR = "EVALUATION_ERROR"
+_CLIPPED = 500
+# What functions of Spark let through of what they call, when a value does not suit them: without an SQLSTATE.
+_OF_VALUES = (
+    "java.lang.ArithmeticException",
+    "java.lang.NumberFormatException",
+    "java.time.DateTimeException",
+    "java.util.regex.PatternSyntaxException",
+)
+_DATA_EXCEPTION = "22"  # the class of SQLSTATE that is about values
+_STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
+
+
+class EvaluationError(DataError):
+    """An expression of a view has raised for the rows of a step; the step has left no trace."""
+
+    def __init__(self, diagnostic: Diagnostic, view: View | None) -> None:
+        super().__init__(diagnostic, None if view is None else view.source)
+        self.view = None if view is None else view.name
+
+
+def translated(error: BaseException, catalog: Catalog) -> BaseException:
+    """The error to raise for one that came out of Spark; anything else comes back as it is.
+
+    What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt.
+    """
+    if isinstance(error, PenstockError) or not isinstance(error, Exception):
+        return error
+    interrupt = interrupt_behind(error)
+    if interrupt is not None:
+        return interrupt
+    from py4j.protocol import Py4JJavaError
+    from pyspark.errors import AnalysisException, PySparkException
+
+    if isinstance(error, AnalysisException):
+        return _analysis(error, catalog)
+    if isinstance(error, PySparkException):
+        return _evaluation(error, catalog)
+    if isinstance(error, Py4JJavaError):
+        cause = _innermost(error.java_exception)
+        said = _about_values(error.java_exception)
+        if said is None and cause.startswith(_OF_VALUES):
+            said = Diagnostic(EVALUATION_ERROR, cause)
+        return InternalError(Diagnostic("SPARK_FAILED", cause)) if said is None else EvaluationError(said, None)
+    return error
+
+
+def _analysis(error: Any, catalog: Catalog) -> PenstockError:
+    """What Spark refuses when it reads a query: types that do not fit, mostly."""
+    fragment = _fragment(error)
+    view, scalar = _place(fragment, catalog) if fragment else (None, None)
+    where = f"view {view.name}: " if view is not None else ""
+    message = _message(error) or _message(error.getCause() if hasattr(error, "getCause") else "")
+    found = Diagnostic(
+        _condition(error),
+        f"{where}{message or fragment or 'Spark refuses this'}",
+        scalar.span if scalar is not None else None,
+        sqlstate=_state(error),
+    )
+    return SqlError(found, view.source if view is not None else None)
+
+
+def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
+    if _state(error) is None and "INTERNAL" in (_condition(error) or ""):
+        return InternalError(Diagnostic("SPARK_FAILED", _message(error)))
+    fragment = _fragment(error)
+    view, scalar = _place(fragment, catalog) if fragment else (None, None)
+    where = f"view {view.name}: " if view is not None else ""
+    what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
+    diagnostic = Diagnostic(
+        EVALUATION_ERROR,
+        f"{where}{_message(error)}{_clipped(what)}",
+        scalar.span if scalar is not None else None,
+        sqlstate=_state(error),
+    )
+    return EvaluationError(diagnostic, view)
+
+
+def _condition(error: Any) -> str:
+    return error.getCondition() or "SPARK_ERROR"
+
+
+def _state(error: Any) -> str | None:
+    try:
+        return error.getSqlState() or None
+    except (AttributeError, TypeError):
+        return None
+
+
+def _message(error: Any) -> str:
+    """The first sentence of Spark's message without its code; the rest is about Spark's settings."""
+    text = str(error).split("\n")[0]
+    text = text.partition("] ")[2] if text.startswith("[") and "] " in text else text
+    return _clipped(text.partition(" If necessary set ")[0].partition(" SQLSTATE:")[0].strip())
+
+
+def _about_values(error: Any) -> Diagnostic | None:
+    """What the first cause says that Spark itself calls an error of values; an exception without that is none."""
+    cause = error
+    while cause is not None:
+        state = _state_of_throwable(cause)
+        if state is not None and state.startswith(_DATA_EXCEPTION):
+            return Diagnostic(EVALUATION_ERROR, _message(cause.getMessage()), sqlstate=state)
+        cause = cause.getCause()
+    return None
+
+
+def _state_of_throwable(cause: Any) -> str | None:
+    from py4j.protocol import Py4JError
+
+    try:
+        return str(cause.getSqlState())
+    except Py4JError:  # it is none of Spark's
+        return None
+
+
+def _innermost(error: Any) -> str:
+    """What the JVM's first cause says; without the parts of its message that only tell where it ran."""
+    cause = error
+    while cause.getCause() is not None:
+        cause = cause.getCause()
+    said = re.sub(_STAGE, "", f"{cause.getClass().getName()}: {cause.getMessage()}")
+    return _clipped(said.split("\n")[0])
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"
+
+
+def _fragment(error: Any) -> str | None:
+    try:
+        contexts = error.getQueryContext()
+        return contexts[0].fragment() if contexts else None
+    except Exception:  # noqa: BLE001 - a context that cannot be read only costs the place
+        return None
+
+
+def _bare(text: str) -> str:
+    """An expression without what rewriting changes in it: qualified names, quotes, parentheses, spaces."""
+    return re.sub(r"[\s()]", "", re.sub(r"`(?:[^`]*\.)?([^`]*)`", r"\1", text)).lower()
+
+
+def _place(fragment: str, catalog: Catalog) -> tuple[View | None, Scalar | None]:
+    """The view whose plan has the expression that failed."""
+    fragment = _bare(fragment)
+    for view in catalog.views.values():
+        for node in view.plan.walk() if view.plan is not None else ():
+            if isinstance(node, Recompute) and fragment in _bare(filled(node.text, [""] * len(node.relations))):
+                return view, None
+            for scalar in scalars(node):
+                if fragment in _bare(scalar.text):
+                    return view, scalar
+    return None, None
+
+
+def scalars(value: Any) -> Iterator[Scalar]:
+    """The expressions of a plan node, without those of its inputs."""
+    if isinstance(value, Scalar):
+        yield value
+    elif isinstance(value, tuple):
+        for item in value:
+            if not isinstance(item, Plan):
+                yield from scalars(item)
+    elif is_dataclass(value):
+        for item in fields(value):
+            found = getattr(value, item.name)
+            if not isinstance(found, Plan):
+                yield from scalars(found)

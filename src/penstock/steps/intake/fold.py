@@ -1,0 +1,343 @@
+"""From what came in for a table to its change: operations folded, late rows set aside (A1, B1, B2, B5, B6).
+
+`fold` only looks; the `Intake` it gives says what the table's memory becomes once the step has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.catalog.model import Table
+from penstock.errors import DataError, Diagnostic
+from penstock.steps.intake.holding import Holding
+from penstock.steps.intake.lateness import LateColumn, TableLateness, above, below, comparable, furthest
+from penstock.steps.intake.store import (
+    Key,
+    KeyStore,
+    Row,
+    RowCounts,
+    arrow_rows,
+    canonical_row,
+    identity_of,
+    unordered,
+    weighted_batch,
+)
+from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch
+from penstock.steps.rows.columns import WEIGHT, python_rows, weighted_schema
+from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
+
+if TYPE_CHECKING:
+    from penstock.spark.change import Delta
+
+BAD_DELETE = "Row to delete not found"
+
+
+@dataclass(frozen=True)
+class Intake:
+    """What a step does to one table: its change, and how its memory goes on."""
+
+    table: Table
+    change: pa.Table | Delta
+    lateness: TableLateness
+    received: int
+    apply: Callable[[], None] = field(default=lambda: None)
+    holding: Holding = field(default_factory=Holding)
+
+    @property
+    def is_empty(self) -> bool:
+        """Whether the table stays as it is."""
+        return isinstance(self.change, pa.Table) and self.change.num_rows == 0
+
+
+@dataclass(frozen=True)
+class Judge:
+    """What a step's rows are judged by: lateness and held rows of the steps before, the clock; the rejected go here."""
+
+    lateness: TableLateness
+    clock: datetime
+    rejections: Rejections
+    holding: Holding = field(default_factory=Holding)
+
+
+def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live: RowCounts | None) -> Intake:
+    """The change of a table without a key.
+
+    `counts` gives the whole-row counts, held rows included, when a deletion must be checked; `live` are those that
+    exist already. Raises DataError for an update, a deletion from an append_only table or of a row that is not there.
+    """
+    _check_operations(batch)
+    batch = _without_impossible(batch, judge)
+    moved = judge.lateness.moved(_values(batch, judge.lateness))
+    seen = {item.name: comparable(batch.rows.column(item.place)) for item in judge.holding.columns}
+    kept = _without_late(batch, judge)
+    deleting = kept.operations is not None and DELETE in kept.operations
+    if deleting:
+        kept = _check_present(kept, counts(), judge.rejections)
+        live = counts()
+    accepted = weighted_batch(kept)
+    released, holding = judge.holding.after(seen, accepted)
+    remembered = live
+
+    def apply() -> None:
+        if remembered is not None:
+            remembered.apply((row[:-1], row[-1]) for row in python_rows(accepted))
+
+    return Intake(batch.table, released, moved, len(batch), apply, holding)
+
+
+def _check_operations(batch: Batch) -> None:
+    for index, operation in enumerate(batch.operations or ()):
+        if operation == UPDATE:
+            message = f"table {batch.table.name}, {batch.place(index)}: a partial update needs a PRIMARY KEY"
+            raise DataError(Diagnostic("NO_PRIMARY_KEY", message, hint="delete the old row and insert the new one"))
+        if operation == DELETE and batch.table.append_only:
+            refuse_deletion(batch.table, batch.place(index))
+
+
+def refuse_deletion(table: Table, place: str) -> None:
+    """Raise the DataError of a deletion from an append-only table."""
+    kind = "a stream" if table.stream else "append_only"
+    message = f"table {table.name}, {place}: rows cannot be deleted or changed, {table.name} is {kind}"
+    raise DataError(Diagnostic("APPEND_ONLY", message))
+
+
+def _without_impossible(batch: Batch, judge: Judge) -> Batch:
+    """The batch without rows that hold an infinite value, or one too far ahead of the clock, in a LATENESS column."""
+    for item in judge.lateness.columns:
+        column = batch.rows.column(item.place)
+        for message, mask in impossible(item, column, judge.clock):
+            batch = _set_aside(batch, mask, message, judge.rejections)
+    return batch
+
+
+def impossible(item: LateColumn, values: pa.ChunkedArray, clock: datetime) -> Iterator[tuple[str, pa.ChunkedArray]]:
+    """Which values of a LATENESS column are infinite, or too far ahead of the clock; one kind at most."""
+    if pa.types.is_floating(values.type):
+        yield INFINITE, pc.fill_null(pc.is_inf(values), False)  # noqa: FBT003
+    limit = item.ahead.above(clock) if item.ahead is not None else None
+    if limit is not None:
+        yield FUTURE, above(values, limit)
+
+
+def _without_late(batch: Batch, judge: Judge) -> Batch:
+    late: Any = None
+    for item in judge.lateness.columns:
+        limit = judge.lateness.waterline(item).at
+        if limit is not None:
+            found = below(batch.rows.column(item.place), limit)
+            late = found if late is None else pc.or_(late, found)
+    return batch if late is None else _set_aside(batch, late, LATE, judge.rejections)
+
+
+def _set_aside(batch: Batch, chosen: pa.ChunkedArray, message: str, rejections: Rejections) -> Batch:
+    """The batch without the chosen rows, which go to the rejections."""
+    places = pc.indices_nonzero(chosen).to_pylist()
+    if not places:
+        return batch
+    for index in places:
+        rejections.add(batch.table.name, message, batch.json(index))
+    kept = [index for index, gone in enumerate(chosen.to_pylist()) if not gone]
+    operations = None if batch.operations is None else tuple(batch.operations[index] for index in kept)
+    place = batch.place
+    return Batch(batch.table, batch.rows.filter(pc.invert(chosen)), operations, lambda index: place(kept[index]))
+
+
+def _values(batch: Batch, lateness: TableLateness) -> dict[str, list[Any]]:
+    columns = lateness.columns
+    return {item.column.name.lower(): furthest(item, batch.rows.column(item.place)) for item in columns}
+
+
+def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> Batch:
+    """The batch, if each row that it deletes more often than inserts is there often enough.
+
+    A tolerant caller gets it without the deletions that are not possible.
+    """
+    rows = python_rows(batch.rows)
+    identity = identity_of(batch.table)
+    keys = list(map(identity, rows))
+    missing, last = _missing(batch, rows, keys, counts)
+    if missing and any("map<" in column.type.lower() for column in batch.table.columns):
+        rows = _as_stored(batch, rows, identity, missing, counts)
+        keys = list(map(identity, rows))
+        batch = replace(batch, rows=arrow_rows(batch.rows.schema, rows))
+        missing, last = _missing(batch, rows, keys, counts)
+    if not missing:
+        return batch
+    if not rejections.tolerant:
+        index = min(last[key] for key in missing)
+        message = f"table {batch.table.name}, {batch.place(index)}: the row to delete is not there: {batch.json(index)}"
+        raise DataError(Diagnostic("ROW_NOT_FOUND", message))
+    return _without_deletions(batch, keys, missing, rejections)
+
+
+def _missing(
+    batch: Batch, rows: list[Row], keys: Sequence[Key], counts: RowCounts
+) -> tuple[dict[Key, int], dict[Key, int]]:
+    """Which rows are deleted how much more often than they are there, and where each is deleted last."""
+    net: dict[Key, int] = {}
+    last: dict[Key, int] = {}
+    for index, key in enumerate(keys):
+        deletes = batch.operation(index) == DELETE
+        net[key] = net.get(key, 0) + (-1 if deletes else 1)
+        if deletes:
+            last[key] = index
+    touched = [key for key, weight in net.items() if weight < 0]
+    present = counts.counts([rows[last[key]] for key in touched])
+    return {key: -net[key] - present[key] for key in touched if -net[key] > present[key]}, last
+
+
+def _as_stored(
+    batch: Batch, rows: list[Row], identity: Callable[[Row], Key], missing: Mapping[Key, int], counts: RowCounts
+) -> list[Row]:
+    """The rows, with deletions that are missing as the rows that equal them but for the order of a MAP's entries."""
+    left = dict(missing)
+    astray = []
+    for index in reversed(range(len(rows))):
+        key = identity(rows[index])
+        if batch.operation(index) == DELETE and left.get(key, 0) > 0:
+            left[key] -= 1
+            astray.append(index)
+    forms: dict[Any, dict[Key, tuple[Row, int]]] = {unordered(rows[index]): {} for index in astray}
+    signed = [(row, -1 if batch.operation(index) == DELETE else 1) for index, row in enumerate(rows)]
+    for row, count in [*counts.alike([rows[index] for index in astray]), *signed]:
+        known = forms.get(unordered(row))
+        if known is not None:
+            key = identity(row)
+            known[key] = (row, count + known.get(key, (row, 0))[1])
+    found = list(rows)
+    for index in astray:
+        known = forms[unordered(rows[index])]
+        spare = next((key for key, (_, count) in known.items() if count > 0), None)
+        if spare is not None:
+            found[index], count = known[spare]
+            known[spare] = (found[index], count - 1)
+    return found
+
+
+def _without_deletions(batch: Batch, keys: Sequence[Key], missing: dict[Key, int], rejections: Rejections) -> Batch:
+    gone: list[bool] = [False] * len(keys)
+    for index in reversed(range(len(keys))):
+        key = keys[index]
+        if batch.operation(index) == DELETE and missing.get(key, 0) > 0:
+            missing[key] -= 1
+            gone[index] = True
+    return _set_aside(batch, pa.chunked_array([pa.array(gone)]), BAD_DELETE, rejections)
+
+
+def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
+    """The change of a table with a key: operations on each key in arrival order, late ones skipped (B6)."""
+    if batch.table.append_only and batch.operations is not None:
+        for index, operation in enumerate(batch.operations):
+            if operation != INSERT:
+                refuse_deletion(batch.table, batch.place(index))
+    rows = python_rows(batch.rows)
+    lines = _comparable_rows(batch, judge.lateness)
+    by_key: dict[Key, list[int]] = {}
+    for index, row in enumerate(rows):
+        by_key.setdefault(store.key(row), []).append(index)
+    stored = store.lookup({key: rows[found[0]] for key, found in by_key.items()})
+    folding = _Folding(batch, rows, lines, judge)
+    changes: dict[Key, tuple[Row | None, Row | None]] = {}
+    for key, found in by_key.items():
+        before = stored.get(key)
+        after = folding.fold(before, found)
+        if after is not before and (before is None or after is None or canonical_row(before) != canonical_row(after)):
+            changes[key] = (before, after)
+    if batch.table.append_only:
+        _refuse_replacement(batch, changes, by_key)
+    weighted = [(*before, -1) for before, _ in changes.values() if before is not None]
+    weighted += [(*after, 1) for _, after in changes.values() if after is not None]
+    change = arrow_rows(weighted_schema(batch.table.columns), weighted)
+    moved = judge.lateness.moved(_values(Batch(batch.table, change.drop_columns([WEIGHT])), judge.lateness))
+    return Intake(batch.table, change, moved, len(batch), lambda: store.apply(changes))
+
+
+def _refuse_replacement(
+    batch: Batch, changes: Mapping[Key, tuple[Row | None, Row | None]], by_key: Mapping[Key, list[int]]
+) -> None:
+    for key, (before, _) in changes.items():
+        if before is not None:
+            refuse_deletion(batch.table, batch.place(by_key[key][0]))
+
+
+def _comparable_rows(batch: Batch, lateness: TableLateness) -> dict[int, list[Any]]:
+    return {item.place: comparable(batch.rows.column(item.place)) for item in lateness.columns}
+
+
+class _Folding:
+    """Folds the operations on one key after the other."""
+
+    def __init__(self, batch: Batch, rows: list[Row], lines: dict[int, list[Any]], judge: Judge) -> None:
+        self._batch = batch
+        self._rows = rows
+        self._lines = lines
+        self._judge = judge
+        self._lateness = judge.lateness
+        key = {name.lower() for name in batch.table.key}
+        self._key_columns = [item for item in judge.lateness.columns if item.column.name.lower() in key]
+
+    def fold(self, stored: Row | None, indices: list[int]) -> Row | None:
+        """The row of a key after its operations."""
+        if not self._lateness.columns:
+            current = stored
+            for index in indices:
+                current = self._applied(current, index)
+            return current
+        timely = [index for index in indices if not self._key_is_late(index)]
+        if stored is not None and self._is_late(stored):
+            for index in timely:
+                self._reject(index, LATE)
+            return stored
+        current = stored
+        for index in timely:
+            result = self._applied(current, index)
+            why = None if self._batch.operation(index) == DELETE or result is None else self._refusal(result)
+            if why is None:
+                current = result
+            else:
+                self._reject(index, why)
+        return current
+
+    def _key_is_late(self, index: int) -> bool:
+        values = {place: values[index] for place, values in self._lines.items()}
+        late = bool(self._key_columns) and self._lateness.late(values, self._key_columns)
+        if late:
+            self._reject(index, LATE)
+        return late
+
+    def _applied(self, current: Row | None, index: int) -> Row | None:
+        operation, row = self._batch.operation(index), self._rows[index]
+        if operation == DELETE:
+            return None
+        if operation == INSERT:
+            return row
+        if current is None:
+            return None
+        return tuple(old if new is None else new for old, new in zip(current, row, strict=True))
+
+    def _line(self, row: Row) -> dict[int, Any]:
+        from penstock.steps.intake.lateness import comparable_value
+
+        return {item.place: comparable_value(row[item.place]) for item in self._lateness.columns}
+
+    def _is_late(self, row: Row) -> bool:
+        return self._lateness.late(self._line(row))
+
+    def _refusal(self, row: Row) -> str | None:
+        line = self._line(row)
+        if any(value in (float("inf"), float("-inf")) for value in line.values() if isinstance(value, float)):
+            return INFINITE
+        if any(item.is_future(line[item.place], self._judge.clock) for item in self._lateness.columns):
+            return FUTURE
+        return LATE if self._lateness.late(line) else None
+
+    def _reject(self, index: int, message: str) -> None:
+        names = [column.name for column in self._batch.table.columns]
+        row = dict(zip(names, self._rows[index], strict=True))
+        self._judge.rejections.add(self._batch.table.name, message, row_json(row))

@@ -1,0 +1,115 @@
+"""LATENESS of a view's columns: which rows of its change are late (B3).
+
+The rules are those of a table without a key: the waterlines read every row of the view's consolidated change,
+insertions and deletions alike, and late deletions are dropped as well.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.analysis.declarations import late_view_columns
+from penstock.catalog.model import ERROR_VIEW, View
+from penstock.plan.scalar import quoted
+from penstock.spark.change import Delta
+from penstock.spark.operators.cleaned import Parted
+from penstock.steps.intake.fold import impossible
+from penstock.steps.intake.judging import greatest_terms, verdict
+from penstock.steps.intake.lateness import LateColumn, TableLateness, below, comparable_value, furthest, late_column
+from penstock.steps.rows.columns import WEIGHT, python_rows
+from penstock.steps.rows.rejected import LATE, Rejections, row_json
+
+_OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+
+
+@dataclass(frozen=True)
+class ViewGate:
+    """The LATENESS columns of one view and what they have seen; `clock` gives the step's clock, for AHEAD."""
+
+    view: str
+    lateness: TableLateness
+    clock: Callable[[], datetime]
+
+    def parted(self, delta: Delta) -> Parted:
+        """The change without its late rows."""
+        if delta.on_driver:
+            return self._parted_here(delta)
+        return self._parted_there(delta)
+
+    def _parted_here(self, delta: Delta) -> Parted:
+        rows = delta.arrow()
+        why: list[str | None] = [None] * rows.num_rows
+        for item in self.lateness.columns:
+            for message, mask in impossible(item, rows.column(item.place), self.clock()):
+                _mark(why, mask, message)
+        possible = rows.filter(pa.array([message is None for message in why], pa.bool_()))
+        values = {_name(item): furthest(item, possible.column(item.place)) for item in self.lateness.columns}
+        for item in self.lateness.columns:
+            limit = self.lateness.waterline(item).at
+            if limit is not None:
+                _mark(why, below(rows.column(item.place), limit), LATE)
+        after = replace(self, lateness=self.lateness.moved(values))
+        passed = rows.filter(pa.array([message is None for message in why], pa.bool_()))
+        kept = delta if passed.num_rows == rows.num_rows else Delta.of_arrow(delta.workspace, passed, delta.schema)
+        return Parted(kept, self._reported(rows, why), after)
+
+    def _reported(self, rows: pa.Table, why: list[str | None]) -> pa.Table | None:
+        rejections = Rejections()
+        places = [index for index, message in enumerate(why) if message is not None]
+        for index, row in zip(places, python_rows(rows.take(pa.array(places, pa.int64()))), strict=True):
+            text = row_json(dict(zip(rows.column_names[:-1], row[:-1], strict=True)))
+            for _ in range(abs(row[-1])):
+                rejections.add(self.view, str(why[index]), text)
+        return rejections.change() if rejections.rows else None
+
+    def _parted_there(self, delta: Delta) -> Parted:
+        """The same by Spark, for a change that is not on the driver."""
+        clock = self.clock()
+        names = ", ".join(quoted(name) for name in delta.names)
+        judged, _ = delta.workspace.kept.evaluated(
+            delta.frame().selectExpr("*", f"{verdict(self.lateness, clock)} AS __why")
+        )
+        facts = judged.selectExpr(*greatest_terms(self.lateness, clock)).toArrow().to_pylist()[0]
+        values = {_name(item): [comparable_value(facts[f"max {item.place}"])] for item in self.lateness.columns}
+        late = judged.where("__why IS NOT NULL").selectExpr(
+            "__why", f"to_json(struct({names}), {_OPTIONS}) AS row", f"abs({WEIGHT}) AS times"
+        )
+        rejections = Rejections()
+        for line in late.toArrow().to_pylist():
+            for _ in range(line["times"]):
+                rejections.add(self.view, line["__why"], line["row"])
+        kept, rows = delta.workspace.kept.evaluated(judged.where("__why IS NULL").drop("__why"))
+        passed = Delta.of_frame(delta.workspace, kept, rows=rows, retracts=delta.retracts)
+        change = rejections.change() if rejections.rows else None
+        return Parted(passed, change, replace(self, lateness=self.lateness.moved(values)))
+
+
+def _name(item: LateColumn) -> str:
+    return item.column.name.lower()
+
+
+def _mark(why: list[str | None], mask: pa.ChunkedArray, message: str) -> None:
+    for index in pc.indices_nonzero(mask).to_pylist():
+        why[index] = why[index] or message
+
+
+def view_gate(view: View, clock: Callable[[], datetime]) -> ViewGate:
+    """The filter behind a view before its first row; SqlError if a bound does not fit its column."""
+    return ViewGate(view.name, view_lateness(view), clock)
+
+
+def view_lateness(view: View) -> TableLateness:
+    """The LATENESS columns of a view; of one whose type is not known yet nothing is checked."""
+    return TableLateness(tuple(late_column(view.name, column, place) for place, column in late_view_columns(view)))
+
+
+def error_rows(tables: list[pa.Table]) -> list[tuple[Any, ...]]:
+    """The rows of changes of `error_view`, without their weights."""
+    names = [column.name for column in ERROR_VIEW.columns]
+    return [tuple(row[name] for name in names) for table in tables for row in table.to_pylist()]

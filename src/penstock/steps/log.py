@@ -1,0 +1,325 @@
+"""The input log: every accepted change of every table, step by step.
+
+    <directory>/log/steps/000000000042.json    the manifest of step 42: clock, files, waterlines, …
+    <directory>/log/data/<table>/000000000042.parquet    (.arrow for types that Parquet lacks)
+    <directory>/log/declarations.json          what has been declared since the last step, if its `after` is that step
+
+A step exists once its manifest does, which appears in one rename, when the files that it names are on the disk; any
+other file is of no step. `steps.manifest` says what a manifest holds. Without a directory the log is a temporary
+folder, small changes stay in memory until they are worth a file, and no manifests are written.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import tempfile
+import zlib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+from pyarrow import feather
+
+from penstock.analysis.bounds import parse_bound
+from penstock.catalog.model import ERROR_VIEW, Table
+from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
+from penstock.plan.scalar import quoted
+from penstock.steps.rows.columns import WEIGHT, parquet_plain
+from penstock.steps.rows.exchange import as_frame, plain_schema
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.change import Delta
+    from penstock.spark.workspace import Workspace
+
+FORMAT = 1
+_MEMORY_ROWS = 100_000
+_MEMORY_PIECES = 64
+_ARROW = ".arrow"
+
+
+@dataclass(frozen=True)
+class Segment:
+    """The change of one table in one step (or several, merged): in memory, or a Parquet file or folder."""
+
+    step: int
+    clock: datetime
+    rows: int
+    retracts: bool
+    arrow: pa.Table | None = None
+    path: Path | None = None
+
+
+@dataclass(frozen=True)
+class Staged:
+    """A step that has been written but does not exist yet."""
+
+    step: int
+    clock: datetime
+    segments: Mapping[str, Segment]
+    manifest: Mapping[str, Any]
+
+
+@dataclass
+class _History:
+    segments: list[Segment] = field(default_factory=list)
+    first_step: int = 0  # the first step that is still kept; 0: all are
+    rows: int = 0
+
+
+class InputLog:
+    """The input log of one pipeline, in `directory` or in a temporary folder."""
+
+    def __init__(self, directory: Path | None = None, error_history: int = 1_000_000) -> None:
+        self._durable = directory is not None
+        self._folder = Path(tempfile.mkdtemp(prefix="penstock-log-")) if directory is None else _prepared(directory)
+        self._histories: dict[str, _History] = {}
+        self._error_history = error_history
+
+    def stage(
+        self, step: int, clock: datetime, changes: Sequence[tuple[Table, pa.Table | Delta]], facts: Mapping[str, Any]
+    ) -> Staged:
+        """Write a step's changes; `facts` (waterlines, statements) go into the manifest."""
+        segments: dict[str, Segment] = {}
+        try:
+            for table, change in changes:
+                if table.history.lower() != "none":
+                    segments[table.name.lower()] = self._written(step, clock, table, change)
+        except BaseException:
+            _remove(segments)
+            raise
+        files = {
+            name: {"file": str(segment.path.relative_to(self._folder)), "rows": segment.rows}
+            for name, segment in segments.items()
+            if segment.path is not None
+        }
+        manifest = {"format": FORMAT, "step": step, "clock": clock.isoformat(), "tables": files, **facts}
+        return Staged(step, clock, segments, manifest)
+
+    def publish(self, staged: Staged) -> None:
+        """Write the manifest: from here on the step exists."""
+        if not self._durable:
+            return
+        for segment in staged.segments.values():
+            _sync(segment.path)
+        manifest = json.dumps(staged.manifest, default=str, ensure_ascii=False)
+        write_atomically(self._folder / "steps" / f"{staged.step:012}.json", manifest)
+
+    def adopt(self, staged: Staged, tables: Mapping[str, Table]) -> None:
+        """Answer from a published step too."""
+        for name, segment in staged.segments.items():
+            history = self._histories.setdefault(name, _History())
+            history.segments.append(segment)
+            history.rows += segment.rows
+            self._tidy(name, history, tables.get(name, ERROR_VIEW), staged)
+
+    def declare(self, after: int, declared: Mapping[str, Any]) -> None:
+        """Keep the statements declared since step `after`, until the manifest of the next step has them."""
+        if self._durable:
+            text = json.dumps({"format": FORMAT, "after": after, **declared}, ensure_ascii=False)
+            write_atomically(self._folder / "declarations.json", text)
+
+    def discard(self, staged: Staged) -> None:
+        """Remove what a staged step has written."""
+        _remove(staged.segments)
+
+    def forget(self, table: Table) -> None:
+        """Remove a dropped table's history."""
+        history = self._histories.pop(table.name.lower(), None)
+        if history is not None:
+            _remove(dict(enumerate(history.segments)))
+
+    def weighted(self, workspace: Workspace, table: Table) -> DataFrame | None:
+        """Every accepted change of a table with its weight; None if there was none.
+
+        Raises SqlError for a table that keeps no history, DataError if the log no longer reaches back.
+        """
+        self.check_reach(table)
+        history = self._histories.get(table.name.lower())
+        if history is None or not history.segments:
+            return None
+        return _union(self._frames(workspace, table, history.segments))
+
+    def check_reach(self, table: Table) -> None:
+        """Refuse to answer from a history that is not kept (SqlError), or no longer (DataError)."""
+        if table.history.lower() == "none":
+            kind = "stream" if table.stream else "table"
+            message = f"Cannot convert {kind} '{table.name}' to relation: it keeps no history"
+            hint = "leave out 'history' = 'none', or read a MATERIALIZED view of it"
+            raise SqlError(Diagnostic("NO_HISTORY", message, hint=hint))
+        history = self._histories.get(table.name.lower())
+        if history is not None and history.first_step and table.name != ERROR_VIEW.name:
+            kept = f"'history' = '{table.history}'"
+            message = f"the history of {table.name} reaches back to step {history.first_step} only ({kept})"
+            hint = "read a MATERIALIZED view, or keep a longer history"
+            raise DataError(Diagnostic("HISTORY_GONE", message, hint=hint))
+
+    def retracts(self, table: Table) -> bool:
+        """Whether the table's history holds deletions, so that its content must be added up."""
+        history = self._histories.get(table.name.lower())
+        return history is not None and any(segment.retracts for segment in history.segments)
+
+    def close(self) -> None:
+        """Remove the temporary folder."""
+        if not self._durable:
+            shutil.rmtree(self._folder, ignore_errors=True)
+
+    def _written(self, step: int, clock: datetime, table: Table, change: pa.Table | Delta) -> Segment:
+        path = self._folder / "data" / _folder_name(table.name) / f"{step:012}.parquet"
+        if isinstance(change, pa.Table):
+            retracts = -1 in change.column(WEIGHT).unique().to_pylist()
+            segment = Segment(step, clock, change.num_rows, retracts, arrow=change)
+            return self._as_file(table, segment, path) if self._durable or change.num_rows > _MEMORY_ROWS else segment
+        path.parent.mkdir(parents=True, exist_ok=True)
+        change.frame().write.mode("overwrite").parquet(str(path))
+        return Segment(step, clock, change.count(), retracts=not table.append_only, path=path)
+
+    def _as_file(self, table: Table, segment: Segment, path: Path) -> Segment:
+        if segment.arrow is None:
+            return segment
+        path.parent.mkdir(parents=True, exist_ok=True)
+        if all(parquet_plain(column.type) for column in table.columns):
+            pq.write_table(segment.arrow, path)
+        else:
+            path = path.with_suffix(_ARROW)
+            feather.write_feather(segment.arrow, str(path))
+        return Segment(segment.step, segment.clock, segment.rows, segment.retracts, path=path)
+
+    def _tidy(self, name: str, history: _History, table: Table, staged: Staged) -> None:
+        """Merge small pieces in memory, move them to a file when there is much, drop what is too old."""
+        recent = [segment for segment in history.segments if segment.arrow is not None]
+        if len(recent) > _MEMORY_PIECES or sum(segment.rows for segment in recent) > _MEMORY_ROWS:
+            merged = Segment(
+                recent[0].step,
+                recent[-1].clock,
+                sum(segment.rows for segment in recent),
+                any(segment.retracts for segment in recent),
+                arrow=pa.concat_tables([segment.arrow for segment in recent]).combine_chunks(),
+            )
+            if merged.rows > _MEMORY_ROWS:
+                merged = self._as_file(
+                    table, merged, self._folder / "data" / _folder_name(name) / f"{staged.step:012}m.parquet"
+                )
+            history.segments = [segment for segment in history.segments if segment.arrow is None] + [merged]
+        self._drop_old(name, history, table, staged.clock)
+
+    def _drop_old(self, name: str, history: _History, table: Table, clock: datetime) -> None:
+        if name == ERROR_VIEW.name:
+            spare = history.rows - self._error_history
+            while len(history.segments) > 1 and spare >= history.segments[0].rows:
+                spare -= history.segments[0].rows
+                self._drop_first(history)
+        elif table.history.lower() not in ("all", "none"):
+            limit = clock - history_span(table)
+            while len(history.segments) > 1 and history.segments[0].clock < limit:
+                self._drop_first(history)
+
+    def _drop_first(self, history: _History) -> None:
+        gone = history.segments.pop(0)
+        history.rows -= gone.rows
+        history.first_step = history.segments[0].step
+        _remove({"": gone})
+
+    def _frames(self, workspace: Workspace, table: Table, segments: Sequence[Segment]) -> list[DataFrame]:
+        schema = plain_schema(table, weighted=True)
+        here = [segment.arrow for segment in segments if segment.arrow is not None]
+        files = [segment for segment in segments if segment.path is not None]
+        arrows = [segment for segment in files if segment.path is not None and segment.path.suffix == _ARROW]
+        here += [feather.read_table(segment.path) for segment in arrows]
+        files = [segment for segment in files if segment.path is not None and segment.path.suffix != _ARROW]
+        small = [segment.path for segment in files if segment.path is not None and segment.path.is_file()]
+        large = [str(segment.path) for segment in files if segment.path not in small]
+        if sum(segment.rows for segment in files if segment.path in small) <= _MEMORY_ROWS:
+            here += [pq.read_table(path) for path in small]
+        else:
+            large += [str(path) for path in small]
+        frames = [as_frame(workspace, table, pa.concat_tables(here))] if here else []
+        if large:
+            frames.append(workspace.spark.read.schema(schema).parquet(*large))
+        return frames
+
+
+def history_span(table: Table) -> timedelta:
+    """How long a table with `'history' = '<interval>'` keeps its rows."""
+    text = table.history if table.history.strip().lower().startswith("interval") else f"INTERVAL {table.history}"
+    try:
+        return parse_bound(text, "timestamp").time
+    except SqlError as error:
+        message = (
+            f"'history' = '{table.history}' of {table.name}: expected 'all', 'none' or an interval such as '24 hours'"
+        )
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span)) from error
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    found = frames[0]
+    for frame in frames[1:]:
+        found = found.selectExpr(*(quoted(name) for name in frame.columns)).union(frame)
+    return found
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, and survives a power cut."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".tmp")
+    with temporary.open("w", encoding="utf-8") as file:
+        file.write(text)
+        file.flush()
+        os.fsync(file.fileno())
+    temporary.replace(path)
+    _sync_one(path.parent)
+
+
+def _sync(path: Path | None) -> None:
+    """Have a data file, or a folder that Spark has written, on the disk."""
+    if path is None:
+        return
+    for part in path.rglob("*") if path.is_dir() else ():
+        _sync_one(part)
+    _sync_one(path)
+    _sync_one(path.parent)
+
+
+def _sync_one(path: Path) -> None:
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def _folder_name(table: str) -> str:
+    """A table's name as that of a folder, whatever it contains."""
+    lower = table.lower()
+    safe = "".join(character if character.isalnum() or character in "_-" else "_" for character in lower)[:80]
+    return safe if safe == lower else f"{safe}-{zlib.crc32(lower.encode()):08x}"
+
+
+def _remove(segments: Mapping[Any, Segment]) -> None:
+    for segment in segments.values():
+        if segment.path is not None and segment.path.is_dir():
+            shutil.rmtree(segment.path, ignore_errors=True)
+        elif segment.path is not None:
+            segment.path.unlink(missing_ok=True)
+
+
+def _prepared(directory: Path) -> Path:
+    folder = directory / "log"
+    steps = sorted((folder / "steps").glob("*.json"))
+    if steps:
+        message = (
+            f"{directory} holds the log of an earlier run, {len(steps)} steps; going on from it is not supported yet"
+        )
+        hint = (
+            "name another directory, or move this one away; its steps and their rows can be read, as JSON and Parquet"
+        )
+        raise UnsupportedError(Diagnostic("RECOVERY", message, hint=hint))
+    (folder / "steps").mkdir(parents=True, exist_ok=True)
+    return folder

@@ -1,0 +1,366 @@
+"""What comes in for one table in one step, checked: a `Batch` of rows in declared types, and an operation for each.
+
+Python rows are tuples in the order of the columns, or dicts by name; an operation stands before them:
+`('+', row)` insert or upsert, `('-', row)` delete, `('~', row)` partial update by key (NULL = unchanged).
+Arrow and pandas carry it in a column `__op`, and the arrival order in `__seq`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import UTC, tzinfo
+from typing import Any, NoReturn
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.catalog.model import Table
+from penstock.errors import DataError, Diagnostic, did_you_mean
+from penstock.steps.rows.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
+from penstock.steps.rows.defaults import Defaults, draws
+from penstock.steps.rows.parts import part_changer
+from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
+from penstock.steps.rows.values import BadValue, Convert, Json, converter, shown
+
+INSERT, DELETE, UPDATE = "+", "-", "~"
+OPERATIONS = (INSERT, DELETE, UPDATE)
+Place = Callable[[int], str]
+
+
+def row_number(index: int) -> str:
+    """The place of a row in a list, counted from 1."""
+    return f"row {index + 1}"
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places."""
+
+    table: Table
+    rows: pa.Table
+    operations: tuple[str, ...] | None = None
+    place: Place = field(default=row_number)
+
+    def __len__(self) -> int:
+        return int(self.rows.num_rows)
+
+    def operation(self, index: int) -> str:
+        """What is done with one row."""
+        return INSERT if self.operations is None else self.operations[index]
+
+    def json(self, index: int) -> str:
+        """One row as JSON."""
+        names = self.rows.column_names
+        return row_json(dict(zip(names, python_rows(self.rows.slice(index, 1))[0], strict=True)))
+
+    def taken(self, start: int, length: int) -> Batch:
+        """A part of the batch, with its places."""
+        operations = None if self.operations is None else self.operations[start : start + length]
+        return Batch(self.table, self.rows.slice(start, length), operations, lambda index: self.place(start + index))
+
+
+def concatenated(batches: Sequence[Batch]) -> Batch:
+    """Several batches of one table, one after the other."""
+    if len(batches) == 1:
+        return batches[0]
+    starts: list[int] = []
+    total = 0
+    for batch in batches:
+        starts.append(total)
+        total += len(batch)
+
+    def place(index: int) -> str:
+        which = max(at for at, start in enumerate(starts) if start <= index)
+        return batches[which].place(index - starts[which])
+
+    operations: tuple[str, ...] | None = None
+    if any(batch.operations is not None for batch in batches):
+        operations = tuple(batch.operation(index) for batch in batches for index in range(len(batch)))
+    return Batch(batches[0].table, pa.concat_tables([batch.rows for batch in batches]), operations, place)
+
+
+class RowReader:
+    """Checks rows against a table's declaration.
+
+    `defaults` fill the columns that a row by name leaves out; `text` is for sources that know only text.
+    """
+
+    def __init__(
+        self,
+        table: Table,
+        defaults: Defaults,
+        zone: tzinfo = UTC,
+        *,
+        text: bool = False,
+    ) -> None:
+        self.table = table
+        self.defaults = defaults
+        self._columns = table.columns
+        self._names = {column.name.lower(): at for at, column in enumerate(table.columns)}
+        self._converters: list[Convert] = [converter(column.type, zone, text=text) for column in table.columns]
+        self._key = {self._names[name.lower()] for name in table.key}
+        self._zone = zone
+        self._given: dict[int, Any] = {}
+
+    def read(self, items: Iterable[Any], rejections: Rejections, place: Place = row_number) -> Batch:
+        """The checked rows; a bad one raises DataError, or goes to the rejections if those are tolerant."""
+        self._given = {}
+        operations: list[str] = []
+        rows: list[list[Any]] = []
+        places: list[int] = []
+        for index, item in enumerate(items):
+            try:
+                operation, row = self._one(item, place(index))
+            except DataError as error:
+                if not rejections.tolerant:
+                    raise
+                reject_row(rejections, self.table, place(index), error, item)
+                continue
+            operations.append(operation)
+            rows.append(row)
+            places.append(index)
+        columns = [[row[at] for row in rows] for at in range(len(self._columns))]
+        return Batch(
+            self.table,
+            self._arrow(columns),
+            None if all(operation == INSERT for operation in operations) else tuple(operations),
+            lambda index: place(places[index]),
+        )
+
+    def _arrow(self, columns: list[list[Any]]) -> pa.Table:
+        schema = arrow_schema(self._columns)
+        return pa.Table.from_arrays(
+            [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
+        )
+
+    def _one(self, item: Any, place: str) -> tuple[str, list[Any]]:
+        operation, given = split_operation(item)
+        values = (
+            self._by_name(given, operation, place)
+            if isinstance(given, Mapping)
+            else self._by_position(given, operation, place)
+        )
+        for at, value in enumerate(values):
+            if value is None:
+                self._allow_null(at, operation, place)
+                continue
+            try:
+                values[at] = self._converters[at](value)
+            except BadValue as error:
+                self._refuse(at, place, str(error))
+            except (ArithmeticError, ValueError, TypeError):  # beyond what Python's own types can hold
+                self._refuse(at, place, f"found {shown(value)}")
+        return operation, values
+
+    def _by_position(self, given: Any, operation: str, place: str) -> list[Any]:
+        if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
+            refuse(self.table, place, f"found {shown(given)}, expected a tuple of {len(self._columns)} values")
+        values = list(given)
+        if operation == DELETE and len(values) == len(self._key) < len(self._columns):
+            return self._key_only(values)
+        if len(values) != len(self._columns):
+            names = ", ".join(column.name for column in self._columns)
+            refuse(self.table, place, f"found {len(values)} values, expected {len(self._columns)} ({names})")
+        return values
+
+    def _key_only(self, key: list[Any]) -> list[Any]:
+        values: list[Any] = [None] * len(self._columns)
+        for name, value in zip(self.table.key, key, strict=True):
+            values[self._names[name.lower()]] = value
+        return values
+
+    def _by_name(self, given: Mapping[Any, Any], operation: str, place: str) -> list[Any]:
+        values: list[Any] = [_MISSING] * len(self._columns)
+        for name, value in given.items():
+            at = self._names.get(str(name).lower())
+            if at is None:
+                unknown_column(self.table, str(name), place)
+            values[at] = value
+        for at, value in enumerate(values):
+            if value is _MISSING:
+                values[at] = self._default(at) if operation == INSERT else None
+        return values
+
+    def _default(self, at: int) -> Any:
+        """The default of a column: rows that come together have one time, and each a random value of its own."""
+        column = self._columns[at]
+        if at not in self._given or (column.default is not None and draws(column.default)):
+            self._given[at] = self.defaults.value(column)
+        return self._given[at]
+
+    def _allow_null(self, at: int, operation: str, place: str) -> None:
+        required = at in self._key or (not self._columns[at].nullable and operation == INSERT)
+        if required or (operation == DELETE and not self._key and not self._columns[at].nullable):
+            self._refuse(at, place, "found NULL", "NOT NULL")
+
+    def _refuse(self, at: int, place: str, found: str, expected: str | None = None) -> NoReturn:
+        column = self._columns[at]
+        wanted = f"{column.type.upper()}{' ' + expected if expected else ''}"
+        refuse(self.table, f"{place}, column {column.name}", f"{found}, expected {wanted}")
+
+    def read_arrow(
+        self, data: pa.Table, rejections: Rejections, place: Place = row_number, *, carried: bool = False
+    ) -> Batch:
+        """The checked rows of an Arrow table, cast column by column; per row only where a cast cannot tell.
+
+        In rows that Spark has `carried` here a VARIANT is its JSON; otherwise a text is a VARIANT that is a text.
+        """
+        data = _in_sequence(data)
+        operations = self._operations(data, place)
+        by_name = {name.lower(): data.column(name) for name in data.column_names if name not in (OPERATION, SEQUENCE)}
+        for name in by_name:
+            if name not in self._names:
+                unknown_column(self.table, name, "the table given")
+        columns = [
+            self._cast(at, by_name.get(column.name.lower()), data.num_rows, carried=carried)
+            for at, column in enumerate(self._columns)
+        ]
+        if any(column is None for column in columns) or not self._complete(columns, operations):
+            return self._row_by_row(data, rejections, place, carried=carried)
+        return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
+
+    def _operations(self, data: pa.Table, place: Place) -> tuple[str, ...] | None:
+        if OPERATION not in data.column_names:
+            return None
+        found = tuple(data.column(OPERATION).to_pylist())
+        for index, operation in enumerate(found):
+            if operation not in OPERATIONS:
+                refuse(
+                    self.table,
+                    f"{place(index)}, column {OPERATION}",
+                    f"found {shown(operation)}, expected '+', '-' or '~'",
+                )
+        return None if all(operation == INSERT for operation in found) else found
+
+    def _cast(self, at: int, given: pa.ChunkedArray | None, length: int, *, carried: bool) -> pa.ChunkedArray | None:
+        column, target = self._columns[at], arrow_type(self._columns[at].type)
+        if given is None:
+            if column.default is not None:
+                return None
+            return pa.chunked_array([pa.nulls(length, target)])
+        if "char(" in column.type.lower() or ("variant" in column.type.lower() and not carried):
+            return None
+        if given.type == target:
+            return given
+        if pa.types.is_string(given.type):
+            return _from_text(given, target) if self._zone is UTC else None
+        return _lossless(given, target)
+
+    def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
+        """Whether no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
+        required = [at for at, column in enumerate(self._columns) if not column.nullable or at in self._key]
+        missing = [at for at in required if columns[at].null_count]
+        if operations is None or not self._key or any(at in self._key for at in missing):
+            return not missing
+        inserted = pa.array([operation == INSERT for operation in operations])
+        return not any(pc.any(pc.and_(pc.is_null(columns[at]), inserted)).as_py() for at in missing)
+
+    def read_arrow_rows(
+        self, rows: Sequence[Mapping[str, Any]], rejections: Rejections, place: Place = row_number
+    ) -> Batch:
+        """The checked rows of dicts that may hold `__op` and `__seq`."""
+        ordered = sorted(rows, key=lambda row: row[SEQUENCE]) if rows and SEQUENCE in rows[0] else rows
+        items = [
+            (
+                row.get(OPERATION, INSERT),
+                {name: value for name, value in row.items() if name not in (OPERATION, SEQUENCE)},
+            )
+            for row in ordered
+        ]
+        return self.read(items, rejections, place)
+
+    def _row_by_row(self, data: pa.Table, rejections: Rejections, place: Place, *, carried: bool) -> Batch:
+        names = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
+        operations = data.column(OPERATION).to_pylist() if OPERATION in data.column_names else None
+        rows = data.select(names).to_pylist()
+        if carried:
+            kinds = {name: self._columns[self._names[name.lower()]].type for name in names}
+            marked = {name: mark for name, kind in kinds.items() if (mark := part_changer(kind, "variant", Json))}
+            for row in rows:
+                row.update((name, mark(row[name])) for name, mark in marked.items())
+        items = rows if operations is None else list(zip(operations, rows, strict=True))
+        return self.read(items, rejections, place)
+
+
+_MISSING = object()
+
+
+def _in_sequence(data: pa.Table) -> pa.Table:
+    if SEQUENCE not in data.column_names:
+        return data
+    return data.take(pc.sort_indices(data, sort_keys=[(SEQUENCE, "ascending")]))
+
+
+def _from_text(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
+    """Text as points in time, if all of it is plain ISO without an offset."""
+    if not (pa.types.is_timestamp(target) or pa.types.is_date(target)):
+        return None
+    try:
+        return given.cast(pa.timestamp("us") if pa.types.is_timestamp(target) else target).cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+def _lossless(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
+    source = given.type
+    if pa.types.is_dictionary(source):
+        return _lossless(given.cast(source.value_type), target)
+    if source == target:
+        return given
+    numeric = _is_number(source) and _is_number(target)
+    temporal = pa.types.is_timestamp(source) and pa.types.is_timestamp(target)
+    text = pa.types.is_large_string(source) and pa.types.is_string(target)
+    if not (numeric or temporal or text or pa.types.is_null(source)):
+        return None
+    if pa.types.is_floating(source) and pa.types.is_decimal(target):
+        return None  # Arrow goes by the binary fraction: 1.005 would be 1.00
+    try:
+        found = given.cast(target, safe=True)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+    return found if not _overflows(given, found) else None
+
+
+def _overflows(given: pa.ChunkedArray, found: pa.ChunkedArray) -> bool:
+    """Whether finite numbers have become infinite ones."""
+    if not pa.types.is_floating(found.type) or pa.types.is_integer(given.type):
+        return False
+    infinite = pc.sum(pc.is_inf(found)).as_py() or 0
+    before = (pc.sum(pc.is_inf(given)).as_py() or 0) if pa.types.is_floating(given.type) else 0
+    return bool(infinite != before)
+
+
+def _is_number(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
+
+
+def split_operation(item: Any) -> tuple[str, Any]:
+    """`('-', row)` as its two halves; anything else is a row to insert."""
+    if (
+        isinstance(item, tuple | list)
+        and len(item) == 2  # noqa: PLR2004 - an operation and its row
+        and isinstance(item[0], str)
+        and item[0] in OPERATIONS
+        and isinstance(item[1], tuple | list | Mapping)
+    ):
+        return item[0], item[1]
+    return INSERT, item
+
+
+def refuse(table: Table, place: str, what: str) -> NoReturn:
+    """Raise the DataError of a row that does not fit."""
+    raise DataError(Diagnostic("BAD_VALUE", f"table {table.name}, {place}: {what}"))
+
+
+def unknown_column(table: Table, name: str, place: str) -> NoReturn:
+    """Raise the DataError of a row with a column that the table does not have."""
+    known = [column.name for column in table.columns]
+    message = f"table {table.name}, {place}: there is no column {name[:100]}; the columns are {', '.join(known)}"
+    raise DataError(Diagnostic("UNKNOWN_COLUMN", message, candidates=did_you_mean(name, known)))
+
+
+def reject_row(rejections: Rejections, table: Table, place: str, error: DataError, row: Any) -> None:
+    """Keep a row that does not fit, with its place and what is wrong with it."""
+    detail = {"place": place, "error": error.diagnostics[0].message, "row": row}
+    rejections.add(table.name, BAD_ROW, row_json(detail))

@@ -1,0 +1,70 @@
+"""What stands in a column that a row leaves out: its DEFAULT, with one clock for all rows of a step."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from datetime import datetime
+from functools import cache
+from typing import TYPE_CHECKING, Any
+
+from sqlglot import exp
+
+from penstock.bind.program.purity import is_impure
+from penstock.catalog.model import Column, Table
+from penstock.plan.expressions import tree_reads_clock
+from penstock.sql.parse import parse_expression
+from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.exchange import carried, in_arrow, plain_type
+from penstock.steps.rows.parts import part_changer
+from penstock.steps.rows.values import Json
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Defaults:
+    """The defaults of columns, as values for rows on the driver and as SQL for DataFrames."""
+
+    def __init__(self, spark: Callable[[], SparkSession], clock: Callable[[], datetime]) -> None:
+        self._spark = spark
+        self._clock = clock
+        self._constants: dict[tuple[str, str], Any] = {}
+
+    def value(self, column: Column) -> Any:
+        """The value now; NULL where nothing is declared."""
+        if column.default is None:
+            return None
+        key = (column.default, column.type)
+        if key not in self._constants:
+            value = self._evaluated(column)
+            if draws(column.default) or reads_clock(column.default):
+                return value
+            self._constants[key] = value
+        return self._constants[key]
+
+    def _evaluated(self, column: Column) -> Any:
+        holder = Table("default", (replace(column, name="value"),))
+        frame = self._spark().sql(f"SELECT {self.text(column)} AS value")
+        ((value,),) = python_rows(in_arrow(holder, carried(frame, holder).toArrow()))
+        mark = part_changer(column.type, "variant", Json)
+        return value if mark is None else mark(value)
+
+    def text(self, column: Column) -> str:
+        """The default as SQL in the column's type, which reads the step's clock and not the wall's."""
+        from penstock.spark.workspace import clocked_text
+
+        stated = "NULL" if column.default is None else clocked_text(self._clock())(column.default)
+        return f"CAST(({stated}) AS {plain_type(column.type)})"
+
+
+@cache
+def draws(text: str) -> bool:
+    """Whether each row has a value of its own, as of `uuid()`."""
+    return any(is_impure(call) for call in parse_expression(text).find_all(exp.Anonymous))
+
+
+@cache
+def reads_clock(text: str) -> bool:
+    """Whether each step has a value of its own, as of `now()`."""
+    return tree_reads_clock(parse_expression(text))

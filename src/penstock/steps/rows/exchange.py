@@ -1,0 +1,116 @@
+"""Rows between Arrow on the driver and DataFrames in the declared Spark types."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Table
+from penstock.plan.scalar import quoted
+from penstock.spark.change import consolidated
+from penstock.steps.rows.columns import WEIGHT, arrow_schema, carried_plainly
+from penstock.steps.rows.parts import changed_parts
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.change import Delta
+    from penstock.spark.workspace import Workspace
+
+
+def as_delta(workspace: Workspace, table: Table, change: pa.Table) -> Delta:
+    """A change on the driver as the engine takes it, in the declared Spark types."""
+    from penstock.spark.change import Delta
+
+    if all(carried_plainly(column.type) for column in table.columns):
+        return Delta.of_arrow(workspace, change, plain_schema(table, weighted=True))
+    return Delta.of_frame(workspace, as_frame(workspace, table, change), estimate=change.num_rows)
+
+
+def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
+    """Rows on the driver as a DataFrame in the declared Spark types; other columns (the weight) stay as they are.
+
+    They are given in one piece: Spark stops reading at an empty batch, and a change of nothing is one.
+    """
+    rows = rows.combine_chunks()
+    declared = {column.name: column.type for column in table.columns}
+    if all(carried_plainly(kind) for kind in declared.values()):
+        schema = plain_schema(table, weighted=WEIGHT in rows.column_names)
+        return workspace.spark.createDataFrame(rows, schema=schema)
+    from pyspark.sql.pandas.types import from_arrow_schema
+
+    # Without a schema a TIMESTAMP_NTZ would be read in the session's time zone, which has hours twice or not at all.
+    frame = workspace.spark.createDataFrame(rows, schema=from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
+    return frame.selectExpr(*(_from_carried(name, declared.get(name)) for name in rows.column_names))
+
+
+def _from_carried(name: str, kind: str | None) -> str:
+    column = quoted(name)
+    if kind is None:
+        return column
+    if carried_plainly(kind):
+        return f"CAST({column} AS {kind}) AS {column}"
+    return f"CAST({changed_parts(column, kind, _declared_part)} AS {kind}) AS {column}"
+
+
+def _declared_part(text: str, kind: str) -> str:
+    if kind.lower() == "variant":
+        return f"parse_json({text})"
+    return text if carried_plainly(kind) else f"CAST(make_ym_interval(0, {text}) AS {kind})"
+
+
+def _to_carried(name: str, kind: str) -> str:
+    return f"{changed_parts(quoted(name), kind, _carried_part)} AS {quoted(name)}"
+
+
+def _carried_part(text: str, kind: str) -> str:
+    if kind.lower() == "variant":
+        return f"to_json({text})"
+    return text if carried_plainly(kind) else f"CAST(CAST({text} AS INTERVAL MONTH) AS INT)"
+
+
+_SCHEMAS: dict[tuple[str, bool], Any] = {}
+
+
+def plain_schema(table: Table, *, weighted: bool) -> Any:
+    """The Spark schema of a table's columns as they are carried, asked of Spark once for each declaration."""
+    declared = ", ".join(f"{quoted(column.name)} {plain_type(column.type)}" for column in table.columns)
+    if (declared, weighted) not in _SCHEMAS:
+        from pyspark.sql import types as T  # noqa: N812
+
+        schema: Any = T.StructType.fromDDL(declared)
+        _SCHEMAS[declared, weighted] = schema.add(WEIGHT, T.LongType()) if weighted else schema
+    return _SCHEMAS[declared, weighted]
+
+
+def plain_type(kind: str) -> str:
+    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked."""
+    return re.sub(r"(?i)\b(varchar|char)\(\d+\)", "string", kind)
+
+
+def in_arrow(table: Table, fetched: pa.Table) -> pa.Table:
+    """Rows fetched from Spark in the Arrow types of the declaration."""
+    schema = arrow_schema(table.columns)
+    columns = []
+    for name in fetched.column_names:
+        column = fetched.column(name)
+        at = schema.get_field_index(name)
+        columns.append(column if at < 0 or column.type == schema.field(at).type else column.cast(schema.field(at).type))
+    return pa.Table.from_arrays(columns, names=fetched.column_names)
+
+
+def carried(frame: DataFrame, table: Table) -> DataFrame:
+    """A DataFrame of the table's rows with its columns as Arrow carries them to the driver."""
+    declared = {column.name: column.type for column in table.columns}
+    return frame.selectExpr(
+        *(_to_carried(name, declared[name]) if name in declared else quoted(name) for name in frame.columns)
+    )
+
+
+def repeated(weighted: DataFrame) -> DataFrame:
+    """A weighted relation as plain rows, each as often as its weight says."""
+    total = consolidated(weighted)
+    names = [quoted(name) for name in total.columns if name != WEIGHT]
+    return total.selectExpr(*names, f"explode(sequence(1L, {WEIGHT})) AS __copy").selectExpr(*names)

@@ -1,0 +1,97 @@
+"""What a user hands to `step()`, as checked batches: tuples, pandas, Arrow, Spark DataFrames."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from contextlib import suppress
+from datetime import UTC, datetime, tzinfo
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import Catalog, Table
+from penstock.catalog.zones import zone_named
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
+from penstock.steps.intake.bulk import FrameBatch
+from penstock.steps.rows.batch import Batch, RowReader
+from penstock.steps.rows.defaults import Defaults
+from penstock.steps.rows.rejected import Rejections
+from penstock.steps.rows.values import BadValue, converter, shown
+
+if TYPE_CHECKING:
+    from pyspark.sql import SparkSession
+
+
+class Readers:
+    """The readers of all tables of a catalog, with their defaults."""
+
+    def __init__(self, spark: Callable[[], SparkSession], zone: tzinfo, clock: Callable[[], datetime]) -> None:
+        self._defaults = Defaults(spark, clock)
+        self._zone = zone
+
+    def __call__(self, table: Table, *, text: bool = False) -> RowReader:
+        """The reader of one table; `text` for a source that knows only text."""
+        return RowReader(table, self._defaults, self._zone, text=text)
+
+
+def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:
+    """The checked rows of anything that `step()` takes; DataError for what does not fit."""
+    module = type(rows).__module__
+    if module.startswith("pyspark.sql"):
+        return FrameBatch(table, rows, reader)
+    if module.startswith("pandas"):
+        return _pandas_batch(rows, reader)
+    if isinstance(rows, pa.RecordBatch):
+        rows = pa.Table.from_batches([rows])
+    if isinstance(rows, pa.Table):
+        return reader.read_arrow(rows, Rejections())
+    if isinstance(rows, str | bytes | Mapping) or not isinstance(rows, Iterable):
+        message = f"table {table.name}: found {shown(rows)}, expected rows: tuples, pandas, Arrow or a Spark DataFrame"
+        raise DataError(Diagnostic("BAD_VALUE", message))
+    return reader.read(rows, Rejections())
+
+
+def _pandas_batch(rows: Any, reader: RowReader) -> Batch:
+    """Pandas marks a missing value by NaN, NaT or None; all of them are NULL.
+
+    For a column of dicts Arrow would take the keys of all of them, for one of mixed numbers the widest type.
+    """
+    kinds = {column.name.lower(): column.type.lower() for column in reader.table.columns}
+    mixed = [str(name).lower() for name, kind in zip(rows.columns, rows.dtypes, strict=True) if kind.kind == "O"]
+    if not any("<" in kinds.get(name, "") or kinds.get(name, "") == "variant" for name in mixed):
+        with suppress(pa.ArrowInvalid, pa.ArrowTypeError, OverflowError):
+            return reader.read_arrow(pa.Table.from_pandas(rows, preserve_index=False), Rejections())
+    cleaned = rows.astype(object).where(rows.notna(), None)
+    return reader.read_arrow_rows(cleaned.to_dict("records"), Rejections())
+
+
+def find_table(catalog: Catalog, name: str) -> Table:
+    """The table of that name; DataError with the names that are close."""
+    table = catalog.tables.get(str(name).lower())
+    if table is None:
+        known = [item.name for item in catalog.tables.values()]
+        what = "is a view" if str(name).lower() in catalog.views else "does not exist"
+        raise DataError(
+            Diagnostic("UNKNOWN_TABLE", f"table {str(name)[:100]} {what}", None, did_you_mean(str(name), known))
+        )
+    return table
+
+
+def clock_value(clock: Any) -> datetime:
+    """A clock given as a datetime or as text, as naive UTC."""
+    try:
+        found = converter("timestamp", UTC)(clock)
+    except BadValue as error:
+        raise DataError(Diagnostic("BAD_VALUE", f"clock: {error}, expected a TIMESTAMP")) from None
+    assert isinstance(found, datetime)  # noqa: S101 - the converter of timestamps gives nothing else
+    return found
+
+
+def zone_of(catalog: Catalog) -> tzinfo:
+    """The pipeline's time zone: UTC unless SET TIME ZONE."""
+    name = catalog.settings.get("time zone", "UTC")
+    found = zone_named(name)
+    if found is None:
+        message = f"there is no time zone {name[:100]!r}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, hint="as in 'Europe/Rome' or '+05:30'"))
+    return found

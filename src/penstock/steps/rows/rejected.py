@@ -1,0 +1,87 @@
+"""Rows that did not make it into their table: what `error_view` shows.
+
+`error_view(table_or_view_name, message, metadata)` is a relation like any other: views and queries may read it.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import date, datetime, time
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import ERROR_VIEW
+from penstock.steps.rows.columns import WEIGHT
+
+LATE = "Late value"
+FUTURE = "Future value"
+INFINITE = "Infinite value"
+BAD_ROW = "Bad row"
+EVALUATION = "Evaluation error"
+
+
+@dataclass(frozen=True, slots=True)
+class Rejected:
+    """One row of `error_view`."""
+
+    relation: str
+    message: str
+    metadata: str
+
+
+@dataclass
+class Rejections:
+    """The rejected rows of a step; with `tolerant` bad rows are collected, else they refuse the step."""
+
+    tolerant: bool = False
+    rows: list[Rejected] = field(default_factory=list)
+
+    def add(self, relation: str, message: str, metadata: str) -> None:
+        """Keep one rejected row."""
+        self.rows.append(Rejected(relation, message, metadata))
+
+    def change(self) -> pa.Table:
+        """The rows as a change of `error_view`."""
+        columns = [[getattr(row, name) for row in self.rows] for name in ("relation", "message", "metadata")]
+        names = [column.name for column in ERROR_VIEW.columns]
+        found = {name: pa.array(values, pa.string()) for name, values in zip(names, columns, strict=True)}
+        return pa.table({**found, WEIGHT: pa.array([1] * len(self.rows), pa.int64())})
+
+
+def row_json(row: Mapping[str, Any]) -> str:
+    """A row as one line of JSON."""
+    return json_text(row)
+
+
+def json_text(value: Any) -> str:
+    """JSON that every reader takes: NaN and infinities as text, as Spark's to_json writes them; times as ISO text."""
+    try:
+        return json.dumps(value, default=_text, ensure_ascii=False, allow_nan=False)
+    except ValueError:
+        return json.dumps(_finite(value), default=_text, ensure_ascii=False)
+
+
+def _finite(value: Any) -> Any:
+    if isinstance(value, float) and not math.isfinite(value):
+        return "NaN" if math.isnan(value) else "Infinity" if value > 0 else "-Infinity"
+    if isinstance(value, Mapping):
+        return {key: _finite(item) for key, item in value.items()}
+    return [_finite(item) for item in value] if isinstance(value, list | tuple) else value
+
+
+def _text(value: Any) -> str:
+    if isinstance(value, datetime | date | time):
+        return value.isoformat(" ") if isinstance(value, datetime) else value.isoformat()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def counts(rows: Iterable[Rejected]) -> dict[tuple[str, str], int]:
+    """How many rows were rejected, for each relation and message."""
+    found: dict[tuple[str, str], int] = {}
+    for row in rows:
+        found[row.relation, row.message] = found.get((row.relation, row.message), 0) + 1
+    return found

@@ -1,0 +1,10 @@
+"""What an expression's type is, where a rule is certain; everything else stays None and Spark is asked.
+
+| module | question |
+| --- | --- |
+| `infer` | the type of a bound expression, and whether it can be NULL |
+| `functions` | the result types of functions |
+| `nested` | types of arrays, maps and structs, and the names of their fields |
+| `common` | the type that values of several types have together |
+| `durations` | the length that an interval stands for |
+"""

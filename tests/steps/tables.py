@@ -1,0 +1,67 @@
+# ruff: noqa: DTZ001 - points in time are naive UTC datetimes, at the API too
+"""Tables for tests that start no JVM: declared by SQL, without the binder."""
+
+from datetime import datetime
+
+import pytest
+
+from penstock.catalog.model import Table
+from penstock.sql.parse import parse
+from penstock.sql.statements import CreateTable
+from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
+from penstock.steps.intake.holding import declared_holding
+from penstock.steps.intake.lateness import declared_lateness
+from penstock.steps.intake.store import KeyStore, RowCounts
+from penstock.steps.rows.batch import RowReader
+from penstock.steps.rows.defaults import Defaults
+from penstock.steps.rows.rejected import Rejections
+
+CLOCK = datetime(2024, 6, 1, 12)
+
+
+def _no_spark():
+    pytest.fail("a test that starts no JVM has no value for a DEFAULT")
+
+
+NO_DEFAULTS = Defaults(_no_spark, lambda: CLOCK)
+
+
+def declared(sql: str) -> Table:
+    (statement,) = parse(sql)
+    assert isinstance(statement, CreateTable)
+    return statement.table
+
+
+class Bench:
+    """One table with its memory, stepped by hand."""
+
+    def __init__(self, sql: str) -> None:
+        self.table = declared(sql)
+        self.reader = RowReader(self.table, NO_DEFAULTS)
+        self.lateness = declared_lateness(self.table)
+        self.holding = declared_holding(self.table)
+        self.store = KeyStore(None, self.table) if self.table.key else None
+        self.counts = RowCounts(None, self.table)
+        self.rejections = Rejections()
+
+    def fold(self, rows, *, tolerant=False, clock=CLOCK) -> Intake:
+        self.rejections = Rejections(tolerant)
+        batch = self.reader.read(rows, self.rejections)
+        judge = Judge(self.lateness, clock, self.rejections, self.holding)
+        if self.store is not None:
+            return fold_keyed(batch, judge, self.store)
+        return fold_rows(batch, judge, lambda: self.counts, self.counts)
+
+    def step(self, rows, **options):
+        """The change as `[(weight, row)]` and the messages of the rejected rows."""
+        intake = self.fold(rows, **options)
+        intake.apply()
+        self.lateness, self.holding = intake.lateness, intake.holding
+        change = [
+            (row[-1], row[:-1]) for row in zip(*(column.to_pylist() for column in intake.change.columns), strict=True)
+        ]
+        return change, [row.message for row in self.rejections.rows]
+
+    def waterline(self, column):
+        item = next(found for found in self.lateness.columns if found.column.name == column)
+        return self.lateness.waterline(item).at

@@ -1,0 +1,163 @@
+"""The input log on the disk: what a manifest holds, that it is readable whatever happens, and what fails cleanly."""
+
+from __future__ import annotations
+
+import json
+import os
+import time
+
+import pyarrow.parquet as pq
+import pytest
+from pyarrow import feather
+
+import penstock
+from penstock.steps.interrupts import InterruptedAfterStep
+
+PROGRAM = """
+SET TIME ZONE 'Europe/Rome';
+CREATE TABLE orders (id INT PRIMARY KEY, amount INT) WITH ('connector' = 'files', 'path' = '{folder}/in');
+CREATE TABLE clicks (page VARIANT, at TIMESTAMP LATENESS INTERVAL 1 HOUR);
+CREATE VIEW shares AS SELECT id, 100 / amount AS share FROM orders;
+"""
+
+
+def put(folder, name, lines):
+    path = folder / "in" / name
+    path.parent.mkdir(exist_ok=True)
+    path.write_text("".join(json.dumps(line) + "\n" for line in lines), encoding="utf-8")
+    os.utime(path, (time.time() - 10, time.time() - 10))
+    return path.stat().st_size
+
+
+def manifests(folder):
+    return [json.loads(path.read_text()) for path in sorted((folder / "log" / "steps").iterdir())]
+
+
+def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
+    size = put(tmp_path, "a.json", [{"id": number, "amount": number % 3} for number in (1, 2, 3, 4)])
+    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path) as pipeline:
+        pipeline.step({"clicks": [({"to": "home"}, "2024-01-01 10:00:00")]}, clock="2024-01-01 12:00:00")
+        pipeline.execute("ADVANCE clicks.at TO TIMESTAMP '2024-01-01 15:00:00'", clock="2024-01-01 16:00:00")
+        with pytest.raises(penstock.DataError, match="cannot go back"):
+            pipeline.step(clock="2023-01-01 00:00:00")
+        pipeline.execute("CREATE VIEW pages AS SELECT COUNT(*) AS n FROM clicks")
+        declared = json.loads((tmp_path / "log" / "declarations.json").read_text())
+        pipeline.run(once=True)
+        clicks = [tuple(row) for row in pipeline.query("SELECT CAST(page AS STRING) FROM clicks").collect()]
+    assert clicks == [('{"to":"home"}',)]
+
+    first, second, *read = manifests(tmp_path)
+    assert first["session"] == {"dialect": "penstock", "ansi": True, "time zone": "Europe/Rome"}
+    assert [text.split()[:2] for text in first["declarations"]] == [
+        ["SET", "TIME"],
+        ["CREATE", "TABLE"],
+        ["CREATE", "TABLE"],
+        ["CREATE", "VIEW"],
+    ]
+    assert first["waterlines"] == {"clicks.at": "2024-01-01 08:00:00"}
+    assert feather.read_table(tmp_path / "log" / first["tables"]["clicks"]["file"]).num_rows == 1
+    assert (second["advances"], second["clock"]) == (
+        [["clicks.at", "2024-01-01 14:00:00"]],
+        "2024-01-01T16:00:00",
+    )
+    assert second["declarations"] == []
+    assert (declared["after"], declared["declarations"]) == (
+        2,
+        ["CREATE VIEW pages AS SELECT COUNT(*) AS n FROM clicks"],
+    )
+    # The row whose amount is 0 is looked for by halving; together the steps have each row of the file once.
+    assert read[0]["declarations"] == declared["declarations"]
+    assert all(
+        found["sources"]["orders"]["files"] == {str(tmp_path / "in" / "a.json"): {"from": 0, "to": size}}
+        for found in read
+    )
+    places = [found["sources"]["orders"]["rows"] for found in read]
+    assert [place["from"] for place in places] == [0, *(place["to"] for place in places[:-1])]
+    assert places[-1]["to"] == places[-1]["of"] == 4
+    rows = [
+        pq.read_table(tmp_path / "log" / found["tables"]["orders"]["file"])
+        for found in read
+        if "orders" in found["tables"]
+    ]
+    assert sorted(number for table in rows for number in table["id"].to_pylist()) == [1, 2, 4]
+
+    with pytest.raises(penstock.UnsupportedError, match="going on from it is not supported yet"):
+        penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path).step()
+
+
+def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind_it(spark, tmp_path, monkeypatch):
+    put(tmp_path, "a.json", [])
+    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path) as pipeline:
+        pipeline.step({"orders": [(1, 10)]})
+
+        def full(*_):
+            raise OSError(28, "No space left on device")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("penstock.steps.log.write_atomically", full)
+            with pytest.raises(OSError, match="No space left"):
+                pipeline.step({"orders": [(2, 20)]})
+        assert len(list((tmp_path / "log" / "data" / "orders").iterdir())) == 1
+        assert pipeline.step({"orders": [(2, 50)]})["shares"].rows == [(1, (2, 2.0))]
+        assert pipeline.verify("shares")
+
+        with monkeypatch.context() as patched:
+            patched.setattr("penstock.steps.retained.Retained.add", full)
+            with pytest.raises(penstock.InternalError) as failure:
+                pipeline.step({"orders": [(3, 20)]})
+        assert failure.value.code == "STATE_BEHIND_LOG"
+        assert "start it again" in failure.value.render()
+        for again in (lambda: pipeline.step({"orders": [(4, 1)]}), lambda: pipeline.query("SELECT * FROM orders")):
+            with pytest.raises(penstock.InternalError, match="step 3 is in the log"):
+                again()
+    assert [found["step"] for found in manifests(tmp_path)] == [1, 2, 3]
+
+
+class Output:
+    """Keeps what is written; the first time Ctrl-C comes just then."""
+
+    def __init__(self, *, stops):
+        self.rows = []
+        self._stops = stops
+
+    def write(self, changes):
+        self.rows += changes["n"].rows
+        if self._stops:
+            self._stops = False
+            raise InterruptedAfterStep
+
+    def close(self):
+        pass
+
+    def describe(self):
+        return "a list"
+
+
+@pytest.mark.parametrize("call", [1, 2, 4, None])
+def test_a_run_that_is_stopped_anywhere_takes_each_row_once(spark, tmp_path, monkeypatch, call):
+    """Ctrl-C in a step before any has been kept, between the halves of a divided one, and while output is written."""
+    put(tmp_path, "a.json", [{"id": number, "amount": number % 3} for number in (1, 2, 3, 4)])
+    program = f"""
+        CREATE TABLE orders (id INT, amount INT) WITH ('connector' = 'files', 'path' = '{tmp_path}/in');
+        CREATE VIEW shares AS SELECT id, 100 / amount AS share FROM orders;
+        CREATE VIEW n AS SELECT COUNT(*) AS n FROM orders;"""
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        assert pipeline.steps == 0
+        engine = pipeline._execution.stepper.engine
+        step, calls = engine.step, []
+
+        def stepping(*arguments):
+            calls.append(arguments)
+            if len(calls) == call:
+                raise KeyboardInterrupt
+            return step(*arguments)
+
+        monkeypatch.setattr(engine, "step", stepping)
+        output = Output(stops=call is None)
+        with pytest.raises(KeyboardInterrupt):
+            pipeline.run(once=True, outputs=[output])
+        pipeline.run(once=True, outputs=[output])
+        assert sorted(row.id for row in pipeline.query("SELECT id FROM orders").collect()) == [1, 2, 4]
+        assert pipeline.rejected() == {("shares", "Evaluation error"): 1}
+        assert sum(weight * row[0] for weight, row in output.rows) == 3
+        assert pipeline.verify("shares")
