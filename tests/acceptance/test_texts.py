@@ -1,4 +1,6 @@
-"""Every program of the acceptance cases must at least be read; skipped where they are not at hand."""
+"""Every text of the acceptance cases must at least be read, also of those that wait for a feature."""
+
+from __future__ import annotations
 
 from pathlib import Path
 
@@ -7,10 +9,7 @@ import yaml
 
 from penstock.sql.parse import parse
 
-CASES = Path(__file__).parents[3] / "shared" / "cases"
-FILES = sorted(CASES.glob("*.yaml"))
-
-pytestmark = pytest.mark.skipif(not FILES, reason="no acceptance cases beside the repository")
+FILES = sorted(Path(__file__).with_name("cases").glob("*.yaml"))
 
 
 def texts(case):
@@ -23,7 +22,7 @@ def texts(case):
 
 @pytest.mark.parametrize("file", FILES, ids=[file.stem for file in FILES])
 def test_every_text_is_read(file):
-    content = yaml.safe_load(file.read_text())
+    content = yaml.safe_load(file.read_text(encoding="utf-8"))
     for case in content["cases"]:
         dialect = case.get("dialect", content.get("dialect", "penstock"))
         for text in texts(case):
