@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from penstock.bind.program.compile import Program, compile_program, declare
-from penstock.bind.query.query import bind_query
+from penstock.bind.program.queries import bind_query
 from penstock.errors import PenstockError
 from penstock.explain.plans import plan_text
 from penstock.sql.parse import parse

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.bind.program.compile import compile_program
-from penstock.bind.query.query import bind_query
+from penstock.bind.program.queries import bind_query
 from penstock.circuit.measured import NO_WORK, Measured, MeasuredCircuit, Profile, Work
 from penstock.errors import DataError, SqlError
 from penstock.explain import explain, explain_query

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from penstock.bind.program.compile import compile_program
-from penstock.bind.query.query import bind_query
+from penstock.bind.program.queries import bind_query
 from penstock.errors import SqlError
 from penstock.explain import OPTIONS, explain, explain_json, explain_query
 from penstock.sql.parse import parse_query

@@ -14,69 +14,26 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import unknown_column
+from penstock.bind.domain import Domain, NeedDomain
+from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Scope, Visible, with_fields
-from penstock.bind.trees import OUTER, grouped, marked
+from penstock.bind.trees import (
+    OUTER,
+    grouped,
+    marked,
+)
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
 from penstock.errors import Span, SqlError
-from penstock.plan.nodes import Field, Plan, Scan
+from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
 from penstock.types.infer import infer
-from penstock.types.nested import certain
 
 if TYPE_CHECKING:
-    from penstock.bind.subqueries.marks import Subquery
-    from penstock.bind.windows.groupwindows import GroupWindow
-
-
-class NeedDomain(Exception):  # noqa: N818 - a signal: bind the subquery again, over the enclosing query's values
-    """The subquery reads the enclosing query where no join key can carry it.
-
-    `outers` tells which subquery is meant; None for the one that is being bound.
-    """
-
-    def __init__(self, outers: dict[str, exp.Expression] | None = None) -> None:
-        super().__init__()
-        self.outers = outers
-
-    def concerns(self, context: Context) -> bool:
-        """Whether the subquery of that context is meant."""
-        return self.outers is None or self.outers is context.outers
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A bound query: `names` are its columns, the plan's first fields; fields behind them are `carried`.
-
-    `empty` is the value of a global aggregate's only column over no rows, None where that is NULL.
-    """
-
-    plan: Plan
-    names: tuple[str, ...]
-    level: Level | None = None
-    empty: exp.Expression | None = None
-    single_row: bool = False
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The fields of the query's columns."""
-        return self.plan.fields[: len(self.names)]
-
-
-@dataclass(frozen=True)
-class Domain:
-    """The enclosing query's values that a subquery is bound over: expression text → field of the leaf `relation`."""
-
-    relation: str
-    fields: Mapping[str, str]
-    types: tuple[Field, ...]
-
-    @property
-    def leaf(self) -> Scan:
-        """The relation of all distinct values; the enclosing query puts its own plan in its place."""
-        return Scan(self.relation, self.types)
+    from penstock.bind.group_window import GroupWindow
 
 
 @dataclass(frozen=True)
@@ -196,26 +153,25 @@ class Level:
         return infer(tree, self.fields)[0]
 
 
-def scalar_of(tree: exp.Expression, fields: Mapping[str, Field], span: Span | None = None) -> Scalar:
-    """A bound tree as a scalar over fields."""
-    kind, nullable = infer(tree, fields)
-    return Scalar(spark_sql(tree), tree, certain(kind), nullable, span or span_of(tree))
+EXISTS, IN, SCALAR, QUANTIFIED = "exists", "in", "scalar", "quantified"
 
 
-def fields_of(plan: Plan) -> dict[str, Field]:
-    """The fields of a plan by name."""
-    return {item.name: item for item in plan.fields}
+@dataclass(eq=False)  # two that read the same are still two, each with names of its own
+class Subquery:
+    """A subquery of one query level.
 
+    `keys` tie a field of the bound plan to one of the mark's outer arguments, by number; `residual` conditions read
+    the plan's fields and `__outer(number)`. `needles` of the mark's arguments are the left side of IN or of a
+    quantified comparison, which `compared` is.
+    """
 
-def unique_names(names: list[str]) -> list[str]:
-    """The names with `_2`, `_3` … behind those that stood before, without regard to case."""
-    seen: set[str] = set()
-    result: list[str] = []
-    for name in names:
-        candidate, number = name, 1
-        while candidate.lower() in seen:
-            number += 1
-            candidate = f"{name}_{number}"
-        seen.add(candidate.lower())
-        result.append(candidate)
-    return result
+    kind: str
+    tree: exp.Expression
+    level: Level
+    needles: int
+    bound: Bound
+    outers: list[exp.Expression] = field(default_factory=list)
+    keys: list[tuple[str, int, bool]] = field(default_factory=list)
+    residual: list[exp.Expression] = field(default_factory=list)
+    domain: Domain | None = None
+    compared: exp.Expression | None = None

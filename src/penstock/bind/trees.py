@@ -12,7 +12,7 @@ from typing import Any, cast
 
 from sqlglot import exp
 
-from penstock.catalog.functions import is_aggregate
+from penstock.catalog.functions import GENERATOR, built_in, is_aggregate
 from penstock.sql.text import spark_sql
 
 OUTER, SUBQUERY, DENIED = "__outer", "__subquery", "__denied"
@@ -239,3 +239,32 @@ def _canonical(tree: exp.Expression) -> exp.Expression:
         elif isinstance(value, exp.Expression):
             copy.set(key, _canonical(value))
     return copy
+
+
+def cast_to(tree: exp.Expression, kind: str) -> exp.Cast:
+    """The value cast to a type."""
+    return exp.Cast(this=tree, to=data_type(kind))
+
+
+def data_type(kind: str) -> exp.DataType:
+    """A type's name as a tree."""
+    return exp.DataType(this=exp.DType.USERDEFINED, kind=kind)
+
+
+def is_generator(tree: exp.Expression) -> bool:
+    """Whether the tree is a call that gives several rows."""
+    found = built_in(call_name(tree) or "")
+    return found is not None and found.kind == GENERATOR
+
+
+def directions(item: exp.Expression) -> tuple[bool, bool]:
+    """Whether an ORDER BY item descends, and whether its NULLs come first."""
+    descending = bool(item.args.get("desc"))
+    nulls_first = item.args.get("nulls_first")
+    return descending, (not descending if nulls_first is None else bool(nulls_first))
+
+
+def frame_of(node: exp.Window) -> str:
+    """ROWS, RANGE, GROUPS, or nothing."""
+    spec = node.args.get("spec")
+    return "" if spec is None else str(spec.args.get("kind") or "").upper()

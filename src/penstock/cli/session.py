@@ -105,7 +105,7 @@ def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
 
 def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
     """The explanation of a query, as if it were a view."""
-    from penstock.bind.query.query import bind_query
+    from penstock.bind.program.queries import bind_query
     from penstock.explain import explain_query as explained
 
     assert statement.query is not None  # noqa: S101 - the caller asked

@@ -279,7 +279,7 @@ def page() -> str:
 
 def judged(construct: Construct) -> Report:
     """What becomes of the construct's query."""
-    from penstock.bind.query.query import bind_query
+    from penstock.bind.program.queries import bind_query
     from penstock.sql.parse import parse_query
 
     plan = bind_query(parse_query(construct.query), _catalog(), construct.query)

@@ -233,7 +233,7 @@ SECTIONS = (
 
 def inferred(example: Example) -> str | None:
     """The waterline of the example's column, None if it has none."""
-    from penstock.bind.query.query import bind_query
+    from penstock.bind.program.queries import bind_query
     from penstock.sql.parse import parse, parse_query
     from penstock.sql.statements import CreateTable
 

@@ -342,7 +342,7 @@ class Execution:
 
     def answer(self, tree: Any, text: str) -> DataFrame:
         """The answer of a parsed query."""
-        from penstock.bind.query.query import bind_query
+        from penstock.bind.program.queries import bind_query
 
         plan = bind_query(tree, self.catalog, text)
         return self._spark(lambda: self._released(lambda: self._contents().query(plan)))

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.trees import call_name, core_of
-from penstock.bind.windows.over import frame_of
+from penstock.bind.trees import call_name, core_of, frame_of
 from penstock.catalog.functions import words
 from penstock.plan.scalar import Scalar, column_tree, render_scalar
 

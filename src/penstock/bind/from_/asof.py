@@ -10,9 +10,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.expressions import bind
-from penstock.bind.from_.joins import equalities_of, join_on, kind_of, merged_scope, shared_columns
-from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.expressions.expression import bind
+from penstock.bind.from_.join_kind import kind_of
+from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
+from penstock.bind.join_keys import join_on
+from penstock.bind.level import Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, conjuncts, has_mark
 from penstock.plan.expressions import COMPARISONS

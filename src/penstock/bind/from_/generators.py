@@ -6,12 +6,14 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
-from penstock.bind.expressions import bind
-from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.expressions.expression import bind
+from penstock.bind.level import Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope, Source, source_of
-from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark
-from penstock.catalog.functions import GENERATOR, TABLE, built_in
+from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark, is_generator
+from penstock.catalog.functions import TABLE, built_in
 from penstock.catalog.types import Type, split_types
 from penstock.plan.nodes import Field, Generate, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
@@ -36,12 +38,6 @@ _CONSTANT: dict[str, tuple[Column, ...]] = {
         )
     ),
 }
-
-
-def is_generator(tree: exp.Expression) -> bool:
-    """Whether the tree is a call that gives several rows."""
-    found = built_in(call_name(tree) or "")
-    return found is not None and found.kind == GENERATOR
 
 
 def is_lateral(tree: exp.Expression) -> bool:
@@ -205,8 +201,8 @@ def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list
 
 def constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
     """`range(…)` and the like: constant rows that Spark makes."""
-    from penstock.bind.expressions import check_call
-    from penstock.bind.from_.relations import aliased
+    from penstock.bind.expressions.expression import check_call
+    from penstock.bind.relation import aliased
 
     name = call_name(tree.this) or ""
     if built_in(name) is None:

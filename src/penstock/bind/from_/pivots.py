@@ -7,14 +7,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.expressions import bind
+from penstock.bind.expressions.expression import bind
 from penstock.bind.from_.unpivots import unpivoted, unread
-from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.level import Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope, Source, Visible
 from penstock.bind.select.aggregates import aggregated
+from penstock.bind.select.column_names import name_of
 from penstock.bind.select.grouping import Grouping
-from penstock.bind.select.stars import name_of
 from penstock.bind.trees import call, call_name, conjunction, replace_nodes
 from penstock.catalog.functions import is_aggregate
 from penstock.plan.nodes import Plan, Project
@@ -22,7 +24,7 @@ from penstock.plan.nodes import Plan, Project
 
 def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> tuple[Plan, Scope]:
     """The relation with its PIVOT clause applied."""
-    from penstock.bind.from_.relations import aliased
+    from penstock.bind.relation import aliased
 
     for pivot in tree.args["pivots"]:
         inner = Level(level.context.alone(), scope)

@@ -2,23 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation, unsupported, wrong
+from penstock.bind.bound_query import Bound
+from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation, unsupported
 from penstock.bind.from_.joins import joined
-from penstock.bind.level import Bound, Context, Level, fields_of, scalar_of, unique_names
-from penstock.bind.scope import Scope, source_of
-from penstock.catalog.model import Table, View
-from penstock.plan.nodes import INNER, Field, Join, Plan, Project, Scan, Values
-from penstock.plan.scalar import Scalar, column
+from penstock.bind.from_.values import bind_values
+from penstock.bind.level import Level
+from penstock.bind.relation import ONE_ROW, Relation, aliased, scan
+from penstock.bind.scalars import fields_of, scalar_of, unique_names
+from penstock.bind.scope import Scope
+from penstock.plan.nodes import INNER, Join, Plan, Project
+from penstock.plan.scalar import column
 from penstock.sql.nodes import TableFunction
-from penstock.sql.text import span_of
-from penstock.types.common import common_type
-
-Relation = tuple[Plan, Scope]
-ONE_ROW = Values(((),), ())
 
 
 def bind_from(select: exp.Select, level: Level) -> Plan:
@@ -110,7 +106,7 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
         case exp.Values():
             return aliased(bind_values(tree, level.context), tree, level, "__values")
         case TableFunction():
-            from penstock.bind.from_.timewindows import bind_window_table
+            from penstock.bind.time_windows.tables import bind_window_table
 
             return bind_window_table(tree, level)
         case _:
@@ -175,69 +171,7 @@ def _refuse_qualifiers(tree: exp.Table) -> None:
             raise unsupported(code="TABLE_VERSION", message=message, place=tree, hint="read the table as it is now")
 
 
-def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
-    """The rows of a declared relation, under its own column names."""
-    fields = tuple(Field(item.name, item.type, item.nullable) for item in found.columns)
-    return Scan(found.name, fields, None if place is None else span_of(place))
-
-
 def _derived(tree: exp.Subquery, level: Level) -> Relation:
-    from penstock.bind.query.query import bind_apart
+    from penstock.bind.from_.derived import bind_apart
 
     return aliased(bind_apart(tree, level.context), tree, level, "__derived")
-
-
-def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> Relation:
-    """A bound relation under the alias that the tree gives it, or under a default."""
-    alias = str(tree.alias) or default
-    names = list(bound.names)
-    given = tree.args.get("alias")
-    columns = [part.name for part in (given.args.get("columns") or [])] if given is not None else []
-    if columns:
-        if len(columns) != len(names):
-            message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
-            raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
-        names = columns
-    prefix = _free_prefix(alias, level)
-    fields = [f"{prefix}.{name}" for name in unique_names(names)]
-    items = tuple(
-        (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
-    )
-    plan = Project(bound.plan, items)
-    return plan, Scope((source_of(alias, tuple(names), plan.fields),))
-
-
-def _free_prefix(alias: str, level: Level) -> str:
-    taken = {name.rpartition(".")[0].lower() for name in level.fields}
-    candidate, number = alias, 1
-    while candidate.lower() in taken:
-        number += 1
-        candidate = f"{alias}#{number}"
-    return candidate
-
-
-def bind_values(tree: exp.Values, context: Context) -> Bound:
-    """VALUES: constant rows; columns are named col1, col2 and so on."""
-    from penstock.bind.expressions import bind
-
-    level = Level(replace(context, enclosing=None, domain=None))
-    rows: list[tuple[Scalar, ...]] = []
-    for item in tree.expressions:
-        parts = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
-        rows.append(tuple(level.scalar(bind(part, level)) for part in parts))
-    if len({len(row) for row in rows}) != 1:
-        raise wrong(
-            code="VALUES_OF_DIFFERENT_LENGTH",
-            message="the rows of VALUES have different numbers of columns",
-            place=tree,
-        )
-    if level.subqueries:
-        reason = "a subquery in VALUES"
-        raise NotIncremental(reason, tree, rewriting="SELECT … UNION ALL SELECT …")
-    kinds = [common_type([row[index].type for row in rows]) for index in range(len(rows[0]))]
-    names = tuple(f"col{index + 1}" for index in range(len(kinds)))
-    outputs = tuple(
-        Field(name, kind, any(row[index].nullable for row in rows))
-        for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
-    )
-    return Bound(Values(tuple(rows), outputs), names)

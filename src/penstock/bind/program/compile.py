@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from penstock.bind.program.declare import DDL, declare_one
+from penstock.bind.program.declared_later import explained
 from penstock.bind.program.dml import check_dml
-from penstock.bind.program.forward import explained
+from penstock.bind.program.queries import bind_named
 from penstock.bind.program.recursion import refuse_incomplete
-from penstock.bind.query.query import bind_named
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse

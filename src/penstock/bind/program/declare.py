@@ -8,7 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
-from penstock.bind.expressions import bind
+from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Context, Level
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components

@@ -6,12 +6,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import unknown_column, wrong
-from penstock.bind.expressions import bind, data_type
-from penstock.bind.level import Bound, Context, Level, fields_of
-from penstock.bind.query.query import bind_named
+from penstock.bind.expressions.expression import bind
+from penstock.bind.level import Context, Level
+from penstock.bind.program.queries import bind_named
+from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, source_of
-from penstock.bind.trees import aggregate_calls, window_calls
+from penstock.bind.trees import aggregate_calls, data_type, window_calls
 from penstock.catalog.model import Catalog, Column, Table
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values

@@ -7,95 +7,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
-from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.level import Bound, Context
+from penstock.bind.diagnose import wrong
 from penstock.bind.program.views import reached
+from penstock.bind.query.ctes import recursion_limit
 from penstock.catalog.model import Catalog, View
-from penstock.errors import Diagnostic, SqlError
-from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
-from penstock.plan.scalar import column
-from penstock.sql.text import span_of
-from penstock.types.common import common_type
-
-_ROUNDS = 1000
-
-
-def bind_recursive_ctes(clause: exp.With, context: Context) -> Context:
-    """The context with the CTEs of WITH RECURSIVE."""
-    from penstock.bind.query.query import bind_cte
-
-    for cte in clause.expressions:
-        bound = _recursive(cte, context) if _reads_itself(cte) else bind_cte(cte, context)
-        context = context.with_cte(cte.alias, bound)
-    return context
-
-
-def recursion_limit(catalog: Catalog) -> int:
-    """After how many rounds a recursion is taken to be endless: SET recursion_limit, 1000 without."""
-    text = catalog.settings.get("recursion_limit", str(_ROUNDS))
-    if not text.isdigit() or not int(text):
-        message = f"recursion_limit is a number of rounds, not {text[:40]!r}"
-        raise SqlError(Diagnostic("BAD_SETTING", message, hint="SET recursion_limit = 1000"))
-    return int(text)
-
-
-def _reads_itself(cte: exp.CTE) -> bool:
-    return any(table.name.lower() == cte.alias.lower() for table in cte.this.find_all(exp.Table))
-
-
-def _recursive(cte: exp.CTE, context: Context) -> Bound:
-    from penstock.bind.query.query import bind_tree, with_ctes
-
-    union = cte.this.unnest() if isinstance(cte.this, exp.Subquery) else cte.this
-    if not isinstance(union, exp.Union):
-        hint = "write: base query UNION ALL recursive query"
-        raise wrong(
-            code="RECURSION_WITHOUT_UNION", message=f"{cte.alias!r} reads itself outside a UNION", place=cte, hint=hint
-        )
-    base = bind_tree(union.this, with_ctes(union, context.alone()))
-    names = tuple(part.name for part in cte.args["alias"].args.get("columns") or []) or base.names
-    if len(names) != len(base.names):
-        message = f"{cte.alias} has {len(base.names)} columns, but {len(names)} names are given"
-        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=cte)
-    fields = tuple(Field(name, item.type) for name, item in zip(names, base.fields, strict=True))
-    name = _free_name(cte.alias, context)
-    body, outputs = _body(union, cte.alias, Scan(name, fields), context)
-    if any(isinstance(node, Fixpoint) and _reads(node, name) for node in body.walk()):
-        message = f"a recursion within that of {cte.alias!r}, which it reads"
-        hint = "put both into one recursion: DECLARE RECURSIVE VIEW for views that read each other"
-        raise unsupported(code="RECURSION_INSIDE", message=message, place=cte, hint=hint)
-    distinct = bool(union.args.get("distinct"))
-    rounds = cte.args["alias"].args.get("rounds")
-    bound = recursion_limit(context.catalog) if rounds is None else int(rounds.name)
-    node = Fixpoint((body,), (name,), 0, outputs, bound, distinct=distinct, span=span_of(cte))
-    return Bound(node, names)
-
-
-def _free_name(alias: str, context: Context) -> str:
-    """What stands for the rows so far; a recursion within another of its name has one more prime."""
-    taken = {bound.plan.relation for bound in context.ctes.values() if isinstance(bound.plan, Scan)}
-    while f"{alias}@recursive" in taken:
-        alias += "'"
-    return f"{alias}@recursive"
-
-
-def _reads(plan: Plan, name: str) -> bool:
-    return any(isinstance(node, Scan) and node.relation == name for node in plan.walk())
-
-
-def _body(union: exp.Union, alias: str, known: Scan, context: Context) -> tuple[Plan, tuple[Field, ...]]:
-    from penstock.bind.query.query import bind_tree
-
-    names, fields = known.names, known.fields
-    bound = bind_tree(union, context.alone().with_cte(alias, Bound(known, names)))
-    kinds = [common_type([have.type, want.type]) for have, want in zip(bound.fields, fields, strict=True)]
-    outputs = tuple(Field(item.name, kind) for item, kind in zip(fields, kinds, strict=True))
-    items = zip(names, bound.fields, strict=True)
-    return Project(
-        bound.plan, tuple((name, column(item.name, item.type, item.nullable)) for name, item in items)
-    ), outputs
+from penstock.plan.nodes import Field, Fixpoint, Plan
 
 
 def close_components(catalog: Catalog, created: View) -> Catalog:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from penstock.bind.from_.relations import scan
+from penstock.bind.relation import scan
 from penstock.catalog.model import Catalog, Table, View
 from penstock.plan.nodes import Recompute
 from penstock.plan.opaque import escaped

@@ -7,11 +7,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import wrong
-from penstock.bind.query.query import bind_named, renamed
+from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
 from penstock.errors import Span
-from penstock.plan.nodes import Plan, Scan
+from penstock.plan.nodes import Plan, Project, Scan
+from penstock.plan.scalar import column
 from penstock.sql.statements import CreateView
 
 _RESERVED = {
@@ -155,3 +157,9 @@ def replaced_view(catalog: Catalog, old: View, new: View, span: Span) -> Catalog
             code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
         )
     return found
+
+
+def renamed(bound: Bound, names: tuple[str, ...]) -> Plan:
+    """The query's columns under other names."""
+    items = zip(names, bound.fields, strict=True)
+    return Project(bound.plan, tuple((name, column(item.name, item.type, item.nullable)) for name, item in items))

@@ -1,1 +1,1 @@
-"""Whole queries: WITH, set operations, and the way out for what no plan node expresses."""
+"""Queries: one SELECT, set operations, WITH; and those that Spark recomputes whole."""

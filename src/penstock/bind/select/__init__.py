@@ -1,1 +1,1 @@
-"""One SELECT: its list, GROUP BY, aggregates, ORDER BY."""
+"""The clauses of a SELECT: its list, GROUP BY, aggregates, ORDER BY."""

@@ -8,12 +8,15 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, wrong
-from penstock.bind.level import Domain, Level, NeedDomain, fields_of, scalar_of
-from penstock.bind.select.deterministic import Row, is_distinct, settled, whole_row
+from penstock.bind.domain import Domain, NeedDomain
+from penstock.bind.level import Level
+from penstock.bind.row_order.deterministic import is_distinct, settled
+from penstock.bind.row_order.whole_row import Row, whole_row
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.select.grouping import Grouping
-from penstock.bind.select.groupingsets import GROUPING_ID, expanded, grouping_bits
+from penstock.bind.select.grouping_sets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.subqueries.attach import attached
-from penstock.bind.subqueries.marks import as_grouped
+from penstock.bind.subqueries.subquery import as_grouped
 from penstock.bind.trees import (
     OUTER,
     aggregate_calls,

@@ -9,11 +9,11 @@ from itertools import combinations, product
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.expressions import bind
+from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Level
 from penstock.bind.select.ordering import by_position
+from penstock.bind.time_windows.group_functions import group_keys
 from penstock.bind.trees import aggregate_calls, bare, same
-from penstock.bind.windows.groupwindows import group_keys
 
 
 @dataclass(frozen=True)

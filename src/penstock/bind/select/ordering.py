@@ -10,6 +10,7 @@ from sqlglot.optimizer.simplify import simplify
 
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Level
+from penstock.bind.trees import directions
 from penstock.plan.nodes import Plan, SortKey, TopK
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.text import spark_sql
@@ -53,7 +54,7 @@ class Limit:
 
 def ordering_of(query: exp.Expression, names: list[str], items: list[exp.Expression], level: Level) -> Ordering:
     """ORDER BY (or SORT BY) of a query with this SELECT list."""
-    from penstock.bind.expressions import bind_output
+    from penstock.bind.expressions.expression import bind_output
 
     clause = query.args.get("order")
     keys: list[Key] = []
@@ -73,13 +74,6 @@ def _named(tree: exp.Expression, names: list[str], items: list[exp.Expression]) 
         return None
     found = [item for name, item in zip(names, items, strict=True) if name.lower() == tree.name.lower()]
     return found[0].copy() if len(found) == 1 else None
-
-
-def directions(item: exp.Expression) -> tuple[bool, bool]:
-    """Whether an ORDER BY item descends, and whether its NULLs come first."""
-    descending = bool(item.args.get("desc"))
-    nulls_first = item.args.get("nulls_first")
-    return descending, (not descending if nulls_first is None else bool(nulls_first))
 
 
 def by_position(tree: exp.Expression, items: list[exp.Expression], clause: str) -> exp.Expression | None:

@@ -9,8 +9,6 @@ from sqlglot import exp
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
 from penstock.bind.level import Level
 from penstock.bind.scope import Visible, with_fields
-from penstock.bind.trees import call_name, core_of
-from penstock.sql.text import spark_sql, type_of
 from penstock.types.nested import columns_of
 
 Item = tuple[str, exp.Expression]
@@ -38,7 +36,7 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
 
 def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) -> Iterator[Item]:
     """What stands in the place of columns, by their names in lower case."""
-    from penstock.bind.expressions import bind
+    from penstock.bind.expressions.expression import bind
 
     for part in star.args.get("replace") or []:
         if part.alias.lower() not in {item.name.lower() for item in found}:
@@ -77,62 +75,3 @@ def _struct(tree: exp.Expression, level: Level, place: exp.Expression) -> tuple[
             code="NOT_A_STRUCT", message="`.*` needs a relation or a STRUCT whose fields are known", place=place
         )
     return tuple(Visible(name, with_fields(tree.copy(), [name])) for name, _ in found)
-
-
-def name_of(tree: exp.Expression) -> str:
-    """The name that Spark gives an item of the SELECT list."""
-    if isinstance(tree, exp.Alias | exp.PivotAlias):
-        return str(tree.alias)
-    if call_name(tree) == "window":
-        return "window"
-    if isinstance(tree, exp.Column | exp.Dot):
-        return str(tree.parts[-1].name) if isinstance(tree, exp.Column) else str(tree.expression.name)
-    return pretty(tree)
-
-
-def pretty(tree: exp.Expression) -> str:
-    """An expression as Spark names its column."""
-    match tree:
-        case exp.Column():
-            return str(tree.parts[-1].name)
-        case exp.Paren():
-            return pretty(tree.this)
-        case exp.Literal():
-            return str(tree.this)
-        case exp.Null():
-            return "NULL"
-        case exp.Star():
-            return "1"
-        case exp.Cast() if not tree.meta.get("typed_literal") and not tree.meta.get("number"):
-            return f"CAST({pretty(tree.this)} AS {type_of(tree.to).upper()})"
-        case exp.Cast() if tree.meta.get("number"):
-            return pretty(tree.this)
-        case exp.Case() if tree.args.get("this") is None:
-            branches = "".join(
-                f" WHEN {pretty(item.this)} THEN {pretty(item.args['true'])}" for item in tree.args["ifs"]
-            )
-            default = tree.args.get("default")
-            return f"CASE{branches}{'' if default is None else f' ELSE {pretty(default)}'} END"
-        case exp.Distinct():
-            return "DISTINCT " + ", ".join(pretty(item) for item in tree.expressions)
-        case exp.Filter():
-            return f"{pretty(tree.this)} FILTER (WHERE {pretty(tree.expression.this)})"
-        case exp.Subquery() | exp.Exists():
-            return "scalarsubquery()" if isinstance(tree, exp.Subquery) else "exists()"
-        case exp.Binary() if not isinstance(tree, exp.Dot):
-            return f"({pretty(tree.this)} {_operator(tree)} {pretty(tree.expression)})"
-        case exp.Not():
-            return f"(NOT {pretty(tree.this)})"
-        case exp.Neg():
-            return f"(- {pretty(tree.this)})"
-    name = call_name(core_of(tree)) if isinstance(tree, exp.Anonymous) else None
-    if name is None:
-        return spark_sql(tree).replace("`", "")
-    return f"{name}({', '.join(pretty(item) for item in tree.expressions)})"
-
-
-def _operator(tree: exp.Binary) -> str:
-    blank: exp.Expression = tree.__class__(  # type: ignore[assignment]
-        this=exp.Identifier(this="l"), expression=exp.Identifier(this="r")
-    )
-    return spark_sql(blank).removeprefix("l").removesuffix("r").strip()

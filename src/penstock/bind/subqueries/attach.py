@@ -12,7 +12,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.level import EXISTS, IN, QUANTIFIED, Level, Subquery
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import (
     Answers,
     Key,
@@ -23,9 +24,9 @@ from penstock.bind.subqueries.lookups import (
     on_keys,
     told_apart_alike,
 )
-from penstock.bind.subqueries.marks import EXISTS, IN, QUANTIFIED, Subquery, domained
 from penstock.bind.subqueries.membership import MAYBE, SURE, denials_named, in_value
 from penstock.bind.subqueries.quantified import quantified_value
+from penstock.bind.subqueries.subquery import domained
 from penstock.bind.trees import DENIED, OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
 from penstock.plan.nodes import (
     ANTI,
@@ -43,7 +44,7 @@ from penstock.sql.text import spark_sql
 
 def filtered(plan: Plan, parts: list[exp.Expression], level: Level) -> Plan:
     """The rows for which all bound conditions hold."""
-    from penstock.bind.windows.ranks import filter_ranks
+    from penstock.bind.windows.top_k import filter_ranks
 
     rest: list[exp.Expression] = []
     for part in parts:

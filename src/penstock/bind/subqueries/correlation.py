@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.level import Level, NeedDomain
+from penstock.bind.domain import NeedDomain
+from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, has_mark, is_mark, replace_nodes
 from penstock.plan.scalar import column_tree
 

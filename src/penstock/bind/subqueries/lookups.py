@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.from_.joins import aligned, join_on
-from penstock.bind.level import fields_of, scalar_of
+from penstock.bind.join_keys import aligned, join_on
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.trees import call
 from penstock.catalog.types import INTEGRAL, Type, is_collated, is_decimal
 from penstock.plan.nodes import INNER, LEFT, AggregateCall, Join, Plan, Project

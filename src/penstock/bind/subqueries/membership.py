@@ -19,7 +19,8 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental
-from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.level import IN, Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import (
     Answers,
     Key,
@@ -33,7 +34,6 @@ from penstock.bind.subqueries.lookups import (
     renamed,
     told_apart_alike,
 )
-from penstock.bind.subqueries.marks import IN
 from penstock.bind.trees import DENIED, SUBQUERY, call, conjunction, is_mark, marked, replace_nodes
 from penstock.plan.nodes import INNER, LEFT, Aggregate, Distinct, Field, Filter, Generate, Plan, Project
 from penstock.plan.scalar import column_tree

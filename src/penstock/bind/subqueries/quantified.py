@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported
-from penstock.bind.level import fields_of, scalar_of
+from penstock.bind.level import Subquery
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import Answers, Key, aggregate_call, count_rows, groups_of, join, keyed, on_keys
-from penstock.bind.subqueries.marks import Subquery
 from penstock.bind.subqueries.membership import OPEN, Value, in_value
 from penstock.bind.trees import call
 from penstock.catalog.types import Type, is_numeric

@@ -16,21 +16,23 @@ from collections.abc import Iterable, Mapping, Sequence
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.level import Level, fields_of, scalar_of
-from penstock.bind.select.deterministic import Row, nth_of, settled
-from penstock.bind.select.sortedlists import Key, entry, first_value, in_order, values
+from penstock.bind.level import Level
+from penstock.bind.row_order.deterministic import nth_of, settled
+from penstock.bind.row_order.sorted_lists import Key, entry, first_value, in_order, values
+from penstock.bind.row_order.whole_row import Row
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.trees import (
     call,
     call_name,
     conjunction,
     core_of,
     filter_of,
+    frame_of,
     ignores_nulls,
     replace_nodes,
     window_calls,
 )
 from penstock.catalog.functions import words
-from penstock.errors import did_you_mean
 from penstock.plan.nodes import Field, Plan, Window
 from penstock.plan.scalar import column_tree
 from penstock.sql.text import spark_sql
@@ -41,31 +43,6 @@ _RANKED = words("first first_value any_value last last_value nth_value collect_l
 _LISTED = words("collect_list array_agg")
 _ONE = exp.Literal.number(1)
 _TIED = words("collect_set listagg string_agg max_by min_by mode")
-
-
-def named_windows(select: exp.Select) -> dict[str, exp.Expression]:
-    """The WINDOW clause: lower-case name → definition."""
-    return {item.name.lower(): item for item in select.args.get("windows") or []}
-
-
-def with_definition(node: exp.Window, windows: Mapping[str, exp.Expression]) -> exp.Window:
-    """An OVER with the named window that it refers to put in; what OVER says itself refines it."""
-    name = node.args.get("alias")
-    if name is None:
-        return node
-    definition = windows.get(name.name.lower())
-    if definition is None:
-        close = did_you_mean(name.name, tuple(windows))
-        raise wrong(code="UNKNOWN_WINDOW", message=f"there is no window {name.name!r}", place=name, candidates=close)
-    if isinstance(definition, exp.Window):
-        definition = with_definition(definition, {key: item for key, item in windows.items() if item is not definition})
-    copy = node.copy()
-    copy.set("alias", None)
-    for key in ("partition_by", "order", "spec"):
-        value = definition.args.get(key)
-        if not copy.args.get(key) and value:
-            copy.set(key, [item.copy() for item in value] if isinstance(value, list) else value.copy())
-    return copy
 
 
 def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) -> tuple[Plan, list[exp.Expression]]:
@@ -133,12 +110,6 @@ def _needs_rank(node: exp.Window) -> bool:
     name = call_name(core_of(node.this)) or ""
     frame = frame_of(node)
     return frame == "GROUPS" or (node.args.get("order") is not None and name in _RANKED and frame != "ROWS")
-
-
-def frame_of(node: exp.Window) -> str:
-    """ROWS, RANGE, GROUPS, or nothing."""
-    spec = node.args.get("spec")
-    return "" if spec is None else str(spec.args.get("kind") or "").upper()
 
 
 def in_groups(node: exp.Expression) -> bool:

@@ -89,7 +89,7 @@ class Contents:
         return Finding("differs", f"DuckDB: {found.describe()}") if found else None
 
     def _planned(self, text: str) -> DataFrame:
-        from penstock.bind.query.query import bind_query
+        from penstock.bind.program.queries import bind_query
         from penstock.rewrite import rewrite
         from penstock.spark.batch import batch_frame
 

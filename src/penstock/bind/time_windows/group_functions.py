@@ -11,17 +11,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
-from penstock.bind.expressions import bind
-from penstock.bind.from_.grids import Exploded, Grid
-from penstock.bind.from_.sessions import fixed_gap, with_sessions
-from penstock.bind.from_.timewindows import grid_of, refuse_gaps, window_time, with_time
-from penstock.bind.level import Level, NeedDomain
+from penstock.bind.domain import NeedDomain
+from penstock.bind.expressions.expression import bind
+from penstock.bind.group_window import GroupWindow
+from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
+from penstock.bind.time_windows.grids import Exploded, Grid
+from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
+from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, with_time
 from penstock.bind.trees import SUBQUERY, aggregate_calls, bare, call, call_name, has_mark
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
@@ -37,16 +39,6 @@ _FORMS = {
 _LENGTHS = {"tumble": 1, "hop": 2, "session": 1, "session_window": 1}
 _CALENDAR = re.compile(r"(?i)month|year")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
-
-
-@dataclass(frozen=True)
-class GroupWindow:
-    """One call in GROUP BY: its name, its bound arguments as text, and both ends of a row's window."""
-
-    name: str
-    arguments: tuple[str, ...]
-    start: exp.Expression
-    end: exp.Expression
 
 
 def with_group_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:

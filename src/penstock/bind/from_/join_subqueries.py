@@ -15,8 +15,9 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported
-from penstock.bind.from_.joins import columns_read, join_on
-from penstock.bind.level import Level, fields_of, scalar_of
+from penstock.bind.join_keys import columns_read, join_on
+from penstock.bind.level import Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.attach import attached, filtered, is_subquery, subquery_of
 from penstock.bind.subqueries.membership import denials_named
 from penstock.bind.trees import DENIED, SUBQUERY, has_mark, is_mark, nodes, replace_nodes

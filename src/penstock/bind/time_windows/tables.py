@@ -10,22 +10,18 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.expressions import bind, data_type
-from penstock.bind.from_.grids import Ends, Exploded, Grid
-from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.level import Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
+from penstock.bind.time_windows.grids import Ends, Exploded, Grid
+from penstock.bind.time_windows.times import END, START, TIME, event_time, grid_of, refuse_gaps, window_time, with_time
 from penstock.bind.trees import call, call_name
-from penstock.catalog.zones import zone_named
-from penstock.plan.nodes import Field, Filter, Generate, Plan, Project
+from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.nodes import TableFunction
-from penstock.sql.text import spark_sql
-from penstock.types.durations import Duration, duration_of, micros_of
-
-START, END, TIME = "window_start", "window_end", "window_time"
-_TIMES = ("timestamp", "timestamp_ntz", "timestamp_ltz", "date", "void")
-_EVENT_TIME = ("event_time_column", "_tp_time")
+from penstock.types.durations import Duration, duration_of
 
 
 @dataclass(frozen=True)
@@ -39,12 +35,13 @@ class _Arguments:
 
 def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     """TUMBLE, HOP or CUMULATE in FROM: the relation's rows with window_start and window_end."""
-    from penstock.bind.from_.relations import aliased, bind_relation
+    from penstock.bind.from_.relations import bind_relation
+    from penstock.bind.relation import aliased
 
     if tree.name == "TABLE":
         return bind_relation(tree.expressions[0], level)
     if tree.name == "SESSION":
-        from penstock.bind.from_.sessions import bind_session_table
+        from penstock.bind.time_windows.sessions import bind_session_table
 
         return bind_session_table(tree, level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
@@ -77,41 +74,6 @@ def _windowed(
     if tree.name == "HOP":
         return _exploded(plan, grid.hopping(time, lengths[0], lengths[1], tree), "__hop")
     return _exploded(plan, grid.cumulating(time, lengths[0], lengths[1], tree), "__cumulate")
-
-
-def with_time(plan: Plan, time: exp.Expression) -> Plan:
-    """The rows that have a time."""
-    fields = fields_of(plan)
-    if not scalar_of(time, fields).nullable:
-        return plan
-    there = exp.Not(this=exp.Is(this=exp.Paren(this=time.copy()), expression=exp.Null()))
-    return Filter(plan, scalar_of(there, fields))
-
-
-def window_time(tree: exp.Expression, level: Level, *, from_text: bool = False) -> exp.Expression:
-    """The bound time of a window; SqlError where it is known to be no time.
-
-    `from_text` reads a STRING as a TIMESTAMP, as Spark's own functions do.
-    """
-    time = bind(tree, level)
-    kind = level.scalar(time).type
-    if kind == "string" and from_text:
-        return exp.Cast(this=time, to=data_type("timestamp"))
-    if kind is not None and kind not in _TIMES:
-        message = f"a window needs a TIMESTAMP or a DATE, and {spark_sql(tree)} is {kind.upper()}"
-        hint = "timestamp_seconds, timestamp_millis and to_timestamp make one"
-        raise wrong(code="WINDOW_TIME", message=message, place=tree, hint=hint)
-    return time
-
-
-def refuse_gaps(name: str, lengths: list[Duration], place: exp.Expression) -> None:
-    """Between windows that are shorter than the way to the next one, rows would be lost."""
-    slide, size = lengths
-    if (slide.months, slide.micros) > (size.months, size.micros):
-        word = "slide" if name.lower() != "cumulate" else "step"
-        message = f"{name.upper()} with a {word} that is larger than its size would lose the rows between two windows"
-        hint = f"it is written {name.upper()}(…, {word}, size); WHERE leaves rows out"
-        raise wrong(code="WINDOW_ARGUMENTS", message=message, place=place, hint=hint)
 
 
 def _exploded(plan: Plan, windows: Exploded, name: str) -> tuple[Plan, Ends]:
@@ -156,57 +118,3 @@ def _time_column(tree: exp.Expression, place: exp.Expression) -> exp.Expression:
         raise wrong(code="WINDOW_ARGUMENTS", message="a window needs one time column", place=place)
     found: exp.Expression = tree.expressions[0]
     return found
-
-
-def event_time(relation: exp.Expression, place: exp.Expression, level: Level) -> exp.Expression:
-    """The time column of a relation whose window names none: that of `event_time_column`, or `_tp_time`."""
-    inner = relation
-    while isinstance(inner, TableFunction):
-        inner = inner.expressions[0]
-    table = level.context.catalog.tables.get(inner.name.lower()) if isinstance(inner, exp.Table) else None
-    declared = None if table is None else table.properties.get(_EVENT_TIME[0])
-    for name in (declared, _EVENT_TIME[1]):
-        found = None if name is None else level.scope.resolve([name], place)
-        if found is not None:
-            return found
-    message = f"{place.name} names no time column, and its relation has no event_time_column"
-    hint = "name it behind the relation, or CREATE STREAM … SETTINGS event_time_column = 'ts'"
-    raise wrong(code="WINDOW_ARGUMENTS", message=message, place=place, hint=hint)
-
-
-def grid_of(offset: exp.Expression | None, zone: exp.Expression | None, level: Level) -> Grid:
-    """Where windows begin: in the pipeline's time zone or another one, moved by an interval, a TIME or to a moment."""
-    session = level.context.catalog.settings.get("time zone", "UTC")
-    name = session if zone is None else str(zone.name)
-    if zone_named(name) is None:
-        message = f"there is no time zone {name[:100]!r}"
-        raise wrong(code="BAD_TIME_ZONE", message=message, place=zone, hint="as in 'Europe/Rome' or '+05:30'")
-    if offset is None:
-        return Grid(name, session)
-    micros = _micros(offset)
-    if micros is not None:
-        return Grid(name, session, micros)
-    moment = bind(offset, level)
-    if any(moment.find_all(exp.Column)):
-        message = "windows are aligned to an interval, a TIME or a TIMESTAMP, the same for all rows"
-        raise wrong(code="WINDOW_ARGUMENTS", message=message, place=offset)
-    return Grid(name, session, moment=moment)
-
-
-def _micros(offset: exp.Expression) -> int | None:
-    """An alignment as microseconds after 00:00: an interval or a TIME; None for anything else."""
-    if isinstance(offset, exp.Paren):
-        return _micros(offset.this)
-    if isinstance(offset, exp.Neg):
-        below = _micros(offset.this)
-        return None if below is None else -below
-    if isinstance(offset, exp.Interval):
-        return micros_of(offset)
-    if not isinstance(offset, exp.Cast) or not isinstance(offset.this, exp.Literal):
-        return None
-    clock = str(offset.this.name)
-    if not spark_sql(offset.to).upper().startswith("TIME") or ":" not in clock or "-" in clock:
-        return None
-    hours, minutes, *seconds = clock.split(":")
-    total = int(hours) * 3600 + int(minutes) * 60 + (float(seconds[0]) if seconds else 0)
-    return round(total * 1_000_000)

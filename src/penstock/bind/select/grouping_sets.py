@@ -10,7 +10,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.level import fields_of, scalar_of
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.trees import call, call_name, same
 from penstock.plan.nodes import Field, Generate, Plan
 from penstock.plan.scalar import column_tree

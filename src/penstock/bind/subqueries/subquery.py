@@ -9,46 +9,36 @@ query, its *domain*: FROM starts with the domain, and GROUP BY, OVER and LIMIT w
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from types import MappingProxyType
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import NotIncremental, wrong
-from penstock.bind.from_.generators import is_generator
-from penstock.bind.level import Bound, Context, Domain, Level, NeedDomain, scalar_of
-from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, at, bare, is_mark, marked, nodes, replace_nodes
+from penstock.bind.domain import Domain, NeedDomain
+from penstock.bind.level import EXISTS, IN, QUANTIFIED, SCALAR, Context, Level, Subquery
+from penstock.bind.scalars import scalar_of
+from penstock.bind.trees import (
+    OUTER,
+    SUBQUERY,
+    aggregate_calls,
+    at,
+    bare,
+    is_generator,
+    is_mark,
+    marked,
+    nodes,
+    replace_nodes,
+)
 from penstock.catalog.types import lacks_equality
 from penstock.plan.nodes import Field
 from penstock.sql.text import spark_sql
 
-EXISTS, IN, SCALAR, QUANTIFIED = "exists", "in", "scalar", "quantified"
-
-
-@dataclass(eq=False)  # two that read the same are still two, each with names of its own
-class Subquery:
-    """A subquery of one query level.
-
-    `keys` tie a field of the bound plan to one of the mark's outer arguments, by number; `residual` conditions read
-    the plan's fields and `__outer(number)`. `needles` of the mark's arguments are the left side of IN or of a
-    quantified comparison, which `compared` is.
-    """
-
-    kind: str
-    tree: exp.Expression
-    level: Level
-    needles: int
-    bound: Bound
-    outers: list[exp.Expression] = field(default_factory=list)
-    keys: list[tuple[str, int, bool]] = field(default_factory=list)
-    residual: list[exp.Expression] = field(default_factory=list)
-    domain: Domain | None = None
-    compared: exp.Expression | None = None
-
 
 def put_aside(node: exp.Expression, level: Level) -> exp.Expression:
     """Bind a subquery and leave its mark: `__subquery(number, left sides of IN …, enclosing values …)`."""
-    from penstock.bind.expressions import bind
+    from penstock.bind.expressions.expression import bind
 
     kind, query, lefts = _parts(node)
     if kind == EXISTS and _always_a_row(query):
@@ -87,7 +77,7 @@ def _check_width(subquery: Subquery, node: exp.Expression) -> None:
 
 
 def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:
-    from penstock.bind.query.query import bind_tree
+    from penstock.bind.query.whole_query import bind_tree
 
     context = replace(level.context, enclosing=level, domain=None, outers={})
     try:
@@ -157,7 +147,7 @@ def _over_domain(kind: str, query: exp.Expression, level: Level, needles: int) -
 
 def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain, list[exp.Expression]]:
     """A query bound over the enclosing level's values; they are found by binding until no new one is met."""
-    from penstock.bind.query.query import bind_tree
+    from penstock.bind.query.whole_query import bind_tree
 
     outers: dict[str, exp.Expression] = {}
     number = next(level.context.numbers)

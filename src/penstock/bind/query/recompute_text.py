@@ -15,15 +15,17 @@ from typing import cast
 
 from sqlglot import exp
 
-from penstock.bind.from_.generators import is_generator
-from penstock.bind.level import scalar_of
-from penstock.bind.select.deterministic import Row, is_distinct, settled, sortable_tree
+from penstock.bind.row_order.deterministic import is_distinct, settled
+from penstock.bind.row_order.sorted_lists import Key
+from penstock.bind.row_order.whole_row import Row, sortable_tree
+from penstock.bind.scalars import scalar_of
+from penstock.bind.select.column_names import name_of
 from penstock.bind.select.grouping import grouped_by, has_sets
-from penstock.bind.select.ordering import by_position, directions
-from penstock.bind.select.sortedlists import Key
-from penstock.bind.select.stars import is_star, name_of
-from penstock.bind.trees import aggregate_calls, call, nodes, window_calls
-from penstock.bind.windows.over import named_windows, settled_window, with_definition
+from penstock.bind.select.ordering import by_position
+from penstock.bind.select.stars import is_star
+from penstock.bind.trees import aggregate_calls, call, directions, is_generator, nodes, window_calls
+from penstock.bind.windows.named_windows import named_windows, with_definition
+from penstock.bind.windows.over import settled_window
 from penstock.catalog.sorting import is_sorted
 from penstock.plan.nodes import Field
 

@@ -8,13 +8,16 @@ from functools import partial
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import NotIncremental, unsupported
-from penstock.bind.expressions import cast_to
-from penstock.bind.from_.relations import bind_from, scan
-from penstock.bind.level import Bound, Context, Level, unique_names
-from penstock.bind.query.settling import settle
-from penstock.bind.select.stars import expand, is_star, name_of
-from penstock.bind.trees import call_name, grouped, nodes, replace_nodes
+from penstock.bind.from_.relations import bind_from
+from penstock.bind.level import Context, Level
+from penstock.bind.query.recompute_text import settle
+from penstock.bind.relation import scan
+from penstock.bind.scalars import unique_names
+from penstock.bind.select.column_names import name_of
+from penstock.bind.select.stars import expand, is_star
+from penstock.bind.trees import call_name, cast_to, grouped, nodes, replace_nodes
 from penstock.bind.windows.over import in_groups
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Field, Plan, Project, Recompute
@@ -161,7 +164,7 @@ def _unconditioned(select: exp.Select) -> exp.Select:
 
 def _with_own_ctes(select: exp.Select, context: Context) -> Context | None:
     """The context with every CTE of the recomputed query that a place in it can name; None if one is recursive."""
-    from penstock.bind.query.query import bind_cte
+    from penstock.bind.query.ctes import bind_cte
 
     around: list[exp.Expr] = [select]
     while (node := around[-1].parent) is not None:

@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import wrong
-from penstock.bind.level import Bound, Context, NeedDomain
+from penstock.bind.domain import NeedDomain
+from penstock.bind.level import Context
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column, quoted
 from penstock.types.common import common_type
@@ -33,7 +35,7 @@ def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
 
 
 def _operand(tree: exp.Expression, context: Context) -> Bound:
-    from penstock.bind.query.query import bind_tree
+    from penstock.bind.query.whole_query import bind_tree
 
     return bind_tree(tree, context)
 
@@ -102,7 +104,7 @@ def _cast(plan: Plan, outputs: tuple[Field, ...]) -> Plan:
 
 
 def _converted(item: Field, kind: str | None) -> Scalar:
-    from penstock.bind.expressions import data_type
+    from penstock.bind.trees import data_type
 
     tree = exp.Cast(this=column(item.name).tree, to=data_type(kind or ""))
     return Scalar(f"CAST({quoted(item.name)} AS {(kind or '').upper()})", tree, kind, item.nullable)

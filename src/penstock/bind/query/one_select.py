@@ -7,21 +7,35 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
-from penstock.bind.expressions import bind, bind_having, bind_output
-from penstock.bind.from_.generators import is_generator, select_generator, with_generators
+from penstock.bind.domain import NeedDomain
+from penstock.bind.expressions.expression import bind, bind_having, bind_output
+from penstock.bind.from_.generators import select_generator, with_generators
 from penstock.bind.from_.relations import bind_from, refuse_unread
-from penstock.bind.level import Bound, Context, Level, NeedDomain, fields_of, scalar_of, unique_names
+from penstock.bind.level import Context, Level
+from penstock.bind.row_order.whole_row import Row, whole_row
+from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.select.aggregates import Aggregation, aggregated
-from penstock.bind.select.deterministic import Row, whole_row
+from penstock.bind.select.column_names import name_of
 from penstock.bind.select.grouping import Grouping, grouping_of
 from penstock.bind.select.ordering import Limit, Ordering, limit_of, ordered, ordering_of
-from penstock.bind.select.stars import expand, is_star, name_of
+from penstock.bind.select.stars import expand, is_star
 from penstock.bind.subqueries.attach import attached, filtered
 from penstock.bind.subqueries.correlation import split_correlated
-from penstock.bind.trees import OUTER, aggregate_calls, call_name, conjuncts, has_mark, replace_nodes, window_calls
-from penstock.bind.windows.groupwindows import with_group_windows
-from penstock.bind.windows.over import named_windows, windowed
+from penstock.bind.time_windows.group_functions import with_group_windows
+from penstock.bind.trees import (
+    OUTER,
+    aggregate_calls,
+    call_name,
+    conjuncts,
+    has_mark,
+    is_generator,
+    replace_nodes,
+    window_calls,
+)
+from penstock.bind.windows.named_windows import named_windows
+from penstock.bind.windows.over import windowed
 from penstock.plan.nodes import Distinct, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
@@ -198,7 +212,7 @@ def _computed(plan: Plan, pieces: Pieces, level: Level, row: Row) -> tuple[Plan,
     plan, trees = windowed(plan, trees, row, level)
     pieces = rest.with_trees(trees)
     if pieces.qualify:
-        from penstock.bind.windows.ranks import filter_ranks
+        from penstock.bind.windows.top_k import filter_ranks
 
         plan = filter_ranks(plan, pieces.qualify)
     return plan, replace(pieces, qualify=[])

@@ -6,9 +6,8 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind.level import fields_of, scalar_of
-from penstock.bind.select.ordering import directions
-from penstock.bind.trees import bare, call_name, conjunction
+from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.trees import bare, call_name, conjunction, directions
 from penstock.plan.nodes import Filter, Plan, Project, SortKey, TopK, Window
 
 _FLIPPED: dict[type, type] = {exp.LTE: exp.GTE, exp.LT: exp.GT, exp.EQ: exp.EQ, exp.GTE: exp.LTE, exp.GT: exp.LT}

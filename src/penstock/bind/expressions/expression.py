@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_function, unsupported, wrong
 from penstock.bind.level import Level
-from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, grouped, replace_nodes
+from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, cast_to, grouped, replace_nodes
 from penstock.catalog.functions import built_in, built_in_functions, is_aggregate, words
 from penstock.catalog.model import Function
 
@@ -111,7 +111,7 @@ def _inside_aggregate(node: exp.Expression, level: Level) -> exp.Expression:
 
 def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
     """What AVG is in a dialect where it is not Spark's."""
-    from penstock.bind.select.averages import bound_average, is_average
+    from penstock.bind.expressions.averages import bound_average, is_average
 
     return bound_average(node, level) if is_average(node, level) else None
 
@@ -134,13 +134,13 @@ def _is_quantified(node: exp.Expression) -> bool:
 
 
 def _subquery(node: exp.Expression, level: Level) -> exp.Expression:
-    from penstock.bind.subqueries.marks import put_aside
+    from penstock.bind.subqueries.subquery import put_aside
 
     return put_aside(node, level)
 
 
 def _window(node: exp.Window, level: Level) -> exp.Expression:
-    from penstock.bind.windows.over import with_definition
+    from penstock.bind.windows.named_windows import with_definition
 
     complete = with_definition(node, level.context.windows)
     copy = complete.copy()
@@ -160,7 +160,7 @@ def _call(node: exp.Anonymous, level: Level) -> exp.Expression | None:
     if function is not None:
         return _inlined(function, node, level)
     if name in GROUP_FUNCTIONS:
-        from penstock.bind.windows.groupwindows import bind_group_function
+        from penstock.bind.time_windows.group_functions import bind_group_function
 
         return bind_group_function(node, level)
     check_call(name, node)
@@ -293,13 +293,3 @@ def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expre
     inner = Level(level.context, aliases={**values}, subqueries=level.subqueries, fields=level.fields)
     body = bind(function.body, inner)
     return grouped(body) if function.returns is None else cast_to(body, function.returns)
-
-
-def cast_to(tree: exp.Expression, kind: str) -> exp.Cast:
-    """The value cast to a type."""
-    return exp.Cast(this=tree, to=data_type(kind))
-
-
-def data_type(kind: str) -> exp.DataType:
-    """A type's name as a tree."""
-    return exp.DataType(this=exp.DType.USERDEFINED, kind=kind)

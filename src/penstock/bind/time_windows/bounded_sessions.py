@@ -20,7 +20,7 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.level import fields_of, scalar_of
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.plan.nodes import INNER, Aggregate, AggregateCall, Field, Generate, Join, JoinKey, Plan, Project, Session
 from penstock.plan.scalar import column, column_tree, quoted
 from penstock.sql.parse import parse_expression

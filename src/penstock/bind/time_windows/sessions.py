@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import Bound
 from penstock.bind.diagnose import wrong
-from penstock.bind.expressions import bind
-from penstock.bind.from_.boundedsessions import Bounds, Limits, with_limits
-from penstock.bind.level import Bound, Level, fields_of, scalar_of
+from penstock.bind.expressions.expression import bind
+from penstock.bind.level import Level
+from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
+from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
 from penstock.bind.trees import call_name
 from penstock.plan.nodes import Plan, Project, Session
 from penstock.plan.scalar import Scalar, column_tree
@@ -31,8 +33,9 @@ _LONGEST = 5  # times the idle time
 
 def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     """SESSION in FROM: the relation's rows that have a time, with window_start and window_end."""
-    from penstock.bind.from_.relations import aliased, bind_relation
-    from penstock.bind.from_.timewindows import event_time, window_time
+    from penstock.bind.from_.relations import bind_relation
+    from penstock.bind.relation import aliased
+    from penstock.bind.time_windows.times import event_time, window_time
 
     given = _arguments(tree, level)
     inner = Level(level.context)

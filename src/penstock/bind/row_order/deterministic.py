@@ -7,26 +7,17 @@ The order is the ascending one of the whole input row, NULLs first (SEMANTICS 0)
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
-from functools import reduce
-from typing import cast
 
 from sqlglot import exp
 
-from penstock.bind.level import fields_of, scalar_of
-from penstock.bind.scope import Scope
-from penstock.bind.select.ordering import directions
-from penstock.bind.select.sortedlists import entry, first_value, in_order, values
-from penstock.bind.trees import call, call_name, core_of, filter_of, ignores_nulls
-from penstock.catalog.sorting import VARIABLE, is_sorted, sortable
+from penstock.bind.row_order.sorted_lists import entry, first_value, in_order, values
+from penstock.bind.row_order.whole_row import Row
+from penstock.bind.scalars import scalar_of
+from penstock.bind.trees import call, call_name, core_of, directions, filter_of, ignores_nulls
+from penstock.catalog.sorting import is_sorted
 from penstock.catalog.types import INTEGRAL
-from penstock.plan.nodes import Field, Plan
-from penstock.plan.scalar import column_tree
-from penstock.sql.parse import parse_expression
-from penstock.sql.text import spark_sql
-
-Row = tuple[exp.Expression, ...]
+from penstock.plan.nodes import Field
 
 _FIRST = frozenset(["first", "first_value", "any_value"])
 _LAST = frozenset(["last", "last_value"])
@@ -71,35 +62,6 @@ def is_distinct(tree: exp.Expression) -> bool:
     """Whether a call is one of DISTINCT values."""
     arguments = core_of(tree).expressions
     return bool(arguments) and isinstance(arguments[0], exp.Distinct)
-
-
-def whole_row(plan: Plan, scope: Scope | None = None) -> Row:
-    """What makes the order of rows: the columns of `*`, without a scope all fields, in forms that can be sorted."""
-    fields = fields_of(plan)
-    trees = [column_tree(name) for name in fields] if scope is None else [item.tree for item in scope.star() or ()]
-    kinds = [scalar_of(tree, fields).type for tree in trees]
-    return tuple(sortable_tree(tree, kind) for tree, kind in zip(trees, kinds, strict=True) if kind != "void")
-
-
-def sortable_tree(tree: exp.Expression, kind: str | None) -> exp.Expression:
-    """A value in a form that Spark can sort."""
-    if is_sorted(kind):
-        return tree
-    found: exp.Expression = parse_expression(sortable(spark_sql(tree), kind)).transform(_variable)
-    return found
-
-
-def _is_variable(name: exp.Expr) -> bool:
-    """Whether a name is that of a variable which `sortable` has made."""
-    return not name.args.get("quoted") and re.fullmatch(VARIABLE + r"\d+", name.name) is not None
-
-
-def _variable(node: exp.Expression) -> exp.Expression:
-    """A lambda's variable, or a field of it: no column of the input."""
-    if not isinstance(node, exp.Column) or not _is_variable(node.parts[0]):
-        return node
-    first, *others = (part.copy() for part in node.parts)
-    return cast("exp.Expression", reduce(lambda whole, part: exp.Dot(this=whole, expression=part), others, first))
 
 
 def _struct(*items: exp.Expression) -> exp.Expression:

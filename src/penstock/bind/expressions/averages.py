@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.expressions import bind, data_type
+from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Level
-from penstock.bind.trees import call, call_name, core_of
+from penstock.bind.trees import call, call_name, core_of, data_type
 from penstock.catalog.types import INTEGRAL
 
 

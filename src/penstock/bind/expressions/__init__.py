@@ -1,0 +1,1 @@
+"""Expressions: what names, calls, structs and subqueries in them mean."""

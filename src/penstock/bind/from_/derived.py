@@ -1,0 +1,39 @@
+"""Derived tables and CTEs, which see nothing of the query around them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.bind.bound_query import Bound
+from penstock.bind.diagnose import ReadsAround
+from penstock.bind.domain import NeedDomain
+from penstock.bind.level import Context
+from penstock.bind.query.whole_query import bind_tree
+from penstock.errors import SqlError
+
+
+def bind_apart(tree: exp.Expression, context: Context) -> Bound:
+    """A derived table or a CTE, which sees nothing of the query around it.
+
+    In a subquery it may read what encloses that, as in Spark: a derived table is lateral then (`ReadsAround`), and with
+    a CTE the whole query is recomputed.
+    """
+    try:
+        return bind_tree(tree, context.alone())
+    except SqlError as error:
+        if context.enclosing is None or not _reads_outside(tree, context):
+            raise error from None
+    raise ReadsAround(tree)
+
+
+def _reads_outside(tree: exp.Expression, context: Context) -> bool:
+    """Whether the enclosing query's columns are what the tree lacks."""
+    try:
+        bind_tree(tree, replace(context, domain=None, outers={}))
+    except NeedDomain:
+        return True
+    except SqlError:
+        return False
+    return True

@@ -1,0 +1,68 @@
+"""A condition of a join split into keys, with both sides of one type, and the rest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from sqlglot import exp
+
+from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.trees import conjunction
+from penstock.catalog.types import INTEGRAL, Type, is_decimal
+from penstock.plan.nodes import Join, JoinKey, Plan
+from penstock.plan.scalar import Scalar
+from penstock.types.common import common_type
+
+
+def join_on(left: Plan, right: Plan, kind: str, parts: Iterable[exp.Expression]) -> Join:
+    """A join whose bound condition is the conjunction of the parts."""
+    keys: list[JoinKey] = []
+    rest: list[exp.Expression] = []
+    for part in parts:
+        key = _key(part, left, right)
+        if key is None:
+            rest.append(part)
+        else:
+            keys.append(key)
+    whole = conjunction(rest)
+    fields = fields_of(left) | fields_of(right)
+    return Join(left, right, kind, tuple(keys), None if whole is None else scalar_of(whole, fields))
+
+
+def _key(part: exp.Expression, left: Plan, right: Plan) -> JoinKey | None:
+    if not isinstance(part, exp.EQ | exp.NullSafeEQ):
+        return None
+    one, two = columns_read(part.this), columns_read(part.expression)
+    lefts, rights = set(left.names), set(right.names)
+    safe = isinstance(part, exp.NullSafeEQ)
+    if one and two and one <= lefts and two <= rights:
+        return aligned(
+            scalar_of(part.this, fields_of(left)), scalar_of(part.expression, fields_of(right)), null_safe=safe
+        )
+    if one and two and one <= rights and two <= lefts:
+        return aligned(
+            scalar_of(part.expression, fields_of(left)), scalar_of(part.this, fields_of(right)), null_safe=safe
+        )
+    return None
+
+
+def columns_read(tree: exp.Expression) -> set[str]:
+    """The names of the columns in a tree."""
+    return {node.name for node in tree.find_all(exp.Column)}
+
+
+def aligned(left: Scalar, right: Scalar, *, null_safe: bool = False) -> JoinKey:
+    """A join key with both sides of one type, where both are known numbers of different types."""
+    kind = common_type([left.type, right.type])
+    if kind is None or left.type == right.type or not (kind in INTEGRAL or is_decimal(kind)):
+        return JoinKey(left, right, null_safe)
+    return JoinKey(_cast(left, kind), _cast(right, kind), null_safe)
+
+
+def _cast(scalar: Scalar, kind: Type) -> Scalar:
+    from penstock.bind.trees import data_type
+
+    if scalar.type == kind:
+        return scalar
+    tree = exp.Cast(this=scalar.tree.copy(), to=data_type(kind))
+    return Scalar(f"CAST({scalar.text} AS {kind.upper()})", tree, kind, scalar.nullable, scalar.span)

@@ -1,0 +1,30 @@
+"""A query as a statement: its plan over a catalogue."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.bound_query import Bound
+from penstock.bind.level import Context
+from penstock.bind.query.whole_query import bind_tree
+from penstock.catalog.model import Catalog
+from penstock.errors import PenstockError
+from penstock.plan.nodes import Plan
+
+
+def bind_query(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = True) -> Plan:
+    """The plan of a query over a catalogue; its fields have the query's column names, made different where equal.
+
+    An ORDER BY at the top stays as a TopK without a limit, for a query whose answer is shown, unless
+    `keep_order` is False; a view has no order. Raises SqlError or UnsupportedError, with `source` filled in.
+    """
+    return bind_named(tree, catalog, source, keep_order=keep_order).plan
+
+
+def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = False) -> Bound:
+    """As `bind_query`, with the column names as the query has them, equal ones included."""
+    try:
+        bound = bind_tree(tree, Context(catalog), keep_order=keep_order)
+    except PenstockError as error:
+        raise error.with_source(source) from None
+    return bound

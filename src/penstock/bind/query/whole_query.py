@@ -1,0 +1,71 @@
+"""Whole queries: WITH, set operations, VALUES, parentheses; and the way out for what no plan node expresses."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.bind.bound_query import Bound
+from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.domain import NeedDomain
+from penstock.bind.from_.values import bind_values
+from penstock.bind.level import Context, Level
+from penstock.bind.query.ctes import with_ctes
+from penstock.bind.query.one_select import bind_select, refuse_streaming
+from penstock.bind.query.recompute import recomputed
+from penstock.bind.query.set_operations import bind_set_operation
+from penstock.bind.select.ordering import limit_of, ordered, ordering_of
+from penstock.plan.scalar import column
+
+
+def bind_tree(tree: exp.Expression, context: Context, *, keep_order: bool = False) -> Bound:
+    """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
+    refuse_streaming(tree)
+    context = with_ctes(tree, context)
+    try:
+        return _bind(tree, context, keep_order=keep_order)
+    except NotIncremental as reason:
+        if context.enclosing is not None:
+            raise
+        return recomputed(tree, context, reason)
+
+
+def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
+    match tree:
+        case exp.Select():
+            return bind_select(tree, context, keep_order=keep_order)
+        case exp.SetOperation():
+            bound = bind_set_operation(tree, context)
+            return _limited(tree, bound, context, keep_order=keep_order)
+        case exp.Values():
+            return _limited(tree, bind_values(tree, context), context, keep_order=keep_order)
+        case exp.Subquery():
+            plain = limit_of(tree) is None and tree.args.get("order") is None
+            bound = bind_tree(tree.this, context, keep_order=keep_order and plain)
+            return bound if plain else _limited(tree, bound, context, keep_order=keep_order)
+        case exp.Table():
+            star = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree))
+            return bind_select(star, context)
+        case _:
+            raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
+
+
+def _limited(tree: exp.Expression, bound: Bound, context: Context, *, keep_order: bool) -> Bound:
+    """ORDER BY and LIMIT behind a set operation, VALUES or parentheses."""
+    limit = limit_of(tree)
+    if limit is None and not (keep_order and tree.args.get("order") is not None):
+        return bound
+    level = Level(replace(context, enclosing=None, domain=None))
+    if context.enclosing is not None and context.domain is None and context.outers:
+        raise NeedDomain
+    level.see(bound.plan)
+    items = [column(item.name, item.type, item.nullable).tree for item in bound.fields]
+    level.aliases = {name.lower(): item for name, item in zip(bound.names, items, strict=True)}
+    order = ordering_of(tree, list(bound.names), list(items), level)
+    carried = tuple(bound.plan.names[len(bound.names) :])
+    names = {column(name).text: name for name in bound.plan.names}
+    if any(not isinstance(item, exp.Column) for item in order.trees()):
+        reason = "ORDER BY an expression behind a set operation"
+        raise NotIncremental(reason, tree.args["order"], rewriting="the expression as one more column of both sides")
+    return replace(bound, plan=ordered(bound.plan, order.over(names), limit, carried), level=None)

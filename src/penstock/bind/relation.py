@@ -1,0 +1,55 @@
+"""A relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.bound_query import Bound
+from penstock.bind.diagnose import wrong
+from penstock.bind.level import Level
+from penstock.bind.scalars import unique_names
+from penstock.bind.scope import Scope, source_of
+from penstock.catalog.model import Table, View
+from penstock.plan.nodes import Field, Plan, Project, Scan, Values
+from penstock.plan.scalar import column
+from penstock.sql.text import span_of
+
+Relation = tuple[Plan, Scope]
+
+
+ONE_ROW = Values(((),), ())
+
+
+def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
+    """The rows of a declared relation, under its own column names."""
+    fields = tuple(Field(item.name, item.type, item.nullable) for item in found.columns)
+    return Scan(found.name, fields, None if place is None else span_of(place))
+
+
+def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> Relation:
+    """A bound relation under the alias that the tree gives it, or under a default."""
+    alias = str(tree.alias) or default
+    names = list(bound.names)
+    given = tree.args.get("alias")
+    columns = [part.name for part in (given.args.get("columns") or [])] if given is not None else []
+    if columns:
+        if len(columns) != len(names):
+            message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
+            raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
+        names = columns
+    prefix = _free_prefix(alias, level)
+    fields = [f"{prefix}.{name}" for name in unique_names(names)]
+    items = tuple(
+        (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
+    )
+    plan = Project(bound.plan, items)
+    return plan, Scope((source_of(alias, tuple(names), plan.fields),))
+
+
+def _free_prefix(alias: str, level: Level) -> str:
+    taken = {name.rpartition(".")[0].lower() for name in level.fields}
+    candidate, number = alias, 1
+    while candidate.lower() in taken:
+        number += 1
+        candidate = f"{alias}#{number}"
+    return candidate

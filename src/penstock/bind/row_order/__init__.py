@@ -1,0 +1,1 @@
+"""Answers that would depend on the order of the rows, made independent of it."""
