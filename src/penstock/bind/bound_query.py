@@ -6,20 +6,41 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.level import Level
 from penstock.plan.nodes import Field, Plan
 
 
 @dataclass(frozen=True)
-class Bound:
+class OuterKey:
+    """`inner = outer` in WHERE of a subquery, which hands `inner` out as the field `name`.
+
+    Both are bound, `outer` over the fields of the enclosing query. With `null_safe`, NULL equals NULL.
+    """
+
+    name: str
+    inner: exp.Expression
+    outer: exp.Expression
+    null_safe: bool
+
+
+@dataclass(frozen=True)
+class Correlation:
+    """What ties one SELECT to the query around it: equalities, and conditions that only a join can carry whole."""
+
+    keys: tuple[OuterKey, ...] = ()
+    residual: tuple[exp.Expression, ...] = ()
+
+
+@dataclass(frozen=True)
+class BoundQuery:
     """A bound query: `names` are its columns, the plan's first fields; fields behind them are `carried`.
 
-    `empty` is the value of a global aggregate's only column over no rows, None where that is NULL.
+    `correlation` is None for what is more than one SELECT, which no key ties to anything. `empty` is the value of a
+    global aggregate's only column over no rows, None where that is NULL.
     """
 
     plan: Plan
     names: tuple[str, ...]
-    level: Level | None = None
+    correlation: Correlation | None = None
     empty: exp.Expression | None = None
     single_row: bool = False
 

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.level import Context
 from penstock.plan.nodes import Field, Scan
 
 
@@ -21,9 +20,9 @@ class NeedDomain(Exception):  # noqa: N818 - a signal: bind the subquery again, 
         super().__init__()
         self.outers = outers
 
-    def concerns(self, context: Context) -> bool:
-        """Whether the subquery of that context is meant."""
-        return self.outers is None or self.outers is context.outers
+    def concerns(self, outers: dict[str, exp.Expression]) -> bool:
+        """Whether the subquery is meant that collects what it reads there."""
+        return self.outers is None or self.outers is outers
 
 
 @dataclass(frozen=True)

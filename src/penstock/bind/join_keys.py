@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.trees import conjunction
+from penstock.bind.trees import conjunction, data_type
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
 from penstock.plan.nodes import Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar
@@ -60,8 +60,6 @@ def aligned(left: Scalar, right: Scalar, *, null_safe: bool = False) -> JoinKey:
 
 
 def _cast(scalar: Scalar, kind: Type) -> Scalar:
-    from penstock.bind.trees import data_type
-
     if scalar.type == kind:
         return scalar
     tree = exp.Cast(this=scalar.tree.copy(), to=data_type(kind))

@@ -1,7 +1,8 @@
 """One query level while it is bound: its scope, its subqueries, what it reads of the enclosing query.
 
-`Context` is what a query knows from outside; `Level` is what collects while one SELECT is bound; `Bound` is the
-result: a plan whose first fields are the query's columns, by position.
+`Context` is what a query knows from outside; `Level` is what collects while one SELECT is bound, its `Subquery`s among
+it. The parts of SQL stand in each other to any depth, and the files that bind them do not: from wherever it is, a
+binding function reaches expressions, relations and queries through the `Binder` that the context carries.
 """
 
 from __future__ import annotations
@@ -10,15 +11,16 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
 from types import MappingProxyType
-from typing import TYPE_CHECKING
+from typing import Protocol
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery, OuterKey
 from penstock.bind.diagnose import unknown_column
 from penstock.bind.domain import Domain, NeedDomain
+from penstock.bind.group_window import GroupWindow
 from penstock.bind.scalars import scalar_of
-from penstock.bind.scope import Scope, Visible, with_fields
+from penstock.bind.scope import Relation, Scope, Visible, with_fields
 from penstock.bind.trees import (
     OUTER,
     grouped,
@@ -32,8 +34,18 @@ from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
 from penstock.types.infer import infer
 
-if TYPE_CHECKING:
-    from penstock.bind.group_window import GroupWindow
+
+class Binder(Protocol):
+    """What binding functions of all clauses ask of each other."""
+
+    def expression(self, tree: exp.Expression, level: Level) -> exp.Expression:
+        """A copy of a parsed expression in which every name has its meaning."""
+
+    def relation(self, tree: exp.Expression, level: Level) -> Relation:
+        """One item of FROM."""
+
+    def query(self, tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
+        """A query in its context."""
 
 
 @dataclass(frozen=True)
@@ -44,20 +56,25 @@ class Context:
     """
 
     catalog: Catalog
-    ctes: Mapping[str, Bound] = field(default_factory=lambda: MappingProxyType({}))
+    binder: Binder
+    ctes: Mapping[str, BoundQuery] = field(default_factory=lambda: MappingProxyType({}))
     enclosing: Level | None = None
     domain: Domain | None = None
     windows: Mapping[str, exp.Expression] = field(default_factory=lambda: MappingProxyType({}))
     outers: dict[str, exp.Expression] = field(default_factory=dict, compare=False)
     numbers: Iterator[int] = field(default_factory=count, compare=False)
 
-    def with_cte(self, name: str, bound: Bound) -> Context:
+    def with_cte(self, name: str, bound: BoundQuery) -> Context:
         """The context with one more CTE."""
         return replace(self, ctes=MappingProxyType({**self.ctes, name.lower(): bound}))
 
     def alone(self) -> Context:
         """The context for a derived table, which sees nothing of the query around it."""
         return replace(self, enclosing=None, domain=None)
+
+    def bind_query(self, tree: exp.Expression, *, keep_order: bool = False) -> BoundQuery:
+        """A query bound in this context; raises SqlError, UnsupportedError, NotIncremental or NeedDomain."""
+        return self.binder.query(tree, self, keep_order=keep_order)
 
 
 @dataclass
@@ -71,7 +88,7 @@ class Level:
     scope: Scope = field(default_factory=Scope)
     aliases: dict[str, exp.Expression] = field(default_factory=dict)
     subqueries: list[Subquery] = field(default_factory=list)
-    keys: list[tuple[str, exp.Expression, exp.Expression, bool]] = field(default_factory=list)
+    keys: list[OuterKey] = field(default_factory=list)
     residual: list[exp.Expression] = field(default_factory=list)
     carried: list[tuple[str, exp.Expression]] = field(default_factory=list)
     fields: dict[str, Field] = field(default_factory=dict)
@@ -81,6 +98,29 @@ class Level:
     in_group: bool = False
     output_first: bool = False
     grouped_first: frozenset[str] = frozenset()
+
+    def bind(self, tree: exp.Expression) -> exp.Expression:
+        """A copy of a parsed expression in which every name has its meaning here; raises SqlError."""
+        return self.context.binder.expression(tree, self)
+
+    def bind_output(self, tree: exp.Expression) -> exp.Expression:
+        """As `bind`, for QUALIFY and ORDER BY: an alias of the SELECT list comes before a column of FROM."""
+        return self._bind_reading(tree, output_first=True)
+
+    def bind_inside_aggregate(self, tree: exp.Expression) -> exp.Expression:
+        """As `bind`: an aggregate reads rows, not the SELECT list, in all its clauses."""
+        return self._bind_reading(tree, output_first=False)
+
+    def _bind_reading(self, tree: exp.Expression, *, output_first: bool) -> exp.Expression:
+        before, self.output_first = self.output_first, output_first
+        try:
+            return self.bind(tree)
+        finally:
+            self.output_first = before
+
+    def bind_relation(self, tree: exp.Expression) -> Relation:
+        """One item of FROM: its plan and the scope that finds its columns."""
+        return self.context.binder.relation(tree, self)
 
     def column(self, parts: list[str], place: exp.Expression) -> exp.Expression:
         """The tree that a column reference stands for; raises SqlError if there is none."""
@@ -140,7 +180,7 @@ class Level:
         outer = () if self.context.enclosing is None else self.context.enclosing.known_names()
         return (*self.scope.names(), *self.aliases, *outer)
 
-    def see(self, plan: Plan) -> None:
+    def remember_fields(self, plan: Plan) -> None:
         """Remember the fields of a plan, for the types of expressions over them."""
         self.fields.update({item.name: item for item in plan.fields})
 
@@ -169,7 +209,7 @@ class Subquery:
     tree: exp.Expression
     level: Level
     needles: int
-    bound: Bound
+    bound: BoundQuery
     outers: list[exp.Expression] = field(default_factory=list)
     keys: list[tuple[str, int, bool]] = field(default_factory=list)
     residual: list[exp.Expression] = field(default_factory=list)

@@ -4,18 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.scalars import unique_names
-from penstock.bind.scope import Scope, source_of
+from penstock.bind.scope import Relation, Scope, source_of
 from penstock.catalog.model import Table, View
-from penstock.plan.nodes import Field, Plan, Project, Scan, Values
+from penstock.plan.nodes import Field, Project, Scan, Values
 from penstock.plan.scalar import column
 from penstock.sql.text import span_of
-
-Relation = tuple[Plan, Scope]
-
 
 ONE_ROW = Values(((),), ())
 
@@ -26,7 +23,7 @@ def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
     return Scan(found.name, fields, None if place is None else span_of(place))
 
 
-def aliased(bound: Bound, tree: exp.Expression, level: Level, default: str) -> Relation:
+def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str) -> Relation:
     """A bound relation under the alias that the tree gives it, or under a default."""
     alias = str(tree.alias) or default
     names = list(bound.names)

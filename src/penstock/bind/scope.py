@@ -12,7 +12,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
 from penstock.bind.trees import at, bare, call_name
-from penstock.plan.nodes import Field
+from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
 
 
@@ -26,7 +26,7 @@ class Visible:
 
 
 @dataclass(frozen=True)
-class Source:
+class RelationInScope:
     """One relation of FROM with its alias."""
 
     alias: str
@@ -42,7 +42,7 @@ class Source:
 class Scope:
     """The relations of FROM; `shown` are the columns of `*`, where a USING has changed them."""
 
-    sources: tuple[Source, ...] = ()
+    sources: tuple[RelationInScope, ...] = ()
     shown: tuple[Visible, ...] | None = None
 
     def beside(self, other: Scope) -> Scope:
@@ -110,6 +110,10 @@ class Scope:
         return replace(self, shown=columns + tuple(kept))
 
 
+Relation = tuple[Plan, Scope]
+"""What FROM has, or one item of it: rows, and what finds their columns."""
+
+
 def with_fields(tree: exp.Expression, fields: list[str]) -> exp.Expression:
     """Fields of a struct: `tree.a.b`."""
     for name in fields:
@@ -128,7 +132,7 @@ def _given_field(tree: exp.Expression, name: str) -> exp.Expression | None:
     return found[0].copy() if len(found) == 1 else None
 
 
-def source_of(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> Source:
+def source_of(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> RelationInScope:
     """A relation whose i-th column is the i-th field."""
     pairs = zip(names, fields, strict=True)
-    return Source(alias, tuple(Visible(name, column_tree(item.name), item.name) for name, item in pairs))
+    return RelationInScope(alias, tuple(Visible(name, column_tree(item.name), item.name) for name, item in pairs))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Level
 from penstock.bind.trees import call, call_name, core_of, data_type
 from penstock.catalog.types import INTEGRAL
@@ -24,12 +23,12 @@ def bound_average(node: exp.Expression, level: Level) -> exp.Expression | None:
     core = _core(node)
     argument = core.expressions[0] if core.expressions else None
     value = argument.expressions[0] if isinstance(argument, exp.Distinct) else argument
-    kind = None if value is None else level.scalar(bind(value.copy(), level)).type
+    kind = None if value is None else level.scalar(level.bind(value.copy())).type
     if kind not in INTEGRAL:
         return None
     total, count = (_renamed(node, name) for name in ("sum", "count"))
     whole = exp.IntDiv(this=total, expression=call("nullif", count, exp.Literal.number(0)))
-    return bind(exp.Cast(this=whole, to=data_type(kind or "")), level)
+    return level.bind(exp.Cast(this=whole, to=data_type(kind or "")))
 
 
 def _core(node: exp.Expression) -> exp.Expression:

@@ -10,7 +10,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.expressions.expression import bind
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.join_keys import join_on
@@ -33,7 +32,7 @@ def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Jo
         message, hint = f"an ASOF {kind.upper()} JOIN", "use ASOF JOIN or LEFT ASOF JOIN"
         raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
     level.scope = scopes[0].beside(scopes[1])
-    level.see(right)
+    level.remember_fields(right)
     match = _match(join, left, right, level)
     if join.args.get("using"):
         pairs = shared_columns(join, *scopes)
@@ -48,7 +47,7 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
         raise wrong(
             code="ASOF_WITHOUT_MATCH", message="ASOF JOIN needs MATCH_CONDITION (left time >= right time)", place=join
         )
-    tree = bind(bare(condition), level)
+    tree = level.bind(bare(condition))
     comparison = _WORDS.get(type(tree))
     if comparison is None or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
         raise wrong(
@@ -91,7 +90,7 @@ def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKe
     condition = join.args.get("on")
     if condition is None:
         return ()
-    joined = join_on(left, right, INNER, list(conjuncts(bind(condition, level))))
+    joined = join_on(left, right, INNER, list(conjuncts(level.bind(condition))))
     if joined.residual is not None:
         hint = (
             "what a right row has to be like goes into a query, ASOF JOIN (SELECT … WHERE …), anything else into WHERE"

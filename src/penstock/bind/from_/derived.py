@@ -6,22 +6,21 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import ReadsAround
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Context
-from penstock.bind.query.whole_query import bind_tree
 from penstock.errors import SqlError
 
 
-def bind_apart(tree: exp.Expression, context: Context) -> Bound:
+def bind_apart(tree: exp.Expression, context: Context) -> BoundQuery:
     """A derived table or a CTE, which sees nothing of the query around it.
 
     In a subquery it may read what encloses that, as in Spark: a derived table is lateral then (`ReadsAround`), and with
     a CTE the whole query is recomputed.
     """
     try:
-        return bind_tree(tree, context.alone())
+        return context.alone().bind_query(tree)
     except SqlError as error:
         if context.enclosing is None or not _reads_outside(tree, context):
             raise error from None
@@ -31,7 +30,7 @@ def bind_apart(tree: exp.Expression, context: Context) -> Bound:
 def _reads_outside(tree: exp.Expression, context: Context) -> bool:
     """Whether the enclosing query's columns are what the tree lacks."""
     try:
-        bind_tree(tree, replace(context, domain=None, outers={}))
+        replace(context, domain=None, outers={}).bind_query(tree)
     except NeedDomain:
         return True
     except SqlError:

@@ -6,12 +6,13 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
-from penstock.bind.expressions.expression import bind
+from penstock.bind.expressions.functions import check_call
 from penstock.bind.level import Level
+from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.scope import Scope, Source, source_of
+from penstock.bind.scope import RelationInScope, Scope, source_of
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark, is_generator
 from penstock.catalog.functions import TABLE, built_in
 from penstock.catalog.types import Type, split_types
@@ -48,7 +49,7 @@ def is_lateral(tree: exp.Expression) -> bool:
 
 def bind_lateral_view(plan: Plan, lateral: exp.Lateral, level: Level) -> Plan:
     """LATERAL VIEW [OUTER] f(…) alias AS names: the rows of f beside each row."""
-    level.see(plan)
+    level.remember_fields(plan)
     alias = lateral.args.get("alias")
     names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
     name = str(lateral.alias) or "__view"
@@ -57,7 +58,7 @@ def bind_lateral_view(plan: Plan, lateral: exp.Lateral, level: Level) -> Plan:
     return plan
 
 
-def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) -> tuple[Plan, Source]:
+def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) -> tuple[Plan, RelationInScope]:
     """The rows of a function or of UNNEST beside each row; with `outer` a row without any stays."""
     alias = tree.args.get("alias")
     names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
@@ -76,7 +77,7 @@ def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) ->
 
 def _unnested(
     left: Plan, tree: exp.Unnest, named: tuple[str, list[str], str | None], level: Level, *, outer: bool
-) -> tuple[Plan, Source]:
+) -> tuple[Plan, RelationInScope]:
     alias, names, position = named
     arrays = tree.expressions
     several = len(arrays) > 1 or len(names) > 1
@@ -102,7 +103,7 @@ def _unnested(
 
 def _generated(
     plan: Plan, generator: exp.Expression, named: tuple[str, list[str]], level: Level, *, outer: bool
-) -> tuple[Plan, Source]:
+) -> tuple[Plan, RelationInScope]:
     found = built_in(call_name(generator) or "")
     if found is not None and found.kind == TABLE:
         reason = f"the table function {found.name}"
@@ -111,7 +112,7 @@ def _generated(
         message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
         raise wrong(code="NOT_A_GENERATOR", message=message, place=generator)
     alias, names = named
-    tree = _placed(bind(generator, level))
+    tree = _placed(level.bind(generator))
     columns = generated_columns(tree, names, level)
     if not {node.name for node in tree.find_all(exp.Column)} <= set(plan.names):
         reason = "a generator in parentheses that reads the query around it"
@@ -119,7 +120,7 @@ def _generated(
     prefix = _free(alias, plan)
     fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
     node = Generate(plan, level.scalar(tree), fields, outer)
-    level.see(node)
+    level.remember_fields(node)
     return node, source_of(alias, tuple(name for name, _ in columns), fields)
 
 
@@ -201,9 +202,6 @@ def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list
 
 def constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
     """`range(…)` and the like: constant rows that Spark makes."""
-    from penstock.bind.expressions.expression import check_call
-    from penstock.bind.relation import aliased
-
     name = call_name(tree.this) or ""
     if built_in(name) is None:
         check_call(name, tree.this)
@@ -214,7 +212,7 @@ def constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
     fields = tuple(Field(column, kind, nullable=name != "range") for column, kind in columns)
     text = escaped(f"SELECT * FROM {spark_sql(tree.this)}")
     node = Recompute((), text, fields, f"the table function {name}", span_of(tree))
-    return aliased(Bound(node, tuple(column for column, _ in columns)), tree, level, name)
+    return aliased(BoundQuery(node, tuple(column for column, _ in columns)), tree, level, name)
 
 
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
@@ -238,5 +236,5 @@ def with_generators(plan: Plan, generators: Sequence[tuple[exp.Expression, tuple
     """The plan with the rows of generators beside its own."""
     for tree, fields in generators:
         plan = Generate(plan, scalar_of(tree, fields_of(plan)), fields)
-        level.see(plan)
+        level.remember_fields(plan)
     return plan

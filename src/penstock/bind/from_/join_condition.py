@@ -7,6 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.domain import NeedDomain
+from penstock.bind.from_.join_subqueries import joined_asking
 from penstock.bind.join_keys import join_on
 from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, conjuncts, has_mark
@@ -17,14 +18,11 @@ def on_condition(
     left: Plan, right: Plan, kind: str, join: exp.Join, level: Level, *, keys: tuple[JoinKey, ...] = ()
 ) -> Plan:
     """Both sides joined on what ON says, and on the keys; the level sees both. Without ON all rows match."""
-    from penstock.bind.expressions.expression import bind
-    from penstock.bind.from_.join_subqueries import joined_asking
-
     condition = join.args.get("on")
     if condition is None:
         return Join(left, right, kind, keys)
-    level.see(right)
-    parts = list(conjuncts(bind(condition, level)))
+    level.remember_fields(right)
+    parts = list(conjuncts(level.bind(condition)))
     if any(has_mark(part, OUTER) for part in parts):
         raise NeedDomain
     if any(has_mark(part, SUBQUERY) for part in parts):

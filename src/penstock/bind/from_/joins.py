@@ -5,8 +5,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, ReadsAround, unsupported, wrong
+from penstock.bind.from_.asof import bind_asof
+from penstock.bind.from_.generators import is_lateral
 from penstock.bind.from_.join_condition import on_condition
 from penstock.bind.from_.join_kind import kind_of
+from penstock.bind.from_.laterals import bind_around, bind_lateral
+from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
@@ -18,21 +22,15 @@ Relation = tuple[Plan, Scope]
 
 def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
     """What FROM has so far, joined with one more relation; PIVOT and UNPIVOT behind a join are over all of that."""
-    from penstock.bind.from_.pivots import bind_pivots
-
     plan, scope = _joined(left, scope, join, level)
     if not join.args.get("pivots"):
         return plan, scope
-    level.see(plan)
+    level.remember_fields(plan)
     return bind_pivots(plan, scope, join, level)
 
 
 def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
-    from penstock.bind.from_.generators import is_lateral
-    from penstock.bind.from_.laterals import bind_around, bind_lateral
-    from penstock.bind.from_.relations import bind_relation
-
-    level.see(left)
+    level.remember_fields(left)
     level.scope = scope
     asof = join.args.get("method") == "ASOF"
     if join.args.get("match_condition") is not None and not asof:
@@ -47,7 +45,7 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
         reason = f"a {kind.upper()} JOIN in a correlated subquery"
         raise NotIncremental(reason, join)
     try:
-        right, other = bind_relation(join.this, level)
+        right, other = level.bind_relation(join.this)
     except ReadsAround as error:
         if error.tree is not join.this or asof or join.args.get("using") or join.args.get("method"):
             raise
@@ -55,8 +53,6 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
     for item in join.this.args.get("joins") or []:
         right, other = joined(right, other, item, level)
     if asof:
-        from penstock.bind.from_.asof import bind_asof
-
         return bind_asof(left, right, (scope, other), join, level)
     if join.args.get("using") or join.args.get("method") == "NATURAL":
         return _using(left, right, (scope, other), join, kind)

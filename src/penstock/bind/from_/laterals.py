@@ -9,7 +9,6 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
 from penstock.bind.domain import NeedDomain
-from penstock.bind.expressions.expression import bind
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.from_.generators import generated
 from penstock.bind.from_.join_condition import on_condition
@@ -63,7 +62,7 @@ def _where(plan: Plan, scope: Scope, join: exp.Join, level: Level) -> Plan:
     if condition is None:
         return plan
     level.scope = scope
-    parts = list(conjuncts(bind(condition, level)))
+    parts = list(conjuncts(level.bind(condition)))
     if any(has_mark(part, OUTER) for part in parts):
         raise NeedDomain
     return filtered(plan, parts, level)
@@ -74,7 +73,7 @@ def _lateral_query(
 ) -> tuple[Plan, Scope]:
     """LATERAL (SELECT …): bound for all distinct values that it reads of the relations before it."""
     inner = Level(level.context, scope if sees is None else sees)
-    inner.see(left)
+    inner.remember_fields(left)
     bound, domain, outers = bind_over_domain(query, inner)
     if not outers:  # it reads nothing of them: a derived table
         right, other = aliased(bind_apart(query, level.context), join.this, level, "__lateral")

@@ -7,13 +7,13 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.expressions.expression import bind
 from penstock.bind.from_.unpivots import unpivoted, unread
 from penstock.bind.level import Level
+from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.scope import Scope, Source, Visible
+from penstock.bind.scope import RelationInScope, Scope, Visible
 from penstock.bind.select.aggregates import aggregated
 from penstock.bind.select.column_names import name_of
 from penstock.bind.select.grouping import Grouping
@@ -24,17 +24,15 @@ from penstock.plan.nodes import Plan, Project
 
 def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> tuple[Plan, Scope]:
     """The relation with its PIVOT clause applied."""
-    from penstock.bind.relation import aliased
-
     for pivot in tree.args["pivots"]:
         inner = Level(level.context.alone(), scope)
-        inner.see(plan)
+        inner.remember_fields(plan)
         made = unpivoted if pivot.args.get("unpivot") else _pivoted
         plan, kept, names = made(plan, pivot, inner)
         given = pivot.args.get("alias")
         holder = exp.Table(this=exp.Identifier(this=""), alias=given) if given is not None else exp.Table()
         default = "__pivot" if isinstance(tree, exp.Join) else str(tree.alias_or_name) or "__pivot"
-        plan, after = aliased(Bound(plan, (*(item.name for item in kept), *names)), holder, level, default)
+        plan, after = aliased(BoundQuery(plan, (*(item.name for item in kept), *names)), holder, level, default)
         scope = after if given is not None else _qualified(after, kept, scope)
     return plan, scope
 
@@ -44,7 +42,7 @@ def _qualified(after: Scope, kept: Sequence[Visible], before: Scope) -> Scope:
     (made,) = after.sources
     there = {item.tree: column for item, column in zip(kept, made.columns, strict=False)}
     owned = (
-        Source(
+        RelationInScope(
             source.alias,
             tuple(replace(there[item.tree], name=item.name) for item in source.columns if item.tree in there),
         )
@@ -70,7 +68,7 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vis
     for value_name, condition in _values(fields[0], over):
         for alias, aggregate in aggregates:
             names.append(value_name if len(aggregates) == 1 else f"{value_name}_{alias or name_of(aggregate)}")
-            trees.append(bind(_pivoted_value(aggregate, condition), level))
+            trees.append(level.bind(_pivoted_value(aggregate, condition)))
     made = aggregated(plan, Grouping(tuple(item.tree for item in groups)), trees, level)
     after = fields_of(made.plan)
     items = tuple(

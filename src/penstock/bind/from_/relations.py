@@ -4,14 +4,19 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation, unsupported
+from penstock.bind.from_.derived import bind_apart
+from penstock.bind.from_.generators import bind_lateral_view, constant_rows, is_lateral
 from penstock.bind.from_.joins import joined
+from penstock.bind.from_.laterals import bind_around, bind_lateral
+from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.values import bind_values
 from penstock.bind.level import Level
-from penstock.bind.relation import ONE_ROW, Relation, aliased, scan
+from penstock.bind.relation import ONE_ROW, aliased, scan
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
-from penstock.bind.scope import Scope
+from penstock.bind.scope import Relation, Scope
+from penstock.bind.time_windows.tables import bind_window_table
 from penstock.plan.nodes import INNER, Join, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.nodes import TableFunction
@@ -29,22 +34,17 @@ def bind_from(select: exp.Select, level: Level) -> Plan:
     else:
         plan = over_domain(plan, level)
     for lateral in select.args.get("laterals") or []:
-        from penstock.bind.from_.generators import bind_lateral_view
-
         plan = bind_lateral_view(plan, lateral, level)
-    level.see(plan)
+    level.remember_fields(plan)
     return plan
 
 
 def _first(tree: exp.Expression, level: Level) -> Relation:
     """The first item of FROM, beside the enclosing query's values: a lateral one may read them."""
-    from penstock.bind.from_.generators import is_lateral
-    from penstock.bind.from_.laterals import bind_around, bind_lateral
-
     if is_lateral(tree):
         return _dressed(*bind_lateral(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
     try:
-        plan, scope = bind_relation(tree, level)
+        plan, scope = level.bind_relation(tree)
     except ReadsAround as error:
         if error.tree is not tree:
             raise
@@ -62,7 +62,7 @@ def over_domain(plan: Plan, level: Level) -> Plan:
     domain = level.context.domain
     if domain is None:
         return plan
-    level.see(domain.leaf)
+    level.remember_fields(domain.leaf)
     level.carried = [(name, column(name).tree) for name in domain.leaf.names]
     return domain.leaf if plan == ONE_ROW else Join(domain.leaf, plan, INNER)
 
@@ -76,12 +76,10 @@ def bind_relation(tree: exp.Expression, level: Level) -> Relation:
 
 def _dressed(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Relation:
     """An item of FROM with what stands behind it."""
-    level.see(plan)
+    level.remember_fields(plan)
     if tree.args.get("pivots"):
-        from penstock.bind.from_.pivots import bind_pivots
-
         plan, scope = bind_pivots(plan, scope, tree, level)
-        level.see(plan)
+        level.remember_fields(plan)
     if tree.args.get("sample") is not None:
         hint = "choose rows by a condition on a hash of the key, such as pmod(hash(id), 100) < 10"
         raise unsupported(code="SAMPLE", message="a random sample cannot be kept up to date", place=tree, hint=hint)
@@ -89,9 +87,6 @@ def _dressed(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Re
 
 
 def _relation(tree: exp.Expression, level: Level) -> Relation:
-    from penstock.bind.from_.generators import constant_rows, is_lateral
-    from penstock.bind.from_.laterals import bind_lateral
-
     match tree:
         case exp.Table() | exp.Lateral() | exp.Unnest() if is_lateral(tree):
             return bind_lateral(ONE_ROW, Scope(), _alone(tree), level)
@@ -106,8 +101,6 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
         case exp.Values():
             return aliased(bind_values(tree, level.context), tree, level, "__values")
         case TableFunction():
-            from penstock.bind.time_windows.tables import bind_window_table
-
             return bind_window_table(tree, level)
         case _:
             reason = f"{type(tree).__name__.upper()} in FROM"
@@ -120,7 +113,7 @@ def _is_join_group(tree: exp.Subquery) -> bool:
 
 def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
     """`(a JOIN b ON …)`: joins in parentheses; an alias hides the names inside."""
-    plan, scope = bind_relation(tree.this, level)
+    plan, scope = level.bind_relation(tree.this)
     for join in tree.this.args.get("joins") or []:
         plan, scope = joined(plan, scope, join, level)
     if tree.alias:
@@ -128,7 +121,7 @@ def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
         names = [item.name for item in visible]
         scalars = [scalar_of(item.tree, fields_of(plan)) for item in visible]
         items = tuple(zip(unique_names(names), scalars, strict=True))
-        return aliased(Bound(Project(plan, items), tuple(names)), tree, level, tree.alias)
+        return aliased(BoundQuery(Project(plan, items), tuple(names)), tree, level, tree.alias)
     return plan, scope
 
 
@@ -143,7 +136,7 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         written = ".".join(part.name for part in tree.parts)
         known = (*level.context.ctes, *level.context.catalog.relation_names())
         raise unknown_relation(written, known, tree.this)
-    return aliased(Bound(scan(found, tree), tuple(item.name for item in found.columns)), tree, level, name)
+    return aliased(BoundQuery(scan(found, tree), tuple(item.name for item in found.columns)), tree, level, name)
 
 
 _READ = {
@@ -172,6 +165,4 @@ def _refuse_qualifiers(tree: exp.Table) -> None:
 
 
 def _derived(tree: exp.Subquery, level: Level) -> Relation:
-    from penstock.bind.from_.derived import bind_apart
-
     return aliased(bind_apart(tree, level.context), tree, level, "__derived")

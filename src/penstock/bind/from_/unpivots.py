@@ -7,13 +7,13 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.expressions.expression import bind
 from penstock.bind.from_.generators import generated_columns
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Visible
 from penstock.bind.trees import call
 from penstock.plan.nodes import Field, Filter, Generate, Plan, Project
+from penstock.plan.scalar import column_tree
 
 _VALUE = "__unpivoted"
 
@@ -28,7 +28,7 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vi
     names = [listed.this.name, *(item.name for item in values)]
     rows = [_row(item, len(values), pivot) for item in listed.expressions]
     kept = unread(level, [column for _, columns in rows for column in columns])
-    bound = [[bind(column.copy(), level) for column in columns] for _, columns in rows]
+    bound = [[level.bind(column.copy()) for column in columns] for _, columns in rows]
     structs = [_struct(name, columns) for (name, _), columns in zip(rows, bound, strict=True)]
     node = _generated(plan, call("inline", call("array", *structs)), names, level)
     if not pivot.args.get("include_nulls"):
@@ -46,7 +46,7 @@ def unread(level: Level, expressions: Sequence[exp.Expression]) -> list[Visible]
     """The columns of `*` that none of these expressions reads."""
     nodes = (node for tree in expressions for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)))
     columns = (node for node in nodes if isinstance(node, exp.Column))
-    used = {part.name for column in columns for part in bind(column.copy(), level).find_all(exp.Column)}
+    used = {part.name for column in columns for part in level.bind(column.copy()).find_all(exp.Column)}
     return [item for item in level.scope.columns if not {part.name for part in item.tree.find_all(exp.Column)} & used]
 
 
@@ -72,8 +72,6 @@ def _without_nulls(node: Plan, names: list[str]) -> Plan:
 
 
 def _column(name: str) -> exp.Column:
-    from penstock.plan.scalar import column_tree
-
     return column_tree(name)
 
 

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.level import Context, Level
 from penstock.plan.nodes import Field, Values
@@ -14,15 +14,13 @@ from penstock.plan.scalar import Scalar
 from penstock.types.common import common_type
 
 
-def bind_values(tree: exp.Values, context: Context) -> Bound:
+def bind_values(tree: exp.Values, context: Context) -> BoundQuery:
     """VALUES: constant rows; columns are named col1, col2 and so on."""
-    from penstock.bind.expressions.expression import bind
-
     level = Level(replace(context, enclosing=None, domain=None))
     rows: list[tuple[Scalar, ...]] = []
     for item in tree.expressions:
         parts = item.expressions if isinstance(item, exp.Tuple) else [item.unnest()]
-        rows.append(tuple(level.scalar(bind(part, level)) for part in parts))
+        rows.append(tuple(level.scalar(level.bind(part)) for part in parts))
     if len({len(row) for row in rows}) != 1:
         raise wrong(
             code="VALUES_OF_DIFFERENT_LENGTH",
@@ -38,4 +36,4 @@ def bind_values(tree: exp.Values, context: Context) -> Bound:
         Field(name, kind, any(row[index].nullable for row in rows))
         for index, (name, kind) in enumerate(zip(names, kinds, strict=True))
     )
-    return Bound(Values(tuple(rows), outputs), names)
+    return BoundQuery(Values(tuple(rows), outputs), names)

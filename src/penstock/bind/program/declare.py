@@ -7,9 +7,9 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
+from penstock.bind.binder import context_of
 from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
-from penstock.bind.expressions.expression import bind
-from penstock.bind.level import Context, Level
+from penstock.bind.level import Level
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
@@ -129,7 +129,7 @@ def _with_default(catalog: Catalog, item: Column) -> Column:
         raise wrong(
             code="DEFAULT_NOT_CONSTANT", message="DEFAULT cannot read columns or tables", place=item.span, hint=hint
         )
-    bound = bind(tree, Level(Context(catalog)))
+    bound = Level(context_of(catalog)).bind(tree)
     expanded = any(call_name(call) in catalog.functions for call in tree.find_all(exp.Anonymous))
     return replace(item, default=render_scalar(bound)) if expanded else item
 
@@ -200,10 +200,10 @@ def _function(catalog: Catalog, statement: CreateFunction) -> Catalog:
         )
     function = Function(statement.name, statement.parameters, statement.returns, statement.body, statement.text)
     level = Level(
-        Context(catalog),
+        context_of(catalog),
         Scope(shown=tuple(Visible(item.name, column_tree(item.name)) for item in statement.parameters)),
     )
-    bind(statement.body, level)
+    level.bind(statement.body)
     return catalog.with_function(function)
 
 

@@ -6,10 +6,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.binder import context_of
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import unknown_column, wrong
-from penstock.bind.expressions.expression import bind
-from penstock.bind.level import Context, Level
+from penstock.bind.level import Level
 from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, source_of
@@ -18,6 +18,7 @@ from penstock.catalog.model import Catalog, Column, Table
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
+from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.sql.text import spark_sql
 
@@ -124,8 +125,6 @@ def _with_defaults(source: exp.Expression, columns: tuple[Column, ...]) -> exp.E
     """VALUES with the word DEFAULT replaced by the column's default."""
     if not isinstance(source, exp.Values):
         return source
-    from penstock.sql.parse import parse_expression
-
     copy = source.copy()
     for row in copy.expressions:
         if not isinstance(row, exp.Tuple):
@@ -149,7 +148,7 @@ def _refuse_nulls(source: exp.Expression, columns: tuple[Column, ...]) -> None:
                 raise wrong(code="NULL_IN_NOT_NULL", message=message, place=row, sqlstate="23502")
 
 
-def _converted(bound: Bound, columns: tuple[Column, ...]) -> Plan:
+def _converted(bound: BoundQuery, columns: tuple[Column, ...]) -> Plan:
     """The rows under the columns' names and in their types."""
     plan, fields = bound.plan, fields_of(bound.plan)
     if isinstance(plan, Values):
@@ -222,7 +221,7 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
     fields = tuple(Field(item.name, item.type, item.nullable) for item in table.columns)
     names = tuple(item.name for item in fields)
-    level = Level(Context(catalog), Scope((source_of(alias or table.name, names, fields),)))
+    level = Level(context_of(catalog), Scope((source_of(alias or table.name, names, fields),)))
     level.fields.update({item.name: item for item in fields})
     return level
 
@@ -232,7 +231,7 @@ def _condition(tree: exp.Expression | None, level: Level) -> Scalar | None:
 
 
 def _row_scalar(tree: exp.Expression, level: Level) -> Scalar:
-    bound = bind(tree, level)
+    bound = level.bind(tree)
     for found in (*aggregate_calls(bound), *window_calls(bound)):
         raise wrong(code="AGGREGATE_IN_DML", message="an aggregate cannot stand here", place=found)
     return level.scalar(bound)

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
-from penstock.bind.level import Context
-from penstock.bind.query.whole_query import bind_tree
+from penstock.bind.binder import context_of
+from penstock.bind.bound_query import BoundQuery
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Plan
@@ -21,10 +20,10 @@ def bind_query(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep
     return bind_named(tree, catalog, source, keep_order=keep_order).plan
 
 
-def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = False) -> Bound:
+def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = False) -> BoundQuery:
     """As `bind_query`, with the column names as the query has them, equal ones included."""
     try:
-        bound = bind_tree(tree, Context(catalog), keep_order=keep_order)
+        bound = context_of(catalog).bind_query(tree, keep_order=keep_order)
     except PenstockError as error:
         raise error.with_source(source) from None
     return bound

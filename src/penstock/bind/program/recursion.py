@@ -1,7 +1,4 @@
-"""Recursion: WITH RECURSIVE, and DECLARE RECURSIVE VIEW with all views of one cycle in one Fixpoint.
-
-Inside a body a recursive CTE is read by a Scan of `name@recursive`, a recursive view by a Scan of its own name.
-"""
+"""DECLARE RECURSIVE VIEW: all views of one cycle in one Fixpoint, where each is read by a Scan of its own name."""
 
 from __future__ import annotations
 

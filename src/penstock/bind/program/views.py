@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import wrong
 from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
@@ -159,7 +159,7 @@ def replaced_view(catalog: Catalog, old: View, new: View, span: Span) -> Catalog
     return found
 
 
-def renamed(bound: Bound, names: tuple[str, ...]) -> Plan:
+def renamed(bound: BoundQuery, names: tuple[str, ...]) -> Plan:
     """The query's columns under other names."""
     items = zip(names, bound.fields, strict=True)
     return Project(bound.plan, tuple((name, column(item.name, item.type, item.nullable)) for name, item in items))

@@ -1,4 +1,7 @@
-"""WITH and WITH RECURSIVE."""
+"""WITH and WITH RECURSIVE: the context with what they declare.
+
+The body of a recursive CTE reads the rows so far by a Scan of `name@recursive`.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.level import Context
@@ -16,6 +19,8 @@ from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
 from penstock.plan.scalar import column
 from penstock.sql.text import span_of
 from penstock.types.common import common_type
+
+_ROUNDS = 1000
 
 
 def with_ctes(tree: exp.Expression, context: Context) -> Context:
@@ -30,20 +35,15 @@ def with_ctes(tree: exp.Expression, context: Context) -> Context:
     return context
 
 
-def bind_cte(cte: exp.CTE, context: Context) -> Bound:
+def bind_cte(cte: exp.CTE, context: Context) -> BoundQuery:
     """A CTE, read like a derived table wherever it is named."""
-    from penstock.bind.diagnose import wrong
-
     bound = bind_apart(cte.this, context)
     alias = cte.args["alias"]
     names = tuple(part.name for part in alias.args.get("columns") or [])
     if names and len(names) != len(bound.names):
         message = f"{cte.alias} has {len(bound.names)} columns, but {len(names)} names are given"
         raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=alias)
-    return replace(bound, names=names or bound.names, level=None)
-
-
-_ROUNDS = 1000
+    return replace(bound, names=names or bound.names, correlation=None)
 
 
 def bind_recursive_ctes(clause: exp.With, context: Context) -> Context:
@@ -67,16 +67,14 @@ def _reads_itself(cte: exp.CTE) -> bool:
     return any(table.name.lower() == cte.alias.lower() for table in cte.this.find_all(exp.Table))
 
 
-def _recursive(cte: exp.CTE, context: Context) -> Bound:
-    from penstock.bind.query.whole_query import bind_tree
-
+def _recursive(cte: exp.CTE, context: Context) -> BoundQuery:
     union = cte.this.unnest() if isinstance(cte.this, exp.Subquery) else cte.this
     if not isinstance(union, exp.Union):
         hint = "write: base query UNION ALL recursive query"
         raise wrong(
             code="RECURSION_WITHOUT_UNION", message=f"{cte.alias!r} reads itself outside a UNION", place=cte, hint=hint
         )
-    base = bind_tree(union.this, with_ctes(union, context.alone()))
+    base = with_ctes(union, context.alone()).bind_query(union.this)
     names = tuple(part.name for part in cte.args["alias"].args.get("columns") or []) or base.names
     if len(names) != len(base.names):
         message = f"{cte.alias} has {len(base.names)} columns, but {len(names)} names are given"
@@ -92,7 +90,7 @@ def _recursive(cte: exp.CTE, context: Context) -> Bound:
     rounds = cte.args["alias"].args.get("rounds")
     bound = recursion_limit(context.catalog) if rounds is None else int(rounds.name)
     node = Fixpoint((body,), (name,), 0, outputs, bound, distinct=distinct, span=span_of(cte))
-    return Bound(node, names)
+    return BoundQuery(node, names)
 
 
 def _free_name(alias: str, context: Context) -> str:
@@ -108,10 +106,8 @@ def _reads(plan: Plan, name: str) -> bool:
 
 
 def _body(union: exp.Union, alias: str, known: Scan, context: Context) -> tuple[Plan, tuple[Field, ...]]:
-    from penstock.bind.query.whole_query import bind_tree
-
     names, fields = known.names, known.fields
-    bound = bind_tree(union, context.alone().with_cte(alias, Bound(known, names)))
+    bound = context.alone().with_cte(alias, BoundQuery(known, names)).bind_query(union)
     kinds = [common_type([have.type, want.type]) for have, want in zip(bound.fields, fields, strict=True)]
     outputs = tuple(Field(item.name, kind) for item, kind in zip(fields, kinds, strict=True))
     items = zip(names, bound.fields, strict=True)

@@ -7,10 +7,9 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery, Correlation
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.domain import NeedDomain
-from penstock.bind.expressions.expression import bind, bind_having, bind_output
 from penstock.bind.from_.generators import select_generator, with_generators
 from penstock.bind.from_.relations import bind_from, refuse_unread
 from penstock.bind.level import Context, Level
@@ -28,6 +27,7 @@ from penstock.bind.trees import (
     OUTER,
     aggregate_calls,
     call_name,
+    cast_to,
     conjuncts,
     has_mark,
     is_generator,
@@ -36,6 +36,7 @@ from penstock.bind.trees import (
 )
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
+from penstock.bind.windows.top_k import filter_ranks
 from penstock.plan.nodes import Distinct, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
@@ -66,7 +67,7 @@ class Pieces:
         return Pieces(self.names, items, having, qualify, self.order.with_trees(list(rest)))
 
 
-def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> Bound:
+def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> BoundQuery:
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
     refuse_streaming(select)
     refuse_unread(select)
@@ -97,7 +98,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan, pieces = _computed(plan, pieces, level, whole_row(plan, level.scope if made is None else None))
     plan, single = _output(select, plan, pieces, level, keep_order=keep_order), made is not None and made.single_row
     empty = _empty_value(made, pieces) if made is not None else None
-    return Bound(plan, tuple(pieces.names), level, empty, single)
+    return BoundQuery(plan, tuple(pieces.names), Correlation(tuple(level.keys), tuple(level.residual)), empty, single)
 
 
 def refuse_streaming(select: exp.Expression) -> None:
@@ -119,7 +120,7 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
     clause = select.args.get("where")
     if clause is None:
         return plan
-    condition = bind(clause.this, level)
+    condition = level.bind(clause.this)
     found = next(aggregate_calls(condition), None)
     if found is not None and has_mark(found, OUTER):
         reason = "an aggregate of the enclosing query in a subquery"
@@ -151,10 +152,23 @@ def _pieces(
     return Pieces(
         names,
         items,
-        [] if having is None else list(conjuncts(bind_having(having.this, level, keys))),
-        [] if qualify is None else list(conjuncts(bind_output(qualify.this, level))),
+        [] if having is None else list(conjuncts(_having(having.this, level, keys))),
+        [] if qualify is None else list(conjuncts(level.bind_output(qualify.this))),
         ordering_of(select, names, items, level),
     )
+
+
+def _having(tree: exp.Expression, level: Level, keys: frozenset[str]) -> exp.Expression:
+    """HAVING: a column that is grouped by (`keys`, bound, as text) comes before an alias, and that before others.
+
+    Unlike WHERE it takes any value that can be cast to BOOLEAN.
+    """
+    level.grouped_first = keys
+    try:
+        bound = level.bind_output(tree)
+    finally:
+        level.grouped_first = frozenset()
+    return bound if level.shape(bound) in (None, "boolean") else cast_to(bound, "boolean")
 
 
 def _name_windows(select: exp.Select, level: Level) -> None:
@@ -162,13 +176,13 @@ def _name_windows(select: exp.Select, level: Level) -> None:
     group = select.args.get("group")
     for item in [] if group is None else group.expressions:
         if call_name(item) == "window":
-            level.aliases.setdefault("window", bind(item, level))
+            level.aliases.setdefault("window", level.bind(item))
 
 
 def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]]:
     if is_star(item):
         return list(expand(item, level))
-    tree = bind(item.this if isinstance(item, exp.Alias | exp.Aliases) else item, level)
+    tree = level.bind(item.this if isinstance(item, exp.Alias | exp.Aliases) else item)
     if is_generator(tree):
         return select_generator(tree, _aliases(item), level)
     if isinstance(item, exp.Aliases):
@@ -212,8 +226,6 @@ def _computed(plan: Plan, pieces: Pieces, level: Level, row: Row) -> tuple[Plan,
     plan, trees = windowed(plan, trees, row, level)
     pieces = rest.with_trees(trees)
     if pieces.qualify:
-        from penstock.bind.windows.top_k import filter_ranks
-
         plan = filter_ranks(plan, pieces.qualify)
     return plan, replace(pieces, qualify=[])
 

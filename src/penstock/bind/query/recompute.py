@@ -8,10 +8,11 @@ from functools import partial
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.from_.relations import bind_from
 from penstock.bind.level import Context, Level
+from penstock.bind.query.ctes import bind_cte
 from penstock.bind.query.recompute_text import settle
 from penstock.bind.relation import scan
 from penstock.bind.scalars import unique_names
@@ -38,7 +39,7 @@ _UNSAID = "__"  # how the binder's own aliases begin, of relations that the quer
 _MARK = re.compile(r"`?__relation_(\d+)`?")
 
 
-def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -> Bound:
+def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -> BoundQuery:
     """The query as one Recompute node; raises UnsupportedError for syntax that Spark 4.1 does not have."""
     _refuse_foreign(tree, reason)
     names = unique_names(output_names(tree, context))
@@ -51,7 +52,7 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
     text = _MARK.sub(r"{\1}", text)
     outputs = tuple(Field(name) for name in names)
     node = Recompute(tuple(relations.values()), text, outputs, reason.reason, reason.span, reason.rewriting)
-    return Bound(node, tuple(names))
+    return BoundQuery(node, tuple(names))
 
 
 def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
@@ -164,8 +165,6 @@ def _unconditioned(select: exp.Select) -> exp.Select:
 
 def _with_own_ctes(select: exp.Select, context: Context) -> Context | None:
     """The context with every CTE of the recomputed query that a place in it can name; None if one is recursive."""
-    from penstock.bind.query.ctes import bind_cte
-
     around: list[exp.Expr] = [select]
     while (node := around[-1].parent) is not None:
         around.append(node)

@@ -6,16 +6,17 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import wrong
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Context
+from penstock.bind.trees import data_type
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column, quoted
 from penstock.types.common import common_type
 
 
-def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
+def bind_set_operation(tree: exp.SetOperation, context: Context) -> BoundQuery:
     """The plan of a set operation; columns go by position under the names of the left side."""
     parts = list(_operands(tree))
     bounds = [_operand(part, context) for part in parts]
@@ -29,15 +30,13 @@ def bind_set_operation(tree: exp.SetOperation, context: Context) -> Bound:
     everything = not tree.args.get("distinct")
     if isinstance(tree, exp.Union):
         plan: Plan = UnionAll(plans, outputs)
-        return Bound(plan if everything else Distinct(plan), names)
+        return BoundQuery(plan if everything else Distinct(plan), names)
     kind = "intersect" if isinstance(tree, exp.Intersect) else "except"
-    return Bound(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
+    return BoundQuery(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
 
 
-def _operand(tree: exp.Expression, context: Context) -> Bound:
-    from penstock.bind.query.whole_query import bind_tree
-
-    return bind_tree(tree, context)
+def _operand(tree: exp.Expression, context: Context) -> BoundQuery:
+    return context.bind_query(tree)
 
 
 def _operands(tree: exp.SetOperation) -> Iterator[exp.Expression]:
@@ -56,7 +55,7 @@ def _is_all(tree: exp.SetOperation) -> bool:
     return not tree.args.get("distinct")
 
 
-def _by_name(bound: Bound, first: Bound, part: exp.Expression) -> Bound:
+def _by_name(bound: BoundQuery, first: BoundQuery, part: exp.Expression) -> BoundQuery:
     """The rows with their columns in the order of the first part's, found by their names."""
     if len(bound.names) != len(first.names):
         return bound  # the number of columns is complained about for all set operations alike
@@ -67,10 +66,10 @@ def _by_name(bound: Bound, first: Bound, part: exp.Expression) -> Bound:
         raise wrong(code="DIFFERENT_COLUMN_NAMES", message=message, place=part)
     fields = [bound.fields[places[name.lower()]] for name in first.names]
     items = tuple((item.name, column(item.name, item.type, item.nullable)) for item in fields)
-    return Bound(Project(bound.plan, items), first.names)
+    return BoundQuery(Project(bound.plan, items), first.names)
 
 
-def _check_width(bounds: list[Bound], parts: list[exp.Expression]) -> None:
+def _check_width(bounds: list[BoundQuery], parts: list[exp.Expression]) -> None:
     wanted = len(bounds[0].names)
     for bound, part in zip(bounds, parts, strict=True):
         if len(bound.names) != wanted:
@@ -104,7 +103,5 @@ def _cast(plan: Plan, outputs: tuple[Field, ...]) -> Plan:
 
 
 def _converted(item: Field, kind: str | None) -> Scalar:
-    from penstock.bind.trees import data_type
-
     tree = exp.Cast(this=column(item.name).tree, to=data_type(kind or ""))
     return Scalar(f"CAST({quoted(item.name)} AS {(kind or '').upper()})", tree, kind, item.nullable)

@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.values import bind_values
@@ -19,7 +19,7 @@ from penstock.bind.select.ordering import limit_of, ordered, ordering_of
 from penstock.plan.scalar import column
 
 
-def bind_tree(tree: exp.Expression, context: Context, *, keep_order: bool = False) -> Bound:
+def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
     refuse_streaming(tree)
     context = with_ctes(tree, context)
@@ -31,7 +31,7 @@ def bind_tree(tree: exp.Expression, context: Context, *, keep_order: bool = Fals
         return recomputed(tree, context, reason)
 
 
-def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
+def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     match tree:
         case exp.Select():
             return bind_select(tree, context, keep_order=keep_order)
@@ -42,7 +42,7 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
             return _limited(tree, bind_values(tree, context), context, keep_order=keep_order)
         case exp.Subquery():
             plain = limit_of(tree) is None and tree.args.get("order") is None
-            bound = bind_tree(tree.this, context, keep_order=keep_order and plain)
+            bound = context.bind_query(tree.this, keep_order=keep_order and plain)
             return bound if plain else _limited(tree, bound, context, keep_order=keep_order)
         case exp.Table():
             star = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree))
@@ -51,7 +51,7 @@ def _bind(tree: exp.Expression, context: Context, *, keep_order: bool) -> Bound:
             raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
 
 
-def _limited(tree: exp.Expression, bound: Bound, context: Context, *, keep_order: bool) -> Bound:
+def _limited(tree: exp.Expression, bound: BoundQuery, context: Context, *, keep_order: bool) -> BoundQuery:
     """ORDER BY and LIMIT behind a set operation, VALUES or parentheses."""
     limit = limit_of(tree)
     if limit is None and not (keep_order and tree.args.get("order") is not None):
@@ -59,7 +59,7 @@ def _limited(tree: exp.Expression, bound: Bound, context: Context, *, keep_order
     level = Level(replace(context, enclosing=None, domain=None))
     if context.enclosing is not None and context.domain is None and context.outers:
         raise NeedDomain
-    level.see(bound.plan)
+    level.remember_fields(bound.plan)
     items = [column(item.name, item.type, item.nullable).tree for item in bound.fields]
     level.aliases = {name.lower(): item for name, item in zip(bound.names, items, strict=True)}
     order = ordering_of(tree, list(bound.names), list(items), level)
@@ -68,4 +68,4 @@ def _limited(tree: exp.Expression, bound: Bound, context: Context, *, keep_order
     if any(not isinstance(item, exp.Column) for item in order.trees()):
         reason = "ORDER BY an expression behind a set operation"
         raise NotIncremental(reason, tree.args["order"], rewriting="the expression as one more column of both sides")
-    return replace(bound, plan=ordered(bound.plan, order.over(names), limit, carried), level=None)
+    return replace(bound, plan=ordered(bound.plan, order.over(names), limit, carried), correlation=None)

@@ -96,7 +96,7 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
         _refuse_sketches(call_trees)
     if single_row and level.context.domain is not None:
         node = _for_all(node, level.context.domain, {name: item.function for name, item in aggregates})
-    level.see(node)
+    level.remember_fields(node)
     level.carried = [(name, column_tree(name)) for name, _ in level.carried]
     columns: dict[str, exp.Expression] = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
     pairs = zip(found.trees, names, strict=True)

@@ -9,7 +9,6 @@ from itertools import combinations, product
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Level
 from penstock.bind.select.ordering import by_position
 from penstock.bind.time_windows.group_functions import group_keys
@@ -108,7 +107,7 @@ class _Builder:
             return tree
         self.level.in_group = True
         try:
-            return bare(bind(item, self.level))  # an alias stands for its expression in parentheses
+            return bare(self.level.bind(item))  # an alias stands for its expression in parentheses
         finally:
             self.level.in_group = False
 

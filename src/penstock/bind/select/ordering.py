@@ -54,8 +54,6 @@ class Limit:
 
 def ordering_of(query: exp.Expression, names: list[str], items: list[exp.Expression], level: Level) -> Ordering:
     """ORDER BY (or SORT BY) of a query with this SELECT list."""
-    from penstock.bind.expressions.expression import bind_output
-
     clause = query.args.get("order")
     keys: list[Key] = []
     for item in [] if clause is None else clause.expressions:
@@ -63,7 +61,7 @@ def ordering_of(query: exp.Expression, names: list[str], items: list[exp.Express
             keys += [Key(tree, *directions(item)) for tree in items]
             continue
         chosen = by_position(item.this, items, "ORDER BY")
-        tree = chosen if chosen is not None else _named(item.this, names, items) or bind_output(item.this, level)
+        tree = chosen if chosen is not None else _named(item.this, names, items) or level.bind_output(item.this)
         keys.append(Key(tree, *directions(item)))
     return Ordering(tuple(keys))
 

@@ -36,12 +36,10 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
 
 def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) -> Iterator[Item]:
     """What stands in the place of columns, by their names in lower case."""
-    from penstock.bind.expressions.expression import bind
-
     for part in star.args.get("replace") or []:
         if part.alias.lower() not in {item.name.lower() for item in found}:
             raise unknown_column(part.alias, tuple(item.name for item in found), part)
-        yield part.alias.lower(), bind(part.this, level)
+        yield part.alias.lower(), level.bind(part.this)
 
 
 def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:

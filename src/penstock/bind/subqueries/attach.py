@@ -28,6 +28,7 @@ from penstock.bind.subqueries.membership import MAYBE, SURE, denials_named, in_v
 from penstock.bind.subqueries.quantified import quantified_value
 from penstock.bind.subqueries.subquery import domained
 from penstock.bind.trees import DENIED, OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
+from penstock.bind.windows.top_k import filter_ranks
 from penstock.plan.nodes import (
     ANTI,
     SEMI,
@@ -44,8 +45,6 @@ from penstock.sql.text import spark_sql
 
 def filtered(plan: Plan, parts: list[exp.Expression], level: Level) -> Plan:
     """The rows for which all bound conditions hold."""
-    from penstock.bind.windows.top_k import filter_ranks
-
     rest: list[exp.Expression] = []
     for part in parts:
         joined = _as_join(plan, part, level)
@@ -134,7 +133,7 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
         marks = [node for tree in trees for node in nodes(tree) if is_subquery(node)]
         mark = next((node for node in marks if not any(map(_has_subquery, node.expressions))), None)
         if mark is None:
-            level.see(plan)
+            level.remember_fields(plan)
             return plan, trees
         text = spark_sql(mark)
         if text not in done:

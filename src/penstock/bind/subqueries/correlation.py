@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.bind.bound_query import OuterKey
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Level
 from penstock.bind.trees import OUTER, SUBQUERY, has_mark, is_mark, replace_nodes
@@ -34,7 +35,7 @@ def _take_key(part: exp.Expression, level: Level) -> bool:
         if has_mark(inner, OUTER) or not _only_outer(outer) or not list(inner.find_all(exp.Column)):
             continue
         name = f"__k{len(level.keys)}"
-        level.keys.append((name, inner, without_marks(outer), isinstance(part, exp.NullSafeEQ)))
+        level.keys.append(OuterKey(name, inner, without_marks(outer), isinstance(part, exp.NullSafeEQ)))
         level.carried.append((name, inner))
         return True
     return False

@@ -14,7 +14,7 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery, Correlation
 from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.level import EXISTS, IN, QUANTIFIED, SCALAR, Context, Level, Subquery
@@ -36,14 +36,12 @@ from penstock.plan.nodes import Field
 from penstock.sql.text import spark_sql
 
 
-def put_aside(node: exp.Expression, level: Level) -> exp.Expression:
+def bind_subquery(node: exp.Expression, level: Level) -> exp.Expression:
     """Bind a subquery and leave its mark: `__subquery(number, left sides of IN …, enclosing values …)`."""
-    from penstock.bind.expressions.expression import bind
-
     kind, query, lefts = _parts(node)
     if kind == EXISTS and _always_a_row(query):
         return exp.Boolean(this=True)
-    needles = [bind(item, level) for item in lefts]
+    needles = [level.bind(item) for item in lefts]
     subquery = _bind(kind, simplified(query) if kind == EXISTS else query, level, len(needles))
     subquery.compared = node if kind == QUANTIFIED else None
     _check_width(subquery, node)
@@ -77,30 +75,28 @@ def _check_width(subquery: Subquery, node: exp.Expression) -> None:
 
 
 def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:
-    from penstock.bind.query.whole_query import bind_tree
-
     context = replace(level.context, enclosing=level, domain=None, outers={})
     try:
-        bound = bind_tree(query, context)
+        bound = context.bind_query(query)
     except NeedDomain as need:
-        if not need.concerns(context):
+        if not need.concerns(context.outers):
             raise
         return _over_domain(kind, query, level, needles)
-    if context.outers and bound.level is None:
+    if context.outers and bound.correlation is None:
         return _over_domain(kind, query, level, needles)
     found = Subquery(kind, query, level, needles, bound)
-    if bound.level is not None and context.outers:
-        _take_keys(found, bound.level)
+    if bound.correlation is not None and context.outers:
+        _tie(found, bound.correlation)
     if kind == SCALAR and found.residual:
         return _over_domain(kind, query, level, needles)
     return found
 
 
-def _take_keys(found: Subquery, inner: Level) -> None:
-    for name, _, outer, null_safe in inner.keys:
-        found.keys.append((name, len(found.outers), null_safe))
-        found.outers.append(outer)
-    for part in inner.residual:
+def _tie(found: Subquery, correlation: Correlation) -> None:
+    for key in correlation.keys:
+        found.keys.append((key.name, len(found.outers), key.null_safe))
+        found.outers.append(key.outer)
+    for part in correlation.residual:
         found.residual.append(replace_nodes(part, lambda node: _numbered(node, found)))
 
 
@@ -145,10 +141,8 @@ def _over_domain(kind: str, query: exp.Expression, level: Level, needles: int) -
     return Subquery(kind, query, level, needles, bound, outers, keys, [], domain)
 
 
-def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain, list[exp.Expression]]:
+def bind_over_domain(query: exp.Expression, level: Level) -> tuple[BoundQuery, Domain, list[exp.Expression]]:
     """A query bound over the enclosing level's values; they are found by binding until no new one is met."""
-    from penstock.bind.query.whole_query import bind_tree
-
     outers: dict[str, exp.Expression] = {}
     number = next(level.context.numbers)
     while True:
@@ -159,9 +153,9 @@ def bind_over_domain(query: exp.Expression, level: Level) -> tuple[Bound, Domain
         known = len(outers)
         context: Context = replace(level.context, enclosing=level, domain=domain, outers=outers)
         try:
-            return bind_tree(query, context), domain, list(outers.values())
+            return context.bind_query(query), domain, list(outers.values())
         except NeedDomain as need:
-            if not need.concerns(context):
+            if not need.concerns(context.outers):
                 raise
             if len(outers) == known:
                 reason = "a subquery that reads the enclosing query in this place"

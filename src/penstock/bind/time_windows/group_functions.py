@@ -17,7 +17,6 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental, unsupported, wrong
 from penstock.bind.domain import NeedDomain
-from penstock.bind.expressions.expression import bind
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
@@ -66,7 +65,7 @@ def _with_window(name: str, node: exp.Anonymous, select: exp.Select, plan: Plan,
         touching = name == "session_window"
         mark = str(len(level.group_windows))
         plan, start, end = with_sessions(plan, time, keys, lengths[0], mark, touching=touching)
-        level.see(plan)
+        level.remember_fields(plan)
     elif name == "hop":
         refuse_gaps(name, lengths, node)
         windows = grid.hopping(time, lengths[0], lengths[1], node)
@@ -132,7 +131,7 @@ def _other_keys(select: exp.Select, plan: Plan, level: Level) -> list[exp.Expres
         found = _selected(bare(item), select, level)
         if any(call_name(node) in GROUP_WINDOWS for node in _calls(found)) or next(aggregate_calls(found), None):
             continue
-        key = bind(found, level)
+        key = level.bind(found)
         if has_mark(key, SUBQUERY) or not {node.name for node in key.find_all(exp.Column)} <= set(plan.names):
             message, hint = "SESSION beside this expression in GROUP BY", "compute it in a subquery in FROM"
             raise unsupported(code="SESSION_WINDOW", message=message, place=item, hint=hint)
@@ -159,7 +158,7 @@ GROUP_WINDOWS = frozenset(
 def group_keys(item: exp.Expression, level: Level) -> list[exp.Expression] | None:
     """What a window with two ends in GROUP BY groups by; None for any other expression."""
     if call_name(item) == "window":
-        struct = bind(item, level)
+        struct = level.bind(item)
         return [struct.expressions[1], struct.expressions[3]]
     if call_name(item) not in ("session", "session_window"):
         return None
@@ -175,7 +174,7 @@ def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:
         return _spark_window(node, level)
     if name == "window_time" and len(node.expressions) == 1:
         last = exp.Interval(this=exp.Literal.string("0.000001"), unit=exp.Var(this="SECOND"))
-        return exp.Paren(this=exp.Sub(this=with_fields(bind(node.expressions[0], level), ["end"]), expression=last))
+        return exp.Paren(this=exp.Sub(this=with_fields(level.bind(node.expressions[0]), ["end"]), expression=last))
     base, _, part = name.partition("_") if name != "session_window" else (name, "", "")
     found = _known(base, node, level) if base in _FORMS else None
     if not part:
@@ -221,7 +220,7 @@ def _spark_window(node: exp.Anonymous, level: Level) -> exp.Expression:
     size, slide = lengths[0], lengths[1] if len(lengths) > 1 else lengths[0]
     refuse_gaps("window", [slide, size], node)
     grid = replace(grid_of(None, None, level), zone="UTC", offset=lengths[2].micros if len(lengths) > 2 else 0)  # noqa: PLR2004
-    windows = grid.hopping(bind(time, level), slide, size, node)
+    windows = grid.hopping(level.bind(time), slide, size, node)
     return _struct(*windows.ends(hop_column(windows, level)))
 
 

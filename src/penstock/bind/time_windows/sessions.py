@@ -13,13 +13,14 @@ from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import wrong
-from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Level
+from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
+from penstock.bind.time_windows.times import event_time, window_time
 from penstock.bind.trees import call_name
 from penstock.plan.nodes import Plan, Project, Session
 from penstock.plan.scalar import Scalar, column_tree
@@ -33,16 +34,12 @@ _LONGEST = 5  # times the idle time
 
 def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     """SESSION in FROM: the relation's rows that have a time, with window_start and window_end."""
-    from penstock.bind.from_.relations import bind_relation
-    from penstock.bind.relation import aliased
-    from penstock.bind.time_windows.times import event_time, window_time
-
     given = _arguments(tree, level)
     inner = Level(level.context)
-    plan, inner.scope = bind_relation(given.relation, inner)
-    inner.see(plan)
+    plan, inner.scope = inner.bind_relation(given.relation)
+    inner.remember_fields(plan)
     time = event_time(given.relation, tree, inner) if given.time is None else window_time(given.time, inner)
-    keys = [bind(item, inner) for item in given.keys]
+    keys = [inner.bind(item) for item in given.keys]
     plan, start, end = with_sessions(plan, time, keys, given.limits.idle)
     limits = _bound(given.limits, inner)
     if limits.longest is not None or limits.bounds is not None:
@@ -51,7 +48,7 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     items: list[tuple[str, Scalar]] = [(item.name, scalar_of(item.tree, fields)) for item in inner.scope.star() or ()]
     items += [(START, scalar_of(start, fields)), (END, scalar_of(end, fields))]
     default = str(given.relation.alias_or_name) or "session"
-    return aliased(Bound(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
+    return aliased(BoundQuery(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
 
 
 def with_sessions(
@@ -133,7 +130,7 @@ def _bound(limits: Limits, level: Level) -> Limits:
     """The limits with their conditions over the columns of the relation."""
     if limits.bounds is None:
         return limits
-    begin, end = (bind(item, level) for item in (limits.bounds.begin, limits.bounds.end))
+    begin, end = (level.bind(item) for item in (limits.bounds.begin, limits.bounds.end))
     return replace(limits, bounds=replace(limits.bounds, begin=begin, end=end))
 
 

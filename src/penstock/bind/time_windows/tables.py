@@ -10,12 +10,14 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import Bound
+from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Level
+from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
+from penstock.bind.time_windows.sessions import bind_session_table
 from penstock.bind.time_windows.times import END, START, TIME, event_time, grid_of, refuse_gaps, window_time, with_time
 from penstock.bind.trees import call, call_name
 from penstock.plan.nodes import Field, Generate, Plan, Project
@@ -35,22 +37,17 @@ class _Arguments:
 
 def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     """TUMBLE, HOP or CUMULATE in FROM: the relation's rows with window_start and window_end."""
-    from penstock.bind.from_.relations import bind_relation
-    from penstock.bind.relation import aliased
-
     if tree.name == "TABLE":
-        return bind_relation(tree.expressions[0], level)
+        return level.bind_relation(tree.expressions[0])
     if tree.name == "SESSION":
-        from penstock.bind.time_windows.sessions import bind_session_table
-
         return bind_session_table(tree, level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
         hint = "TUMBLE, HOP, CUMULATE and SESSION work; only SESSION takes PARTITION BY"
         raise unsupported(code="WINDOW_TABLE", message=f"{tree.name} in FROM", place=tree, hint=hint)
     given = _arguments(tree)
     inner = Level(level.context)
-    plan, inner.scope = bind_relation(given.relation, inner)
-    inner.see(plan)
+    plan, inner.scope = inner.bind_relation(given.relation)
+    inner.remember_fields(plan)
     time = window_time(given.time, inner) if given.time is not None else event_time(given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
@@ -62,7 +59,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
         last = exp.Interval(this=exp.Literal.string("0.001"), unit=exp.Var(this="SECOND"))
         items.append((TIME, scalar_of(exp.Sub(this=exp.Paren(this=end.copy()), expression=last), fields)))
     default = str(given.relation.alias_or_name) or tree.name.lower()
-    return aliased(Bound(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
+    return aliased(BoundQuery(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
 
 
 def _windowed(

@@ -5,7 +5,6 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
-from penstock.bind.expressions.expression import bind
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.time_windows.grids import Grid
@@ -39,7 +38,7 @@ def window_time(tree: exp.Expression, level: Level, *, from_text: bool = False) 
 
     `from_text` reads a STRING as a TIMESTAMP, as Spark's own functions do.
     """
-    time = bind(tree, level)
+    time = level.bind(tree)
     kind = level.scalar(time).type
     if kind == "string" and from_text:
         return exp.Cast(this=time, to=data_type("timestamp"))
@@ -88,7 +87,7 @@ def grid_of(offset: exp.Expression | None, zone: exp.Expression | None, level: L
     micros = _micros(offset)
     if micros is not None:
         return Grid(name, session, micros)
-    moment = bind(offset, level)
+    moment = level.bind(offset)
     if any(moment.find_all(exp.Column)):
         message = "windows are aligned to an interval, a TIME or a TIMESTAMP, the same for all rows"
         raise wrong(code="WINDOW_ARGUMENTS", message=message, place=offset)

@@ -66,7 +66,7 @@ def windowed(plan: Plan, trees: list[exp.Expression], row: Row, level: Level) ->
         by_partition.setdefault(_partition(node), []).append((names[text], node, determined))
     for group in by_partition.values():
         plan = _node(plan, group)
-    level.see(plan)
+    level.remember_fields(plan)
     return plan, [_replaced(tree, names) for tree in trees]
 
 

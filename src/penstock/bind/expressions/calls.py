@@ -1,0 +1,88 @@
+"""Calls: of functions of Spark and of the program, and of the group functions of time."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import wrong
+from penstock.bind.expressions.functions import begins_with_unit, check_call
+from penstock.bind.expressions.structs import bind_struct, zipped
+from penstock.bind.level import Level
+from penstock.bind.select.stars import expand, is_star
+from penstock.bind.time_windows.group_functions import bind_group_function
+from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, cast_to, grouped
+from penstock.catalog.functions import is_aggregate, words
+from penstock.catalog.model import Function
+
+_GROUP_FUNCTIONS = frozenset(
+    words(
+        "tumble tumble_start tumble_end tumble_rowtime tumble_proctime hop hop_start hop_end hop_rowtime hop_proctime "
+        "session session_start session_end session_rowtime session_proctime window session_window window_time"
+    )
+)
+_INTERNAL = (OUTER, SUBQUERY)
+
+
+def bind_call(node: exp.Anonymous, level: Level) -> exp.Expression:
+    """A call with its arguments bound; a function of the program is its body, a window's end its expression."""
+    name = call_name(node) or ""
+    if node.this in _INTERNAL:
+        return node.copy()
+    function = level.context.catalog.functions.get(name)
+    if function is not None:
+        return _inlined(function, node, level)
+    if name in _GROUP_FUNCTIONS:
+        return bind_group_function(node, level)
+    check_call(name, node)
+    if name == "struct":
+        return bind_struct(node, level)
+    output_first = level.output_first
+    level.output_first = output_first and not is_aggregate(name)
+    copy = call(name, *_arguments(name, node, level))
+    if name == "count_if" and isinstance(copy.expressions[0], exp.Distinct):
+        # Of the distinct values of a condition at most one is TRUE.
+        (condition,) = copy.expressions[0].expressions
+        copy = call("count", exp.Distinct(expressions=[call("if", condition, exp.Boolean(this=True), exp.Null())]))
+    if name == "arrays_zip":
+        copy = zipped(node, copy, level)
+    level.output_first = output_first
+    copy.meta.update(node.meta)
+    return copy
+
+
+def _arguments(name: str, node: exp.Anonymous, level: Level) -> list[exp.Expression]:
+    arguments = list(node.expressions)
+    if begins_with_unit(name, arguments):
+        return [exp.Var(this=arguments[0].name), *(level.bind(item) for item in arguments[1:])]
+    result: list[exp.Expression] = []
+    for item in arguments:
+        every_row = name == "count" and isinstance(item, exp.Star)
+        result += _star_columns(item, level) if is_star(item) and not every_row else [_argument(item, level)]
+    return result
+
+
+def _star_columns(item: exp.Expression, level: Level) -> list[exp.Expression]:
+    return [tree for _, tree in expand(item, level)]
+
+
+def _argument(item: exp.Expression, level: Level) -> exp.Expression:
+    if isinstance(item, exp.Star):
+        return exp.Literal.number(1)
+    if isinstance(item, exp.Distinct):
+        parts = [_star_columns(part, level) if is_star(part) else [level.bind(part)] for part in item.expressions]
+        return exp.Distinct(expressions=[tree for part in parts for tree in part])
+    return level.bind(item)
+
+
+def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expression:
+    """A SQL function's body with the arguments in place of its parameters."""
+    if len(node.expressions) != len(function.parameters):
+        message = f"{function.name} takes {len(function.parameters)} arguments, not {len(node.expressions)}"
+        raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, sqlstate="42605")
+    values = {
+        parameter.name.lower(): cast_to(level.bind(argument), parameter.type)
+        for parameter, argument in zip(function.parameters, node.expressions, strict=True)
+    }
+    inner = Level(level.context, aliases={**values}, subqueries=level.subqueries, fields=level.fields)
+    body = inner.bind(function.body)
+    return grouped(body) if function.returns is None else cast_to(body, function.returns)
