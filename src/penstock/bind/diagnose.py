@@ -6,7 +6,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
+from penstock.errors import Span, SqlError, did_you_mean
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
 
 
@@ -27,31 +28,6 @@ class ReadsAround(NotIncremental):
         reason = "a derived table or CTE in a subquery that reads the query around the subquery"
         super().__init__(reason, tree, "the condition on the enclosing query's columns in the subquery itself")
         self.tree = tree
-
-
-def wrong(
-    code: str,
-    message: str,
-    place: exp.Expression | Span | None = None,
-    *,
-    candidates: Sequence[str] = (),
-    hint: str | None = None,
-    sqlstate: str | None = None,
-) -> SqlError:
-    """The error for SQL that is wrong."""
-    return SqlError(Diagnostic(code, message, _span(place), tuple(candidates), hint, sqlstate))
-
-
-def unsupported(
-    code: str, message: str, place: exp.Expression | Span | None = None, *, hint: str | None = None
-) -> UnsupportedError:
-    """The error for SQL that is right and that Penstock cannot run."""
-    text = message if "cannot" in message else f"not supported: {message}"
-    return UnsupportedError(Diagnostic(code, text, _span(place), hint=hint))
-
-
-def _span(place: exp.Expression | Span | None) -> Span | None:
-    return span_of(place) if isinstance(place, exp.Expression) else place
 
 
 def unknown_relation(name: str, known: Sequence[str], place: exp.Expression | Span | None) -> SqlError:
@@ -84,3 +60,9 @@ def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> 
     return wrong(
         code="UNKNOWN_FUNCTION", message=message, place=place, candidates=did_you_mean(name, known), sqlstate="42883"
     )
+
+
+__all__ = [
+    "NotIncremental", "ReadsAround", "ambiguous_column", "unknown_column", "unknown_function", "unknown_relation",
+    "unsupported", "wrong",
+]  # fmt: skip

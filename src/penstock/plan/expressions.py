@@ -34,6 +34,7 @@ from penstock.plan.nodes import (
     Window,
 )
 from penstock.plan.scalar import Scalar, render_scalar
+from penstock.sql.trees import bare, operands
 
 CLOCK_FUNCTIONS = frozenset({
     "now", "current_timestamp", "localtimestamp", "current_date", "curdate", "current_time", "unix_timestamp",
@@ -125,13 +126,6 @@ def plan_reads_clock(plan: Plan) -> bool:
     return any(reads_clock(scalar) for scalar in scalars_of(plan))
 
 
-def bare(tree: exp.Expression) -> exp.Expression:
-    """The expression without parentheses around it."""
-    while isinstance(tree, exp.Paren):
-        tree = tree.this
-    return tree
-
-
 def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:
     """The parts of a condition that are joined by AND, in the order written."""
     return _operands_of(exp.And, condition)
@@ -143,17 +137,8 @@ def disjuncts(condition: Scalar) -> tuple[Scalar, ...]:
 
 
 def _operands_of(kind: type[exp.Connector], condition: Scalar) -> tuple[Scalar, ...]:
-    found = tuple(_operand_trees(kind, condition.tree))
+    found = tuple(operands(kind, condition.tree))
     return (condition,) if len(found) == 1 else tuple(boolean(tree, condition.span) for tree in found)
-
-
-def _operand_trees(kind: type[exp.Connector], tree: exp.Expression) -> Iterator[exp.Expression]:
-    inner = bare(tree)
-    if isinstance(inner, kind):
-        yield from _operand_trees(kind, inner.this)
-        yield from _operand_trees(kind, inner.expression)
-    else:
-        yield inner
 
 
 def conjunction(parts: Iterable[Scalar]) -> Scalar | None:

@@ -15,6 +15,7 @@ from sqlglot import exp
 
 from penstock.catalog.types import Type
 from penstock.errors import Span
+from penstock.sql.text import spark_sql
 
 
 def quoted(name: str) -> str:
@@ -116,6 +117,4 @@ def column(name: str, type: Type | None = None, nullable: bool = True, span: Spa
 
 def render_scalar(tree: exp.Expression) -> str:
     """A parsed expression as Spark SQL text, on one line."""
-    from penstock.sql.text import spark_sql
-
     return spark_sql(tree)

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.trees import call_name, core_of, frame_of
 from penstock.catalog.functions import words
 from penstock.plan.scalar import Scalar, column_tree, render_scalar
+from penstock.sql.trees import call_name, core_of, frame_of
 
 # Their answer is a value of one row, a list in an order of its own, or a number of rows.
 _CHOOSING = frozenset([

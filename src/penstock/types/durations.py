@@ -6,9 +6,9 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
-from penstock.bind.trees import call
+from penstock.sql.complaints import wrong
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import call
 
 _MICROS = {
     "MICROSECOND": 1,

@@ -6,18 +6,41 @@ The trees are bound: every column is a field of the input. ANSI mode as in Spark
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Protocol
 
 from sqlglot import exp
 
-from penstock.bind.trees import call_name, core_of, is_aggregate_call
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_interval, is_numeric
-from penstock.plan.nodes import Field
 from penstock.sql.text import type_of as written_type
+from penstock.sql.trees import call_name, core_of, is_aggregate_call
 from penstock.types.common import MOST_DIGITS, as_decimal, common_type
 from penstock.types.functions import aggregate_type, collation_kept, scalar_type, windowed_type
 from penstock.types.nested import element_of, field_of, nested_type
 
 Known = tuple[Type | None, bool]
+
+
+class Typed(Protocol):
+    """A column of which type and nullability are known, or that they are not: a field of a plan."""
+
+    @property
+    def type(self) -> Type | None:
+        """The type; None until Spark has been asked."""
+
+    @property
+    def nullable(self) -> bool:
+        """Whether it can be NULL."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Parameter:
+    """A lambda's parameter."""
+
+    type: Type | None
+    nullable: bool = True
+
+
 UNKNOWN: Known = (None, True)
 _BOOLEAN = (exp.Predicate, exp.And, exp.Or, exp.Not)
 _NEVER_NULL = (exp.Is, exp.NullSafeEQ, exp.NullSafeNEQ, exp.Exists)
@@ -26,7 +49,7 @@ _ARITHMETIC = (exp.Add, exp.Sub, exp.Mul, exp.Div, exp.Mod, exp.IntDiv)
 _PARAMETER = "\0"
 
 
-def infer(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
+def infer(tree: exp.Expression, fields: Mapping[str, Typed]) -> Known:
     """The type of a bound expression, and whether it can be NULL."""
     match tree:
         case exp.Column():
@@ -112,20 +135,20 @@ def _interval(tree: exp.Expression) -> Type | None:
     return f"interval {name.lower()}" if name in ("DAY", "HOUR", "MINUTE", "SECOND") else None
 
 
-def _any_nullable(tree: exp.Expression, fields: Mapping[str, Field]) -> bool:
+def _any_nullable(tree: exp.Expression, fields: Mapping[str, Typed]) -> bool:
     parts = [item for item in tree.args.values() if isinstance(item, exp.Expression)]
     parts += [item for items in tree.args.values() if isinstance(items, list) for item in items]
     return any(infer(item, fields)[1] for item in parts if isinstance(item, exp.Expression))
 
 
-def _case(tree: exp.Case, fields: Mapping[str, Field]) -> Known:
+def _case(tree: exp.Case, fields: Mapping[str, Typed]) -> Known:
     default = tree.args.get("default")
     values = [item.args["true"] for item in tree.args["ifs"]] + ([default] if default is not None else [])
     known = [infer(value, fields) for value in values]
     return common_type([kind for kind, _ in known]), default is None or any(nullable for _, nullable in known)
 
 
-def _concatenation(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
+def _concatenation(tree: exp.Expression, fields: Mapping[str, Typed]) -> Known:
     left, right = infer(tree.this, fields), infer(tree.expression, fields)
     same = left[0] == right[0] and left[0] is not None and (left[0] == "string" or left[0].startswith("array<"))
     return (left[0] if same else None), left[1] or right[1]
@@ -179,7 +202,7 @@ def _time_arithmetic(tree: exp.Expression, one: Type, two: Type) -> Type | None:
     return "interval day" if isinstance(tree, exp.Sub) and one == two == "date" else None
 
 
-def _window(tree: exp.Window, fields: Mapping[str, Field]) -> Known:
+def _window(tree: exp.Window, fields: Mapping[str, Typed]) -> Known:
     core = core_of(tree.this)
     name = call_name(core) or ""
     kinds = [infer(item, fields) for item in core.args.get("expressions") or []]
@@ -199,15 +222,15 @@ def _element(tree: exp.Bracket, kind: Type | None) -> Type | None:
     return element_of(kind)
 
 
-def _of_lambda(body: exp.Expression, types: Sequence[Type | None], fields: Mapping[str, Field]) -> Type | None:
+def _of_lambda(body: exp.Expression, types: Sequence[Type | None], fields: Mapping[str, Typed]) -> Type | None:
     """What a lambda gives where its parameters have these types."""
     if not isinstance(body, exp.Lambda):
         return None
     own = zip((item.name for item in body.expressions), types, strict=False)
-    return infer(body.this, {**fields, **{_PARAMETER + name: Field(_PARAMETER + name, kind) for name, kind in own}})[0]
+    return infer(body.this, {**fields, **{_PARAMETER + name: _Parameter(kind) for name, kind in own}})[0]
 
 
-def _call(tree: exp.Expression, fields: Mapping[str, Field]) -> Known:
+def _call(tree: exp.Expression, fields: Mapping[str, Typed]) -> Known:
     core = core_of(tree)
     name = call_name(core)
     if name is None:
