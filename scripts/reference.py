@@ -5,8 +5,12 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
+
+if TYPE_CHECKING:
+    from penstock.sources.properties import Property
 
 ROOT = Path(__file__).resolve().parent.parent
 
@@ -76,9 +80,40 @@ def waterlines_page() -> str:
     return page()
 
 
+def properties_page() -> str:
+    """What a table may say of its source, as the connectors declare it."""
+    from penstock.sources.api import CONNECTORS
+    from penstock.sources.files.declared import PROPERTIES
+
+    assert list(CONNECTORS) == ["files"], "a connector is missing from this page"  # noqa: S101
+    lines = [
+        "# Properties of sources",
+        "",
+        "<!-- written by `make docs`; change the properties in src/penstock/sources instead -->",
+        "",
+        "What stands in `WITH ('property' = 'value', …)` behind a table with `'connector' = 'files'`.",
+        "[Files](sql.md#files) says how they are read.",
+        "",
+        "| property | takes | default | |",
+        "| --- | --- | --- | --- |",
+        *(f"| `{item.name}` | {_takes(item)} | {_default(item)} | {_cell(item.about)} |" for item in PROPERTIES),
+    ]
+    return "\n".join(lines) + "\n"
+
+
+def _takes(item: Property) -> str:
+    said = ", ".join(f"`'{value}'`" for value in item.values) or _cell(item.takes)
+    return f"{said}; {' and '.join(item.formats)} only" if item.formats else said
+
+
+def _default(item: Property) -> str:
+    return "" if item.default is None else f"`'{_cell(item.default)}'`"
+
+
 PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/cli.md": cli_page,
     "docs/reference/incremental.md": incremental_page,
+    "docs/reference/properties.md": properties_page,
     "docs/reference/waterlines.md": waterlines_page,
 }
 

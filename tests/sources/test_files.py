@@ -11,16 +11,17 @@ from tests.steps.tables import NO_DEFAULTS, declared
 
 from penstock.errors import DataError, SqlError
 from penstock.sources.files import open_source
-from penstock.sources.formats import Position
+from penstock.sources.position import Position
+from penstock.sources.transport import Report
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 
 
-def source(folder, style, columns="a INT, b STRING"):
-    table = declared(
-        f"CREATE TABLE t ({columns}) WITH ('connector' = 'files', 'path' = '{folder}', 'format' = '{style}')"
-    )
-    return open_source(table, lambda table, text=False: RowReader(table, NO_DEFAULTS, text=text), None)
+def source(folder, style, columns="a INT, b STRING", **properties):
+    said = {"connector": "files", "path": str(folder), "format": style, **properties}
+    texts = ", ".join(f"'{name}' = '{value}'" for name, value in said.items())
+    table = declared(f"CREATE TABLE t ({columns}) WITH ({texts})")
+    return open_source(table, lambda table, lenient: RowReader(table, NO_DEFAULTS, lenient=lenient), None)
 
 
 def written(path, text, age=10):
@@ -28,9 +29,9 @@ def written(path, text, age=10):
     os.utime(path, (time.time() - age, time.time() - age))
 
 
-def all_of(found, rows=1000):
+def all_of(found, rows=1000, *, ended=False):
     rejections = Rejections(tolerant=True)
-    batch = found.read(rows, rejections)
+    batch = found.read(rows, rejections, ended=ended)
     if batch is None:
         return [], rejections.rows
     found.commit()
@@ -48,7 +49,7 @@ def test_json_lines_with_and_without_an_envelope(tmp_path):
 
 def test_a_broken_row_in_the_middle_goes_alone(tmp_path):
     written(tmp_path / "1.json", b'{"a": 1}\n{"a": \n{"a": "two"}\n[3]\n\xff\n{"a": 4, "c": 1}\n{"a": 5}\n')
-    rows, rejected = all_of(source(tmp_path, "json"))
+    rows, rejected = all_of(source(tmp_path, "json", unknown_columns="reject"))
     assert [row[0] for _, row in rows] == [1, 5]
     places = [json.loads(row.metadata)["place"] for row in rejected]
     assert places == [f"{tmp_path}/1.json:{line}" for line in (2, 4, 5, 3, 6)]
@@ -115,7 +116,7 @@ def test_parquet_in_parts(tmp_path):
 
 
 def test_a_broken_parquet_file_is_set_aside(tmp_path):
-    written(tmp_path / "1.parquet", "not parquet")
+    written(tmp_path / "1.parquet", "not parquet", age=100)
     rows, rejected = all_of(source(tmp_path, "parquet"))
     assert rows == []
     assert "not a Parquet file" in rejected[0].metadata
@@ -136,7 +137,9 @@ def test_times_and_envelopes_are_read_at_once(tmp_path):
     ]
     written(tmp_path / "1.json", "".join(json.dumps(line) + "\n" for line in lines))
     found = source(tmp_path, "json", "a INT, ts TIMESTAMP, d DATE")
-    assert found.format._parsed(found.format.piece(tmp_path / "1.json", Position(), 10, settled=True)) is not None
+    (stream,) = found.transport.streams(Report(found.table, Rejections()), ended=False)
+    piece = found.format.piece(stream, Position(), 10, complete=True)
+    assert found.format._parsed(piece) is not None
     rows, _ = all_of(found)
     assert [(operation, row[0]) for operation, row in rows] == [("+", 1), ("-", 2), ("+", 3)]
     assert rows[1][1][1].isoformat() == "2024-01-01T10:00:00.500000+00:00"

@@ -68,7 +68,8 @@ def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
     # The row whose amount is 0 is looked for by halving; together the steps have each row of the file once.
     assert read[0]["declarations"] == declared["declarations"]
     assert all(
-        found["sources"]["orders"]["files"] == {str(tmp_path / "in" / "a.json"): {"from": 0, "to": size}}
+        [(item["path"], item["from"], item["to"]) for item in found["sources"]["orders"]["read"]]
+        == [(str(tmp_path / "in" / "a.json"), {"offset": 0, "lines": 0}, {"offset": size, "lines": 4})]
         for found in read
     )
     places = [found["sources"]["orders"]["rows"] for found in read]

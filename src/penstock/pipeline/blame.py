@@ -11,7 +11,7 @@ from penstock.catalog.model import Catalog, Column
 from penstock.errors import DataError, Diagnostic, PenstockError, Span
 from penstock.sql import statements as sql
 from penstock.sql.text import span_of
-from penstock.steps.rows.values import BadValue, converter
+from penstock.steps.rows.values import BadValue, Leniency, converter
 
 
 def blamed(
@@ -59,7 +59,7 @@ def _literal(cell: exp.Expression) -> str | None:
 
 def _fits(text: str, column: Column, zone: tzinfo) -> bool:
     try:
-        converter(column.type, zone, text=True)(text)
+        converter(column.type, zone, Leniency(text=True))(text)
     except BadValue:
         return False
     return True

@@ -14,8 +14,7 @@ from penstock.plan.nodes import Values
 from penstock.plan.scalar import Scalar, quoted
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import DRIVER_ROWS, FrameBatch
-from penstock.steps.intake.fold import refuse_deletion
-from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader
+from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
 from penstock.steps.rows.exchange import carried, in_arrow
 from penstock.steps.rows.rejected import Rejections
 

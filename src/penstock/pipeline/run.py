@@ -76,6 +76,7 @@ class Runner:
         self._stopping = threading.Event()
         self._thread: threading.Thread | None = None
         self._failure: BaseException | None = None
+        self._input_ended = False
         self._sources: list[Source] = execution.opened_sources()
         self._ticks = any(
             plan_reads_clock(node)
@@ -116,7 +117,9 @@ class Runner:
                 worked = self._round(first=self._totals.steps == 0, since=last_step)
                 if worked:
                     last_step = time.perf_counter()
-                elif once and not any(source.waiting()[1] for source in self._sources):
+                elif once and not self._input_ended:
+                    self._input_ended = True  # what has no line end is a record now: look once more
+                elif once:
                     self._end()
                     break
                 else:
@@ -165,7 +168,8 @@ class Runner:
         try:
             for source in self._sources:
                 strict = is_strict(source.table.properties)
-                batch = source.read(self._size, Rejections(tolerant=False) if strict else rejections)
+                kept = Rejections(tolerant=False) if strict else rejections
+                batch = source.read(self._size, kept, ended=self._input_ended)
                 if batch is not None:
                     batches.append(batch)
         except BaseException:

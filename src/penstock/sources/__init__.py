@@ -1,1 +1,10 @@
-"""Where the rows of tables come from; `api` says what the run loop expects of a source."""
+"""Where the rows of tables come from: a transport brings streams of bytes, a format makes rows of them.
+
+api          what the run loop expects of a source; connectors by name
+transport    what a connector brings: streams, each with its position
+position     how far a stream has been read
+reading      a source made of a transport and a format: reads, takes back, reads again what a manifest names
+properties   what a table may say in WITH about its source
+files/       the connector `files`: a folder whose files grow, are renamed, are replaced
+formats/     json, csv, parquet: records cut from a stream, and made rows
+"""

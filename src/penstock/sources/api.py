@@ -1,18 +1,24 @@
-"""What the run loop expects of sources and outputs, and where the connectors are found by name."""
+"""What the run loop expects of sources and outputs, and where the connectors are found by name.
+
+A connector is a module with `PROPERTIES` (what a table may say of it, see `properties`) and
+`open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own.
+"""
 
 from __future__ import annotations
 
 import importlib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.sources.properties import check_properties
 
 if TYPE_CHECKING:
     from penstock.steps.change import Change
-    from penstock.steps.rows.batch import Batch, RowReader
+    from penstock.steps.rows.batch import Batch
+    from penstock.steps.rows.inputs import MakeReader
     from penstock.steps.rows.rejected import Rejections
 
 
@@ -21,11 +27,20 @@ class Source(Protocol):
 
     table: Table
 
-    def read(self, rows: int, rejections: Rejections) -> Batch | None:
-        """Up to about `rows` new rows, None if there are none now; broken rows go to the rejections."""
+    def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
+        """Up to about `rows` new rows, None if there are none now; broken rows go to the rejections.
+
+        With `ended` nobody will write more: a last record without its end is one.
+        """
 
     def taken(self) -> Mapping[str, Any]:
         """What has been read since the last commit, from where to where, ready for JSON; empty if nothing."""
+
+    def seek(self, taken: Mapping[str, Any]) -> None:
+        """Stand before what a manifest says was taken: the next `read` gives these rows, and no others."""
+
+    def skip(self, taken: Mapping[str, Any]) -> None:
+        """Stand behind what a manifest says was taken: it is not read again."""
 
     def commit(self) -> None:
         """What has been read is part of a committed step."""
@@ -53,20 +68,19 @@ class Output(Protocol):
         """The output as its user names it."""
 
 
-OpenSource = Callable[[Table, "RowReader", tzinfo], Source]
-
 # Connectors live in packages that build on this one, so they are named here and loaded when a program asks for them.
-_CONNECTORS = {"files": "penstock.sources.files"}
+CONNECTORS = {"files": "penstock.sources.files"}
 
 
 def check_source(table: Table) -> None:
     """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
     if "connector" in table.properties:
-        _connector(table).check_source(table)
+        check_properties(table, _connector(table).PROPERTIES)
 
 
-def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -> Source:
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> Source:
     """The source that a table's `'connector'` names; SqlError if there is no such connector."""
+    check_source(table)
     source: Source = _connector(table).open_source(table, readers, zone)
     return source
 
@@ -74,10 +88,8 @@ def open_source(table: Table, readers: Callable[..., RowReader], zone: tzinfo) -
 def _connector(table: Table) -> Any:
     """The module of the table's connector."""
     name = table.properties["connector"].lower()
-    if name not in _CONNECTORS:
+    if name not in CONNECTORS:
         message = f"table {table.name}: there is no connector {name[:100]!r}"
-        hint = f"the connectors are {', '.join(_CONNECTORS)}"
-        raise SqlError(
-            Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, list(_CONNECTORS)), hint)
-        )
-    return importlib.import_module(_CONNECTORS[name])
+        hint = f"the connectors are {', '.join(CONNECTORS)}"
+        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, list(CONNECTORS)), hint))
+    return importlib.import_module(CONNECTORS[name])

@@ -17,12 +17,12 @@ from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
-from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows, refuse_deletion
+from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
 from penstock.steps.intake.judging import greatest_text, verdict
 from penstock.steps.intake.lateness import LateColumn
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.store import KeyStore, RowCounts
-from penstock.steps.rows.batch import Batch, RowReader, concatenated, unknown_column
+from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
 from penstock.steps.rows.columns import OPERATION, SEQUENCE, WEIGHT, python_rows
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.exchange import carried, in_arrow, plain_type

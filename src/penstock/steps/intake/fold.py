@@ -28,7 +28,7 @@ from penstock.steps.intake.store import (
     unordered,
     weighted_batch,
 )
-from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch
+from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
 from penstock.steps.rows.columns import WEIGHT, python_rows, weighted_schema
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 
@@ -94,17 +94,9 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
 def _check_operations(batch: Batch) -> None:
     for index, operation in enumerate(batch.operations or ()):
         if operation == UPDATE:
-            message = f"table {batch.table.name}, {batch.place(index)}: a partial update needs a PRIMARY KEY"
-            raise DataError(Diagnostic("NO_PRIMARY_KEY", message, hint="delete the old row and insert the new one"))
+            refuse_update(batch.table, batch.place(index))
         if operation == DELETE and batch.table.append_only:
             refuse_deletion(batch.table, batch.place(index))
-
-
-def refuse_deletion(table: Table, place: str) -> None:
-    """Raise the DataError of a deletion from an append-only table."""
-    kind = "a stream" if table.stream else "append_only"
-    message = f"table {table.name}, {place}: rows cannot be deleted or changed, {table.name} is {kind}"
-    raise DataError(Diagnostic("APPEND_ONLY", message))
 
 
 def _without_impossible(batch: Batch, judge: Judge) -> Batch:
@@ -250,7 +242,7 @@ def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
         if after is not before and (before is None or after is None or canonical_row(before) != canonical_row(after)):
             changes[key] = (before, after)
     if batch.table.append_only:
-        _refuse_replacement(batch, changes, by_key)
+        _refuse_replacement(batch, changes, by_key, judge.rejections)
     weighted = [(*before, -1) for before, _ in changes.values() if before is not None]
     weighted += [(*after, 1) for _, after in changes.values() if after is not None]
     change = arrow_rows(weighted_schema(batch.table.columns), weighted)
@@ -259,11 +251,21 @@ def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
 
 
 def _refuse_replacement(
-    batch: Batch, changes: Mapping[Key, tuple[Row | None, Row | None]], by_key: Mapping[Key, list[int]]
+    batch: Batch,
+    changes: dict[Key, tuple[Row | None, Row | None]],
+    by_key: Mapping[Key, list[int]],
+    rejections: Rejections,
 ) -> None:
-    for key, (before, _) in changes.items():
-        if before is not None:
-            refuse_deletion(batch.table, batch.place(by_key[key][0]))
+    """Refuse the rows of keys that are there already; a tolerant caller goes on without them."""
+    for key in [key for key, (before, _) in changes.items() if before is not None]:
+        for index in by_key[key]:
+            try:
+                refuse_deletion(batch.table, batch.place(index))
+            except DataError as error:
+                if not rejections.tolerant:
+                    raise
+                reject_row(rejections, batch.table, batch.place(index), error, batch.json(index))
+        del changes[key]
 
 
 def _comparable_rows(batch: Batch, lateness: TableLateness) -> dict[int, list[Any]]:

@@ -17,11 +17,12 @@ import pyarrow.compute as pc
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
+from penstock.steps.rows.cells import cells, is_sound
 from penstock.steps.rows.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
-from penstock.steps.rows.values import BadValue, Convert, Json, converter, shown
+from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, shown
 
 INSERT, DELETE, UPDATE = "+", "-", "~"
 OPERATIONS = (INSERT, DELETE, UPDATE)
@@ -31,6 +32,14 @@ Place = Callable[[int], str]
 def row_number(index: int) -> str:
     """The place of a row in a list, counted from 1."""
     return f"row {index + 1}"
+
+
+@dataclass(frozen=True, slots=True)
+class Operated:
+    """A row with what is done with it, which may be no operation at all: both came from outside."""
+
+    operation: Any
+    row: Any
 
 
 @dataclass(frozen=True)
@@ -83,22 +92,16 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
 class RowReader:
     """Checks rows against a table's declaration.
 
-    `defaults` fill the columns that a row by name leaves out; `text` is for sources that know only text.
+    `defaults` fill the columns that a row by name leaves out; `lenient` is for sources that do not know all kinds.
     """
 
-    def __init__(
-        self,
-        table: Table,
-        defaults: Defaults,
-        zone: tzinfo = UTC,
-        *,
-        text: bool = False,
-    ) -> None:
+    def __init__(self, table: Table, defaults: Defaults, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> None:
         self.table = table
         self.defaults = defaults
+        self._lenient = lenient
         self._columns = table.columns
         self._names = {column.name.lower(): at for at, column in enumerate(table.columns)}
-        self._converters: list[Convert] = [converter(column.type, zone, text=text) for column in table.columns]
+        self._converters: list[Convert] = [converter(column.type, zone, lenient) for column in table.columns]
         self._key = {self._names[name.lower()] for name in table.key}
         self._zone = zone
         self._given: dict[int, Any] = {}
@@ -111,7 +114,7 @@ class RowReader:
         places: list[int] = []
         for index, item in enumerate(items):
             try:
-                operation, row = self._one(item, place(index))
+                operation, row = self._one(item, place(index), alone=rejections.tolerant)
             except DataError as error:
                 if not rejections.tolerant:
                     raise
@@ -134,8 +137,11 @@ class RowReader:
             [pa.array(values, field.type) for values, field in zip(columns, schema, strict=True)], schema=schema
         )
 
-    def _one(self, item: Any, place: str) -> tuple[str, list[Any]]:
+    def _one(self, item: Any, place: str, *, alone: bool) -> tuple[str, list[Any]]:
+        """One row; what the table refuses of it in any step is refused here if the row can be left out `alone`."""
         operation, given = split_operation(item)
+        if operation != INSERT:
+            self._check_operation(operation, place, alone=alone)
         values = (
             self._by_name(given, operation, place)
             if isinstance(given, Mapping)
@@ -152,6 +158,16 @@ class RowReader:
             except (ArithmeticError, ValueError, TypeError):  # beyond what Python's own types can hold
                 self._refuse(at, place, f"found {shown(value)}")
         return operation, values
+
+    def _check_operation(self, operation: Any, place: str, *, alone: bool) -> None:
+        """Refuse what is no operation, or none that the table takes."""
+        if operation not in OPERATIONS:
+            found = f"found {shown(operation)}, expected '+', '-' or '~'"
+            refuse(self.table, f"{place}, column {OPERATION}", found)
+        if alone and operation == UPDATE and not self._key:
+            refuse_update(self.table, place)
+        if alone and self.table.append_only:
+            refuse_deletion(self.table, place)
 
     def _by_position(self, given: Any, operation: str, place: str) -> list[Any]:
         if isinstance(given, str | bytes) or not hasattr(given, "__iter__"):
@@ -174,9 +190,10 @@ class RowReader:
         values: list[Any] = [_MISSING] * len(self._columns)
         for name, value in given.items():
             at = self._names.get(str(name).lower())
-            if at is None:
+            if at is not None:
+                values[at] = value
+            elif not self._lenient.ignore_unknown:
                 unknown_column(self.table, str(name), place)
-            values[at] = value
         for at, value in enumerate(values):
             if value is _MISSING:
                 values[at] = self._default(at) if operation == INSERT else None
@@ -206,32 +223,23 @@ class RowReader:
 
         In rows that Spark has `carried` here a VARIANT is its JSON; otherwise a text is a VARIANT that is a text.
         """
-        data = _in_sequence(data)
-        operations = self._operations(data, place)
+        data = self._known_columns(_in_sequence(data))
+        operations = _operations(data)
         by_name = {name.lower(): data.column(name) for name in data.column_names if name not in (OPERATION, SEQUENCE)}
-        for name in by_name:
-            if name not in self._names:
-                unknown_column(self.table, name, "the table given")
         columns = [
             self._cast(at, by_name.get(column.name.lower()), data.num_rows, carried=carried)
             for at, column in enumerate(self._columns)
         ]
-        if any(column is None for column in columns) or not self._complete(columns, operations):
+        plain = operations is None or self._takes(operations, alone=rejections.tolerant)
+        if not plain or any(column is None for column in columns) or not self._complete(columns, operations):
             return self._row_by_row(data, rejections, place, carried=carried)
         return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
 
-    def _operations(self, data: pa.Table, place: Place) -> tuple[str, ...] | None:
-        if OPERATION not in data.column_names:
-            return None
-        found = tuple(data.column(OPERATION).to_pylist())
-        for index, operation in enumerate(found):
-            if operation not in OPERATIONS:
-                refuse(
-                    self.table,
-                    f"{place(index)}, column {OPERATION}",
-                    f"found {shown(operation)}, expected '+', '-' or '~'",
-                )
-        return None if all(operation == INSERT for operation in found) else found
+    def _known_columns(self, data: pa.Table) -> pa.Table:
+        known = [name for name in data.column_names if name.lower() in self._names or name in (OPERATION, SEQUENCE)]
+        if len(known) < data.num_columns and not self._lenient.ignore_unknown:
+            unknown_column(self.table, next(name for name in data.column_names if name not in known), "the table given")
+        return data.select(known) if len(known) < data.num_columns else data
 
     def _cast(self, at: int, given: pa.ChunkedArray | None, length: int, *, carried: bool) -> pa.ChunkedArray | None:
         column, target = self._columns[at], arrow_type(self._columns[at].type)
@@ -241,11 +249,21 @@ class RowReader:
             return pa.chunked_array([pa.nulls(length, target)])
         if "char(" in column.type.lower() or ("variant" in column.type.lower() and not carried):
             return None
+        found = self._fitting(given, target)
+        return found if found is not None and is_sound(found) else None
+
+    def _fitting(self, given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
         if given.type == target:
             return given
         if pa.types.is_string(given.type):
             return _from_text(given, target) if self._zone is UTC else None
         return _lossless(given, target)
+
+    def _takes(self, operations: tuple[Any, ...], *, alone: bool) -> bool:
+        """Whether all are operations that the table takes."""
+        found = set(operations)
+        taken = not alone or (not self.table.append_only and (bool(self._key) or UPDATE not in found))
+        return found <= set(OPERATIONS) and taken
 
     def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
         """Whether no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
@@ -262,7 +280,7 @@ class RowReader:
         """The checked rows of dicts that may hold `__op` and `__seq`."""
         ordered = sorted(rows, key=lambda row: row[SEQUENCE]) if rows and SEQUENCE in rows[0] else rows
         items = [
-            (
+            Operated(
                 row.get(OPERATION, INSERT),
                 {name: value for name, value in row.items() if name not in (OPERATION, SEQUENCE)},
             )
@@ -272,18 +290,34 @@ class RowReader:
 
     def _row_by_row(self, data: pa.Table, rejections: Rejections, place: Place, *, carried: bool) -> Batch:
         names = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
-        operations = data.column(OPERATION).to_pylist() if OPERATION in data.column_names else None
-        rows = data.select(names).to_pylist()
+        operations = cells(data.column(OPERATION)) if OPERATION in data.column_names else None
+        rows = python_dicts(data.select(names))
         if carried:
             kinds = {name: self._columns[self._names[name.lower()]].type for name in names}
             marked = {name: mark for name, kind in kinds.items() if (mark := part_changer(kind, "variant", Json))}
             for row in rows:
                 row.update((name, mark(row[name])) for name, mark in marked.items())
-        items = rows if operations is None else list(zip(operations, rows, strict=True))
+        items = rows if operations is None else list(map(Operated, operations, rows))
         return self.read(items, rejections, place)
 
 
 _MISSING = object()
+
+
+def python_dicts(data: pa.Table) -> list[dict[str, Any]]:
+    """Rows by name; what Python cannot hold is `Unreadable`."""
+    columns = [cells(column) for column in data.columns]
+    return [dict(zip(data.column_names, row, strict=True)) for row in zip(*columns, strict=True)] or [
+        {}
+    ] * data.num_rows
+
+
+def _operations(data: pa.Table) -> tuple[Any, ...] | None:
+    """What is done with each row; None if all of them are inserted."""
+    if OPERATION not in data.column_names:
+        return None
+    found = tuple(cells(data.column(OPERATION)))
+    return None if all(operation == INSERT for operation in found) else found
 
 
 def _in_sequence(data: pa.Table) -> pa.Table:
@@ -335,8 +369,10 @@ def _is_number(kind: pa.DataType) -> bool:
     return bool(pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_decimal(kind))
 
 
-def split_operation(item: Any) -> tuple[str, Any]:
+def split_operation(item: Any) -> tuple[Any, Any]:
     """`('-', row)` as its two halves; anything else is a row to insert."""
+    if isinstance(item, Operated):
+        return item.operation, item.row
     if (
         isinstance(item, tuple | list)
         and len(item) == 2  # noqa: PLR2004 - an operation and its row
@@ -353,6 +389,19 @@ def refuse(table: Table, place: str, what: str) -> NoReturn:
     raise DataError(Diagnostic("BAD_VALUE", f"table {table.name}, {place}: {what}"))
 
 
+def refuse_update(table: Table, place: str) -> NoReturn:
+    """Raise the DataError of a partial update that has no key to go by."""
+    message = f"table {table.name}, {place}: a partial update needs a PRIMARY KEY"
+    raise DataError(Diagnostic("NO_PRIMARY_KEY", message, hint="delete the old row and insert the new one"))
+
+
+def refuse_deletion(table: Table, place: str) -> NoReturn:
+    """Raise the DataError of a deletion from an append-only table."""
+    kind = "a stream" if table.stream else "append_only"
+    message = f"table {table.name}, {place}: rows cannot be deleted or changed, {table.name} is {kind}"
+    raise DataError(Diagnostic("APPEND_ONLY", message))
+
+
 def unknown_column(table: Table, name: str, place: str) -> NoReturn:
     """Raise the DataError of a row with a column that the table does not have."""
     known = [column.name for column in table.columns]
@@ -362,5 +411,7 @@ def unknown_column(table: Table, name: str, place: str) -> NoReturn:
 
 def reject_row(rejections: Rejections, table: Table, place: str, error: DataError, row: Any) -> None:
     """Keep a row that does not fit, with its place and what is wrong with it."""
+    if isinstance(row, Operated):
+        row = row.row if row.operation == INSERT else (row.operation, row.row)
     detail = {"place": place, "error": error.diagnostics[0].message, "row": row}
     rejections.add(table.name, BAD_ROW, row_json(detail))

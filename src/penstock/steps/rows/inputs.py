@@ -16,10 +16,13 @@ from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import Batch, RowReader
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.rejected import Rejections
-from penstock.steps.rows.values import BadValue, converter, shown
+from penstock.steps.rows.values import STRICT, BadValue, Leniency, converter, shown
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
+
+
+MakeReader = Callable[[Table, Leniency], RowReader]
 
 
 class Readers:
@@ -29,9 +32,9 @@ class Readers:
         self._defaults = Defaults(spark, clock)
         self._zone = zone
 
-    def __call__(self, table: Table, *, text: bool = False) -> RowReader:
-        """The reader of one table; `text` for a source that knows only text."""
-        return RowReader(table, self._defaults, self._zone, text=text)
+    def __call__(self, table: Table, lenient: Leniency = STRICT) -> RowReader:
+        """The reader of one table."""
+        return RowReader(table, self._defaults, self._zone, lenient)
 
 
 def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:

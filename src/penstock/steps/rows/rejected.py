@@ -21,6 +21,7 @@ LATE = "Late value"
 FUTURE = "Future value"
 INFINITE = "Infinite value"
 BAD_ROW = "Bad row"
+BAD_FILE = "Bad file"
 EVALUATION = "Evaluation error"
 
 
@@ -41,7 +42,9 @@ class Rejections:
     rows: list[Rejected] = field(default_factory=list)
 
     def add(self, relation: str, message: str, metadata: str) -> None:
-        """Keep one rejected row."""
+        """Keep one rejected row; half of a surrogate pair, which no text can hold, is written as its escape."""
+        if not metadata.isascii():
+            metadata = metadata.encode("utf-8", "backslashreplace").decode()
         self.rows.append(Rejected(relation, message, metadata))
 
     def change(self) -> pa.Table:

@@ -2,7 +2,7 @@
 
 `converter('decimal(10,2)')` gives a function from any Python value to the value that Arrow takes, which raises
 `BadValue` with what was found. Nothing is bent to fit: an integral float is an INT, 1.5 is not; text is a DATE or a
-TIMESTAMP, never a number, unless the source is all text (CSV).
+TIMESTAMP, never a number, unless `Leniency` says so, as it does for files.
 """
 
 from __future__ import annotations
@@ -11,6 +11,7 @@ import json
 import math
 import re
 from collections.abc import Callable, Hashable, Mapping
+from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
 from typing import Any
@@ -37,8 +38,36 @@ class BadValue(ValueError):  # noqa: N818 - it names what is wrong, and never le
     """A value that does not fit its column; the message says what was found."""
 
 
+@dataclass(frozen=True, slots=True)
+class Leniency:
+    """What is read beyond values of the column's own kind, by sources whose formats do not know all kinds.
+
+    text            numbers and booleans may be written as text
+    epoch           a number is a point in time: of that unit since 1970, or 'auto' (`epoch_time`); '' if it is none
+    epoch_text      so is text that is a whole number
+    ignore_unknown  columns that the table lacks are left out
+    """
+
+    text: bool = False
+    epoch: str = ""
+    epoch_text: bool = False
+    ignore_unknown: bool = False
+
+
+STRICT = Leniency()
+
+
+@dataclass(frozen=True, slots=True)
+class Unreadable:
+    """Stands for a value that Python cannot hold, or that is broken; it fits no column."""
+
+    text: str
+
+
 def shown(value: Any) -> str:
     """A value as a person reads it in a diagnostic."""
+    if isinstance(value, Unreadable):
+        return value.text
     text = repr(value)
     short = text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…"
     return f"{short} ({type(value).__name__})"
@@ -48,12 +77,9 @@ def _refuse(value: Any, why: str = "") -> BadValue:
     return BadValue(f"found {shown(value)}{': ' + why if why else ''}")
 
 
-def converter(kind: Type, zone: tzinfo = UTC, *, text: bool = False) -> Convert:
-    """A function that checks and converts non-NULL values of a column.
-
-    `zone` is where text without an offset is read; with `text` numbers and booleans may be written as text.
-    """
-    lower = kind.lower()
+def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Convert:
+    """A function that checks and converts values of a column, NULL apart; `zone` is that of text without an offset."""
+    lower, text = kind.lower(), lenient.text
     if lower in _INTEGRAL:
         return _integral(_INTEGRAL[lower], text=text)
     if lower in ("float", "double"):
@@ -61,11 +87,11 @@ def converter(kind: Type, zone: tzinfo = UTC, *, text: bool = False) -> Convert:
     if lower.startswith("decimal"):
         return _decimal(kind, text=text)
     if lower in ("timestamp", "timestamp_ntz"):
-        return _timestamp(zone if lower == "timestamp" else UTC)
+        return _timestamp(zone if lower == "timestamp" else UTC, lenient)
     if lower == "boolean":
         return _boolean_text if text else _boolean
     if "<" in lower:
-        return _nested(kind, zone, text=text)
+        return _nested(kind, zone, lenient)
     if match := re.fullmatch(r"(varchar|char)\((\d+)\)", lower):
         return _limited(int(match[2]), padded=match[1] == "char")
     return _OTHERS.get(lower) or _by_prefix(lower)
@@ -161,10 +187,16 @@ def _boolean_text(value: Any) -> bool:
 
 def _string(value: Any) -> str:
     if isinstance(value, str):
-        if not value.isascii():
-            value.encode()  # half of a surrogate pair is no text
-        return value
+        return value if value.isascii() else _text(value)
     raise _refuse(value)
+
+
+def _text(value: str) -> str:
+    try:
+        value.encode()
+    except UnicodeEncodeError:
+        raise _refuse(value, "half of a surrogate pair is no text") from None
+    return value
 
 
 def _limited(limit: int, *, padded: bool) -> Convert:
@@ -181,7 +213,7 @@ def _binary(value: Any) -> bytes:
     if isinstance(value, bytes | bytearray | memoryview):
         return bytes(value)
     if isinstance(value, str):
-        return value.encode()
+        return _text(value).encode()
     raise _refuse(value)
 
 
@@ -200,8 +232,10 @@ def _date(value: Any) -> date:
     raise _refuse(value)
 
 
-def _timestamp(zone: tzinfo) -> Convert:
+def _timestamp(zone: tzinfo, lenient: Leniency) -> Convert:
     def convert(value: Any) -> datetime:
+        if lenient.epoch and _is_epoch(value, lenient):
+            return epoch_time(value, lenient.epoch)
         if isinstance(value, str):
             found = _parsed(value)
             found = found if found.tzinfo else found.replace(tzinfo=zone)
@@ -214,6 +248,35 @@ def _timestamp(zone: tzinfo) -> Convert:
         return found.astimezone(UTC).replace(tzinfo=None) if found.tzinfo else found
 
     return convert
+
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - points in time are naive UTC datetimes
+_UNITS = {"seconds": 0, "milliseconds": 3, "microseconds": 6, "nanoseconds": 9}
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+
+
+def _is_epoch(value: Any, lenient: Leniency) -> bool:
+    if isinstance(value, str):
+        return lenient.epoch_text and _NUMBER.fullmatch(value) is not None
+    return isinstance(value, int | float | Decimal) and not isinstance(value, bool)
+
+
+def epoch_time(value: Any, unit: str) -> datetime:
+    """A number since 1970 as a point in time.
+
+    With 'auto' it is seconds, as Spark's JSON reader has it, unless it is beyond the year 9999 as seconds: then
+    milliseconds, and so on.
+    """
+    try:
+        exact = Decimal(str(value).strip())
+        power = _UNITS[unit] if unit in _UNITS else _unit_of(exact)
+        return _EPOCH + timedelta(microseconds=int(exact.scaleb(6 - power)))
+    except (ArithmeticError, ValueError):
+        raise _refuse(value, "not a point in time") from None
+
+
+def _unit_of(value: Decimal) -> int:
+    return next((power for power in _UNITS.values() if abs(value.scaleb(-power)) <= _LAST_SECOND), 0)
 
 
 def _parsed(value: str) -> datetime:
@@ -261,7 +324,7 @@ def _variant(value: Any) -> str:
         text = json.dumps(value, default=_as_json, ensure_ascii=False, allow_nan=False)
     except (TypeError, ValueError):
         raise _refuse(value) from None
-    return _EXACT.sub(r"\1", text)
+    return _text(_EXACT.sub(r"\1", text))
 
 
 _EXACT = re.compile(r'"\\u0000decimal:([^"]*)"')
@@ -293,15 +356,15 @@ _OTHERS: Mapping[str, Convert] = {
 }
 
 
-def _nested(kind: Type, zone: tzinfo, *, text: bool) -> Convert:
+def _nested(kind: Type, zone: tzinfo, lenient: Leniency) -> Convert:
     head, items = type_arguments(kind)
     if head == "array":
-        return _array(nullable(converter(items[0], zone, text=text)))
+        return _array(nullable(converter(items[0], zone, lenient)))
     if head == "map":
-        key, value = (converter(item, zone, text=text) for item in items)
+        key, value = (converter(item, zone, lenient) for item in items)
         return _map(key, nullable(value))
-    fields = [(name, nullable(converter(item, zone, text=text))) for name, item in struct_fields(kind)]
-    return _struct(fields)
+    fields = [(name, nullable(converter(item, zone, lenient))) for name, item in struct_fields(kind)]
+    return _struct(fields, ignore_unknown=lenient.ignore_unknown)
 
 
 def nullable(convert: Convert) -> Convert:
@@ -341,7 +404,7 @@ def _refuse_repeated(keys: list[Any]) -> None:
         seen.add(mark)
 
 
-def _struct(fields: list[tuple[str, Convert]]) -> Convert:
+def _struct(fields: list[tuple[str, Convert]], *, ignore_unknown: bool) -> Convert:
     names = {name.lower() for name, _ in fields}
 
     def convert(value: Any) -> dict[str, Any]:
@@ -349,7 +412,9 @@ def _struct(fields: list[tuple[str, Convert]]) -> Convert:
             value = value.asDict()
         if isinstance(value, list | tuple) and len(value) == len(fields):
             return {name: item(each) for (name, item), each in zip(fields, value, strict=True)}
-        if not isinstance(value, Mapping) or not {str(name).lower() for name in value} <= names:
+        if not isinstance(value, Mapping):
+            raise _refuse(value)
+        if not ignore_unknown and not {str(name).lower() for name in value} <= names:
             raise _refuse(value)
         given = {str(name).lower(): each for name, each in value.items()}
         return {name: item(given.get(name.lower())) for name, item in fields}

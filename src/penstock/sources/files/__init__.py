@@ -1,0 +1,51 @@
+"""The connector files: a growing folder of JSON, CSV or Parquet files as the source of a table (A1).
+
+    WITH ('connector' = 'files', 'path' = 'in/orders', 'format' = 'json')
+
+declared   what a table may say of its files
+listing    which files that means
+identity   what recognises a file
+file       one file as a stream
+unpacked   a compressed one
+folder     all of them: which is new, renamed, replaced, shorter, gone, complete
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Table
+from penstock.sources.files import declared
+from penstock.sources.files.declared import PROPERTIES
+from penstock.sources.formats.declared import FORMAT
+from penstock.sources.properties import check_properties, duration
+
+if TYPE_CHECKING:
+    from penstock.sources.reading import RecordSource
+    from penstock.steps.rows.inputs import MakeReader
+
+__all__ = ["PROPERTIES", "open_source"]
+
+
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource:  # noqa: ARG001
+    """The source that a table's properties describe; SqlError if they do not, DataError if there is no such folder."""
+    # What reads files takes long to import, and `check` only looks at the properties.
+    from penstock.sources.files.folder import Folder
+    from penstock.sources.files.listing import check_there, listing_of
+    from penstock.sources.formats.choice import format_of
+    from penstock.sources.reading import RecordSource
+
+    check_properties(table, PROPERTIES)
+    style = FORMAT.value(table)
+    path = declared.PATH.value(table).removeprefix("file://")
+    listing = listing_of(path, style, declared.PATTERN.value(table))
+    check_there(table, listing)
+    folder = Folder(
+        table.name,
+        listing,
+        whole=style == "parquet",
+        fail_on_replaced=declared.ON_REPLACED.value(table) == "fail",
+        complete_after=duration(declared.COMPLETE_AFTER.value(table)),
+    )
+    return RecordSource(table, folder, format_of(style, table, readers))

@@ -1,0 +1,33 @@
+"""What a table says of its files, beside their format; looks at nothing outside."""
+
+from __future__ import annotations
+
+from penstock.sources.formats import declared as formats
+from penstock.sources.properties import Property, check_duration
+
+PATH = Property(
+    "path", "The folder, or a file, or a pattern with `*`.", takes="a folder, file or pattern", required=True
+)
+PATTERN = Property(
+    "pattern",
+    "The names of a folder's files that are read, as in `'orders-*.json'`; with a `/` it is compared with the path "
+    "within the folder. Without it the names are those that end as the format's files do.",
+    takes="a pattern with `*` and `?`",
+)
+COMPLETE_AFTER = Property(
+    "complete_after",
+    "How long nobody must have written to a file for its last line to count without a line end, and for a Parquet "
+    "file that cannot be read to be reported.",
+    "1 minute",
+    takes="an interval as in '10 seconds'",
+    check=check_duration,
+)
+ON_REPLACED = Property(
+    "on_replaced",
+    "A file that has other content than before under the same name is read as a new one, or `run` stops with an "
+    "error that names it.",
+    "read",
+    ("read", "fail"),
+)
+
+PROPERTIES = (PATH, PATTERN, COMPLETE_AFTER, ON_REPLACED, *formats.PROPERTIES)

@@ -1,0 +1,179 @@
+"""Records of fields with a delimiter, under a header or not; an optional column `__op` ('+', '-', '~').
+
+An empty field is NULL, or another text if the table says so by `'null_text'`.
+"""
+
+from __future__ import annotations
+
+import csv
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from typing import Any
+
+from penstock.catalog.model import Table
+from penstock.sources.formats.api import Piece
+from penstock.sources.formats.cutting import Cutting
+from penstock.sources.formats.records import LONGEST, line_count, next_piece
+from penstock.sources.formats.rows import Records, broken_batch, readable, refuse_record, utf8
+from penstock.sources.position import Position
+from penstock.sources.transport import BrokenStreamError, Stream
+from penstock.steps.rows.batch import INSERT, OPERATIONS, Batch, Operated, RowReader
+from penstock.steps.rows.columns import OPERATION
+from penstock.steps.rows.rejected import Rejections
+
+
+@dataclass(frozen=True, slots=True)
+class Shape:
+    """How a table's CSV is written."""
+
+    delimiter: str = ","
+    quote: str = '"'
+    null_text: str = ""
+    header: bool = True
+
+    @property
+    def options(self) -> dict[str, Any]:
+        """The same for Python's reader."""
+        if not self.quote:
+            return {"delimiter": self.delimiter, "quoting": csv.QUOTE_NONE, "quotechar": None}
+        return {"delimiter": self.delimiter, "quotechar": self.quote}
+
+
+class Csv:
+    """The format csv."""
+
+    name = "csv"
+
+    def __init__(self, table: Table, reader: RowReader, shape: Shape, *, ignore_unknown: bool) -> None:
+        self._table = table
+        self._reader = reader
+        self._shape = shape
+        self._cutting = Cutting(shape.delimiter, shape.quote)
+        self._ignore_unknown = ignore_unknown
+        self._columns = {column.name.lower() for column in table.columns} | {OPERATION}
+        self._texts = {column.name.lower() for column in table.columns if _is_text(column.type)}
+
+    def piece(
+        self, stream: Stream, at: Position, rows: int, *, complete: bool, until: int | None = None
+    ) -> Piece | None:
+        """About `rows` records from a position on; the header is a piece without rows."""
+        if at.header is not None or at.tail:
+            return next_piece(stream, at, rows, self._cutting.end, complete=complete, until=until)
+        if not self._shape.header:
+            at = replace(at, header=tuple(column.name for column in self._table.columns))
+            return next_piece(stream, at, rows, self._cutting.end, complete=complete, until=until)
+        piece = next_piece(stream, at, 1, self._cutting.end, complete=complete, until=until)
+        if piece is None or not isinstance(piece.data, bytes):
+            return piece
+        return replace(piece, data=b"", after=replace(piece.after, header=self._header(piece.data)))
+
+    def _header(self, record: bytes) -> tuple[str, ...] | None:
+        """The names in the first record that is not empty; BrokenStreamError if they are not the table's."""
+        try:
+            fields = next(iter(self._fields(record.decode("utf-8"))), [])
+        except (UnicodeDecodeError, csv.Error) as error:
+            message = f"its header cannot be read: {error}"
+            raise BrokenStreamError(message) from error
+        names = tuple(name.strip() for name in fields)
+        return self._checked(names) if names else None
+
+    def _checked(self, names: tuple[str, ...]) -> tuple[str, ...]:
+        lower = [name.lower() for name in names]
+        known = [name for name in lower if name in self._columns]
+        if len(set(known)) < len(known):
+            message = f"its header has {next(name for name in known if known.count(name) > 1)} twice"
+            raise BrokenStreamError(message)
+        unknown = [name for name in names if name.lower() not in self._columns]
+        if unknown and not self._ignore_unknown:
+            message = f"its header has a column {unknown[0][:100]!r}, which the table lacks"
+            raise BrokenStreamError(message)
+        if not known:
+            message = (
+                f"its first line names no column of the table: {','.join(names)[:100]!r}; "
+                "'header' = 'false' reads files without a header, 'delimiter' says what stands between the fields"
+            )
+            raise BrokenStreamError(message)
+        return names
+
+    def batch(self, piece: Piece, rejections: Rejections) -> Batch:
+        """The rows of its records."""
+        if not isinstance(piece.data, bytes) or not piece.data:
+            return broken_batch(self._table, piece, self._reader, rejections)
+        names = [self._known(name) for name in piece.after.header or ()]
+        found = None if piece.after.tail == "half" else self._numbered(piece.data)
+        if found is None:
+            return self._one_by_one(piece, names, rejections)
+        records = Records(self._table, piece, rejections, partial(self._row, names), list)
+        for line, fields in found:
+            records.add(line, fields)
+        return records.batch(self._reader)
+
+    def _known(self, name: str) -> str | None:
+        """The name of a field, None if the table has no such column."""
+        lower = name.lower()
+        return OPERATION if lower == OPERATION else name if lower in self._columns else None
+
+    def _one_by_one(self, piece: Piece, names: Sequence[str | None], rejections: Rejections) -> Batch:
+        """Each record by itself, as one is not text, not closed, or too long for the reader's own limit."""
+        records = Records(self._table, piece, rejections, partial(self._record, names), readable)
+        line = 0
+        for record in self._cutting.records(piece.data):
+            if record.strip(b"\r\n"):
+                records.add(line, record)
+            line += line_count(record)
+        return records.batch(self._reader)
+
+    def _record(self, names: Sequence[str | None], record: bytes, place: str) -> Operated:
+        if not self._cutting.is_closed(record):
+            refuse_record(self._table, place, "a quote is opened and never closed")
+        text = utf8(self._table, record, place)
+        limit = csv.field_size_limit(LONGEST)
+        try:
+            fields = next(iter(self._fields(text)), [])
+        except csv.Error as error:
+            refuse_record(self._table, place, f"not CSV: {error}")
+        finally:
+            csv.field_size_limit(limit)
+        return self._row(names, fields, place)
+
+    def _fields(self, text: str) -> Iterator[list[str]]:
+        return (fields for fields in csv.reader(io.StringIO(text, newline=""), **self._shape.options) if fields)
+
+    def _numbered(self, data: bytes) -> list[tuple[int, list[str]]] | None:
+        """The fields of each record that is not empty, with the line on which it begins; None if one is no such."""
+        found, line = [], 0
+        try:
+            reader = csv.reader(io.StringIO(data.decode("utf-8"), newline=""), **self._shape.options)
+            for fields in reader:
+                if fields:
+                    found.append((line, fields))
+                line = reader.line_num
+        except (UnicodeDecodeError, csv.Error):
+            return None
+        return found
+
+    def _row(self, names: Sequence[str | None], fields: list[str], place: str) -> Operated:
+        if len(fields) != len(names):
+            refuse_record(self._table, place, f"found {len(fields)} fields, expected {len(names)}")
+        null = self._shape.null_text
+        row: dict[str, Any] = {
+            name: None if value == null else value
+            for name, value in zip(names, fields, strict=True)
+            if name is not None
+        }
+        if null:
+            self._empty_is_null(row)
+        operation = row.pop(OPERATION, INSERT) or INSERT
+        if operation not in OPERATIONS:
+            refuse_record(self._table, place, f"found {operation[:20]!r} in {OPERATION}, expected '+', '-' or '~'")
+        return Operated(operation, row)
+
+    def _empty_is_null(self, row: dict[str, Any]) -> None:
+        """An empty field is a text where texts stand, and NULL elsewhere."""
+        row.update({name: None for name, value in row.items() if value == "" and name.lower() not in self._texts})
+
+
+def _is_text(kind: str) -> bool:
+    return kind.lower().startswith(("string", "varchar", "char", "binary", "variant"))

@@ -1,0 +1,71 @@
+"""What a table says of its format, wherever the bytes come from; reads no library of formats."""
+
+from __future__ import annotations
+
+from penstock.catalog.model import Table
+from penstock.sources.formats.names import FORMATS
+from penstock.sources.properties import Property, check_one_character
+
+
+def _check_quote(text: str) -> str | None:
+    return None if text == "" else check_one_character(text)
+
+
+FORMAT = Property("format", "The format of what is read.", "json", FORMATS)
+ON_ERROR = Property(
+    "on_error",
+    "A row that does not fit, or a file that cannot be read, goes to `error_view` (`'skip'`), or `run` stops before "
+    "the step that would have it (`'fail'`).",
+    "skip",
+    ("skip", "fail"),
+)
+UNKNOWN_COLUMNS = Property(
+    "unknown_columns",
+    "Columns of the input that the table lacks are left out, or the row (of CSV and Parquet: the file) is rejected.",
+    "ignore",
+    ("ignore", "reject"),
+)
+EPOCH = Property(
+    "epoch",
+    "What a number is in a column of type TIMESTAMP: of that unit since 1970. `'auto'`: seconds, or the next smaller "
+    "unit by which it is not beyond the year 9999. In CSV a number is a time only if the unit is said.",
+    "auto",
+    ("auto", "seconds", "milliseconds", "microseconds", "nanoseconds"),
+)
+HEADER = Property(
+    "header",
+    "Whether the first line names the columns; without it they are those of the table, in its order.",
+    "true",
+    ("true", "false"),
+    formats=("csv",),
+)
+DELIMITER = Property(
+    "delimiter",
+    r"What stands between two fields; `\t` is a tab.",
+    ",",
+    takes="one character",
+    check=check_one_character,
+    formats=("csv",),
+)
+QUOTE = Property(
+    "quote",
+    "What stands around a field that holds the delimiter or a line end; `''` for none.",
+    '"',
+    takes="one character, or nothing",
+    check=_check_quote,
+    formats=("csv",),
+)
+NULL_TEXT = Property(
+    "null_text",
+    "The field that is NULL. With another than the default an empty field is an empty text in a column of text, "
+    "and NULL in others.",
+    "",
+    formats=("csv",),
+)
+
+PROPERTIES = (FORMAT, ON_ERROR, UNKNOWN_COLUMNS, EPOCH, HEADER, DELIMITER, QUOTE, NULL_TEXT)
+
+
+def character(item: Property, table: Table) -> str:
+    """The one character that a property says."""
+    return item.value(table).replace("\\t", "\t")

@@ -1,0 +1,168 @@
+"""One JSON object on each line: a row, or `{"insert" | "delete" | "update": row}`.
+
+A piece is read at once by Arrow where that reads as we do; where it does not, or a line is no plain row, line by line.
+"""
+
+from __future__ import annotations
+
+import io
+import json
+import re
+from collections.abc import Mapping
+from decimal import Decimal
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.json as arrow_json
+
+from penstock.catalog.model import Table
+from penstock.sources.formats.api import Piece
+from penstock.sources.formats.records import end_of_lines, next_piece
+from penstock.sources.formats.rows import Records, broken_batch, readable, refuse_record, utf8
+from penstock.sources.position import Position
+from penstock.sources.transport import Stream
+from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, Operated, RowReader
+from penstock.steps.rows.columns import OPERATION, arrow_type
+from penstock.steps.rows.rejected import Rejections
+
+_ENVELOPES = {"insert": INSERT, "delete": DELETE, "update": UPDATE}
+_FLOAT_DIGITS = 15  # that a double keeps
+# Between two objects that stand alone on their lines; within one, an object must be followed by a comma or its end.
+_BETWEEN = re.compile(rb"\}[ \t]*+(?:\r\n|\n|\r)[ \t]*+\{")
+
+
+class JsonLines:
+    """The format json."""
+
+    name = "json"
+
+    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
+        self._table = table
+        self._reader = reader
+        self._columns = {column.name.lower() for column in table.columns}
+        self._fast = _fast_schema(table)
+        self._ignore_unknown = ignore_unknown
+        self._unexpected = "infer" if ignore_unknown else "error"
+
+    def piece(
+        self, stream: Stream, at: Position, rows: int, *, complete: bool, until: int | None = None
+    ) -> Piece | None:
+        """About `rows` lines from a position on."""
+        return next_piece(stream, at, rows, end_of_lines, complete=complete, until=until)
+
+    def batch(self, piece: Piece, rejections: Rejections) -> Batch:
+        """The rows of its lines."""
+        if not isinstance(piece.data, bytes) or not piece.data:
+            return broken_batch(self._table, piece, self._reader, rejections)
+        if self._fast is not None:
+            table = self._parsed(piece)
+            if table is not None:
+                return self._reader.read_arrow(table, rejections, piece.place)
+        return self._line_by_line(piece, rejections)
+
+    def _parsed(self, piece: Piece) -> pa.Table | None:
+        """All lines at once, where each is a plain row or an insert; None where a line must be looked at alone."""
+        text = piece.data
+        objects = _objects(text)
+        if objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
+            return None
+        options = arrow_json.ParseOptions(explicit_schema=self._fast, unexpected_field_behavior=self._unexpected)
+        read = arrow_json.ReadOptions(use_threads=False, block_size=max(1 << 20, len(text) + 1))
+        try:
+            table = arrow_json.read_json(io.BytesIO(text), read, options)
+        except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+            return None
+        return self._unwrapped(table) if table.num_rows == objects and self._as_declared(table.schema) else None
+
+    def _as_declared(self, schema: pa.Schema) -> bool:
+        """Whether no field beyond the declared ones is a column in another spelling."""
+        names = [*schema.names, *(part.name for name in _ENVELOPES for part in schema.field(name).type)]
+        declared = {column.name for column in self._table.columns}
+        return not any(name.lower() in self._columns and name not in declared for name in names)
+
+    def _unwrapped(self, table: pa.Table) -> pa.Table | None:
+        """Envelopes opened: the rows' columns and `__op`; None if a row is not plainly one or the other."""
+        plain = table.select([column.name for column in self._table.columns])
+        masks = {name: pc.is_valid(table.column(name)) for name in _ENVELOPES}
+        wrapped = pc.or_(pc.or_(masks["insert"], masks["delete"]), masks["update"])
+        if not pc.any(wrapped).as_py():
+            return plain
+        if table.num_columns > len(plain.columns) + len(_ENVELOPES):
+            return None
+        columns = []
+        for at, column in enumerate(plain.columns):
+            if pc.any(pc.and_(wrapped, pc.is_valid(column))).as_py():
+                return None
+            inner = [pc.struct_field(table.column(name), [at]) for name in _ENVELOPES]
+            columns.append(pc.coalesce(column, *inner))
+        if _envelopes(masks) > 1:
+            return None
+        marks = pc.if_else(masks["delete"], DELETE, pc.if_else(masks["update"], UPDATE, INSERT))
+        return pa.table([*columns, marks], names=[*plain.column_names, OPERATION])
+
+    def _line_by_line(self, piece: Piece, rejections: Rejections) -> Batch:
+        records = Records(self._table, piece, rejections, self._row, readable)
+        for index, line in enumerate(piece.data.splitlines()):
+            if line.strip():
+                records.add(index, line)
+        return records.batch(self._reader)
+
+    def _row(self, line: bytes, place: str) -> Operated:
+        text = utf8(self._table, line, place)
+        try:
+            value = json.loads(text, parse_float=_number)
+        except (ValueError, RecursionError, ArithmeticError) as error:
+            refuse_record(self._table, place, f"not JSON: {error}")
+        if not isinstance(value, Mapping):
+            refuse_record(self._table, place, "expected a JSON object")
+        found = [name for name in _ENVELOPES if isinstance(value.get(name), Mapping) and name not in self._columns]
+        if not found:
+            return Operated(INSERT, value)
+        if len(found) > 1 or any(name.lower() in self._columns for name in value):
+            refuse_record(self._table, place, f"{found[0]!r} stands beside other operations or columns")
+        if len(value) > 1 and not self._ignore_unknown:
+            beside = next(name for name in value if name not in found)
+            refuse_record(self._table, place, f"{beside[:100]!r} stands beside {found[0]!r}")
+        return Operated(_ENVELOPES[found[0]], value[found[0]])
+
+
+def _envelopes(masks: Mapping[str, pa.ChunkedArray]) -> int:
+    """In how many envelopes a row is at most."""
+    counts = [mask.cast(pa.int8()) for mask in masks.values()]
+    return int(pc.max(pc.add(pc.add(counts[0], counts[1]), counts[2])).as_py())
+
+
+def _objects(text: bytes) -> int:
+    """How many lines there are, if each is an object by itself; 0 if not."""
+    if not text.startswith(b"{") or not text.rstrip(b" \t\r\n").endswith(b"}"):
+        return 0
+    plain = text.count(b"}\n{") + 1
+    return plain if plain == text.count(b"\n") and b"\r" not in text else len(_BETWEEN.findall(text)) + 1
+
+
+def _is_utf8(text: bytes) -> bool:
+    try:
+        text.decode("utf-8")
+    except UnicodeDecodeError:
+        return False
+    return True
+
+
+def _number(text: str) -> Any:
+    """A JSON number that a float cannot hold exactly stays exact."""
+    exact, near = Decimal(text), float(text)
+    return near if len(exact.as_tuple().digits) <= _FLOAT_DIGITS else exact
+
+
+def _fast_schema(table: Table) -> pa.Schema | None:
+    """The schema by which Arrow reads a whole piece, for types that it reads as we do; times come as text."""
+    kinds = {
+        **{name: arrow_type(name) for name in ("tinyint", "smallint", "int", "bigint", "double", "string", "boolean")},
+        **dict.fromkeys(("timestamp", "timestamp_ntz", "date"), pa.string()),
+    }
+    known = all(column.default is None and column.type in kinds for column in table.columns)
+    if not known or any(column.name.lower() in _ENVELOPES for column in table.columns):
+        return None
+    fields = [pa.field(column.name, kinds[column.type]) for column in table.columns]
+    return pa.schema([*fields, *(pa.field(name, pa.struct(fields)) for name in _ENVELOPES)])

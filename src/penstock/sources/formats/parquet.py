@@ -1,0 +1,130 @@
+"""Parquet files, each read once it is whole; offsets count rows.
+
+A row group that cannot be read is left out alone and reported, and so is a file that is none once it is complete.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from penstock.catalog.model import Table
+from penstock.errors import DataError
+from penstock.sources.formats.api import Broken, Piece
+from penstock.sources.formats.rows import broken_batch
+from penstock.sources.position import Position
+from penstock.sources.transport import BrokenStreamError, Stream
+from penstock.steps.rows.batch import Batch, RowReader, python_dicts
+from penstock.steps.rows.columns import OPERATION
+from penstock.steps.rows.rejected import Rejections
+
+_FAILURES = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The rows of one row group, kept while they are read piece by piece."""
+
+    mark: tuple[Any, ...]
+    rows: pa.Table
+
+
+class Parquet:
+    """The format parquet."""
+
+    name = "parquet"
+
+    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
+        self._table = table
+        self._reader = reader
+        self._ignore_unknown = ignore_unknown
+        self._columns = {column.name.lower() for column in table.columns} | {OPERATION}
+        self._group: _Group | None = None
+
+    def piece(
+        self, stream: Stream, at: Position, rows: int, *, complete: bool, until: int | None = None
+    ) -> Piece | None:
+        """The rows of a row group from a position on, at most `rows`."""
+        if stream.path is None:
+            message = "Parquet is read from files only"
+            raise BrokenStreamError(message)
+        try:
+            file = pq.ParquetFile(stream.path)
+        except _FAILURES as error:
+            if not complete:
+                return None
+            message = f"not a Parquet file: {_first_line(error)}"
+            raise BrokenStreamError(message) from error
+        with file:
+            found = _group_at(file, at.offset)
+            if found is None:
+                return None
+            number, first, size = found
+            end = min(first + size, at.offset + rows, until or first + size)
+            after = replace(at, offset=end, lines=end)
+            try:
+                data = self._rows_of(stream, file, number)
+            except _FAILURES as error:
+                after = replace(at, offset=first + size, lines=first + size)
+                what = f"rows {at.offset + 1} to {after.offset} cannot be read: {_first_line(error)}"
+                return Piece(stream.name, Broken(what), at, after)
+        return Piece(stream.name, data.slice(at.offset - first, end - at.offset), at, after)
+
+    def _rows_of(self, stream: Stream, file: pq.ParquetFile, number: int) -> pa.Table:
+        status = stream.path.stat() if stream.path is not None else None
+        mark = (stream.name, status and (status.st_mtime_ns, status.st_size, status.st_ino), number)
+        if self._group is None or self._group.mark != mark:
+            names = self._names(file.schema_arrow)
+            plain = not any("." in name for name in names)
+            rows = file.read_row_group(number, columns=names if plain else None, use_threads=False)
+            rows.validate()
+            self._group = _Group(mark, rows.select(names))
+        return self._group.rows
+
+    def _names(self, schema: pa.Schema) -> list[str]:
+        """The file's columns that are read; BrokenStreamError if they are not the table's."""
+        known = [name for name in schema.names if name.lower() in self._columns]
+        if twice := [name for name, count in Counter(name.lower() for name in known).items() if count > 1]:
+            message = f"it has two columns {twice[0]}"
+            raise BrokenStreamError(message)
+        unknown = [name for name in schema.names if name not in known]
+        if unknown and not self._ignore_unknown:
+            message = f"it has a column {unknown[0][:100]}, which the table lacks"
+            raise BrokenStreamError(message)
+        if unknown and not known:
+            message = f"none of its columns is one of the table: {', '.join(unknown)[:200]}"
+            raise BrokenStreamError(message)
+        return known
+
+    def batch(self, piece: Piece, rejections: Rejections) -> Batch:
+        """The rows of a piece."""
+        if isinstance(piece.data, Broken):
+            return broken_batch(self._table, piece, self._reader, rejections)
+        try:
+            return self._reader.read_arrow(piece.data, rejections, piece.place)
+        except (DataError, *_FAILURES) as error:
+            if isinstance(error, DataError) and not rejections.tolerant:
+                raise
+        return self._reader.read_arrow_rows(python_dicts(piece.data), rejections, piece.place)
+
+
+def _group_at(file: pq.ParquetFile, row: int) -> tuple[int, int, int] | None:
+    """The row group that holds a row: its number, its first row, and how many it has."""
+    return next((found for found in _groups(file) if found[1] <= row < found[1] + found[2]), None)
+
+
+def _groups(file: pq.ParquetFile) -> Iterator[tuple[int, int, int]]:
+    first = 0
+    for number in range(file.metadata.num_row_groups):
+        size = file.metadata.row_group(number).num_rows
+        yield number, first, size
+        first += size
+
+
+def _first_line(error: BaseException) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:300]
