@@ -97,7 +97,7 @@ def never_collects(pipeline):
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_answers_are_the_same_with_and_without_collection(spark, monkeypatch, group):
-    monkeypatch.setattr(runner, "_LEAST_COLLECTED", 4)
+    monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
     views, only = GROUPS[group], group == "append_only"
     text = program(views, only=only)
     with penstock.Pipeline(text, spark=spark) as dropping, penstock.Pipeline(text, spark=spark) as keeping:

@@ -126,7 +126,7 @@ GROUPS = {
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, group):
-    monkeypatch.setattr(runner, "_LEAST_COLLECTED", 4)
+    monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
     views = GROUPS[group]
     with (
         penstock.Pipeline(program(views, " LATENESS 6"), spark=interpreting) as dropping,

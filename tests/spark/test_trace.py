@@ -107,7 +107,7 @@ def test_only_too_many_layers_are_merged_and_all_that_are_near_in_one_go(merges,
     ],
 )
 def test_large_layers_that_would_only_be_copied_are_merged_tier_by_tier(merges, monkeypatch, sizes, left):
-    monkeypatch.setattr(traces, "_LARGE", 100)
+    monkeypatch.setattr(traces, "LARGE_LAYER_ROWS", 100)
     workspace = Workspace(None)
     layers = tuple(Layer(workspace, None, size) for size in sizes)
     trace = Trace(workspace, StructType([]), layers=layers, append_only=True)
@@ -118,7 +118,7 @@ def test_large_layers_that_would_only_be_copied_are_merged_tier_by_tier(merges, 
 
 
 def test_each_row_is_copied_once_in_a_tier(merges, monkeypatch):
-    monkeypatch.setattr(traces, "_LARGE", 100)
+    monkeypatch.setattr(traces, "LARGE_LAYER_ROWS", 100)
     workspace = Workspace(None)
     trace = Trace(workspace, StructType([]), append_only=True)
     for _ in range(1000):
@@ -129,7 +129,7 @@ def test_each_row_is_copied_once_in_a_tier(merges, monkeypatch):
 
 @pytest.mark.parametrize(("kinds", "judged", "most"), [(10**9, [0, 500, 2000, 8400, 34_000], 45), (700, [0, 500], 45)])
 def test_it_is_looked_at_again_whether_rows_repeat_when_there_are_many_more(merges, monkeypatch, kinds, judged, most):
-    monkeypatch.setattr(traces, "_LARGE", 100)
+    monkeypatch.setattr(traces, "LARGE_LAYER_ROWS", 100)
     merges.kinds = kinds
     workspace = Workspace(None)
     trace, found = Trace(workspace, StructType([]), append_only=True, may_repeat=True), []
@@ -174,7 +174,7 @@ CREATE VIEW most AS SELECT k, max(CAST(y AS STRING)) OVER (PARTITION BY k) AS y 
 
 def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(spark, monkeypatch):
     """Over forty steps rows of `t` differ, those of `u` and `w` are eight; every view equals batch all the way."""
-    monkeypatch.setattr(traces, "_LARGE", 5)
+    monkeypatch.setattr(traces, "LARGE_LAYER_ROWS", 5)
     with penstock.Pipeline(GROWING, spark=spark) as pipeline:
         engine = pipeline._opened().stepper.engine
         engine.workspace.memory_rows = engine.workspace.driver_rows = 0

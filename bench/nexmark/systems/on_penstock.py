@@ -12,7 +12,7 @@ from bench.nexmark.measure import Measured, memory_of
 from bench.nexmark.queries import VIEW, Query
 from bench.nexmark.systems.spark import WARMING, Run, collected, repeated, session_for, side_input, step_frames
 from bench.nexmark.task import Task
-from penstock.steps.rows.columns import WEIGHT
+from penstock.catalog.reserved import WEIGHT
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -16,7 +16,8 @@ from penstock.catalog.model import Catalog, Table
 from penstock.circuit.buckets import BUCKETS, by_bucket
 from penstock.circuit.build import build_circuit
 from penstock.circuit.closing import base_of, determining
-from penstock.circuit.collection import Expiry
+from penstock.circuit.column_names import with_written_names
+from penstock.circuit.forgetting import Expiry
 from penstock.circuit.operators import (
     Additive,
     Bilinear,
@@ -29,7 +30,6 @@ from penstock.circuit.operators import (
     Recomputed,
     Sessions,
 )
-from penstock.circuit.words import in_words
 from penstock.errors import Span
 from penstock.plan.expressions import place_of
 from penstock.plan.nodes import (
@@ -137,8 +137,8 @@ class _Finder:
     def _made(operator: Operator, keeps: str, size: Growth, because: str, fix: str | None = None) -> StateFact:
         span, expiries = None, operator.expiries
         if operator.plan is not None:
-            span, because = place_of(operator.plan), in_words(because, operator.plan)
-            fix = None if fix is None else in_words(fix, operator.plan)
+            span, because = place_of(operator.plan), with_written_names(because, operator.plan)
+            fix = None if fix is None else with_written_names(fix, operator.plan)
         return StateFact(operator_name(operator), keeps, size, because, fix, span, expiries, operator.number)
 
     def _inputs(self, node: Plan) -> Growth:

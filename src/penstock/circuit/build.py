@@ -20,7 +20,8 @@ from penstock.circuit.buckets import in_buckets
 from penstock.circuit.clock import clock_expires
 from penstock.circuit.closing import Closing
 from penstock.circuit.collated import as_groups, uses_collations, with_least_texts
-from penstock.circuit.collection import (
+from penstock.circuit.error_view import reads_error_view
+from penstock.circuit.forgetting import (
     Expiry,
     best_expire,
     groups_expire,
@@ -28,7 +29,6 @@ from penstock.circuit.collection import (
     sessions_expire,
     sides_expire,
 )
-from penstock.circuit.errors import reads_error_view
 from penstock.circuit.lookback import windows_expire
 from penstock.circuit.operators import (
     Additive,
@@ -52,7 +52,7 @@ from penstock.circuit.operators import (
 from penstock.circuit.partials import partials_of
 from penstock.circuit.reading import of_view, scan_of
 from penstock.circuit.rounds import Unliftable, first_round, independent, lifted_bodies
-from penstock.circuit.windows import Chain, lowest_window
+from penstock.circuit.window_chains import Chain, lowest_window
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from penstock.analysis.derived import Derived
 from penstock.analysis.waterline import Reader
-from penstock.circuit.collection import Expiry
+from penstock.circuit.forgetting import Expiry
 from penstock.plan.expressions import conjuncts
 from penstock.plan.nodes import Filter, Plan
 from penstock.plan.scalar import Scalar, quoted, render_scalar

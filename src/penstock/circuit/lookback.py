@@ -15,7 +15,7 @@ from penstock.analysis.derived import least
 from penstock.analysis.reach import Reach, further, reach_of
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
-from penstock.circuit.collection import Best, Expiry, by_closing, by_partition
+from penstock.circuit.forgetting import Best, Expiry, by_closing, by_partition
 from penstock.plan.nodes import Filter, Plan, Project, Window
 from penstock.plan.scalar import Scalar, column_tree, quoted, render_scalar
 

@@ -25,7 +25,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from penstock.circuit.collection import Expiry
+from penstock.circuit.forgetting import Expiry
 from penstock.circuit.partials import Partials
 from penstock.errors import Span
 from penstock.plan.nodes import Field, Plan

@@ -14,11 +14,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, is_decimal
 from penstock.plan.nodes import Aggregate, AggregateCall
 from penstock.plan.scalar import Scalar, quoted
 
-WEIGHT = "__weight"
 PRESENT = "__rows"
 
 _SMALL = ("tinyint", "smallint", "int")

@@ -6,8 +6,9 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.cli.results import csv_line, csv_value, text_value
-from penstock.outputs.lines import STEP, WEIGHT, FolderOutput, StreamOutput
+from penstock.outputs.lines import FolderOutput, StreamOutput
 
 if TYPE_CHECKING:
     import pyarrow as pa

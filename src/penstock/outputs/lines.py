@@ -11,13 +11,11 @@ from typing import Any, TextIO
 
 import pyarrow.parquet as pq
 
+from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.steps.change import Change
 from penstock.steps.log import write_atomically
 from penstock.steps.rows.rejected import json_text
-
-STEP = "__step"
-WEIGHT = "__weight"
 
 
 class StreamOutput:

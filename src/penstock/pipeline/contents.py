@@ -13,12 +13,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW, Table, View
+from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.store import forgets
-from penstock.steps.rows.columns import WEIGHT
 from penstock.steps.rows.exchange import as_frame, plain_schema, repeated
 from penstock.steps.stepper import Stepper
 

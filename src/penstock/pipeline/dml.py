@@ -12,8 +12,9 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.contents import Contents
 from penstock.plan.nodes import Values
 from penstock.plan.scalar import Scalar, quoted
+from penstock.spark.thresholds import DRIVER_ROWS
 from penstock.sql.statements import Delete, Insert, Update
-from penstock.steps.intake.bulk import DRIVER_ROWS, FrameBatch
+from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
 from penstock.steps.rows.exchange import carried, in_arrow
 from penstock.steps.rows.rejected import Rejections
@@ -34,7 +35,7 @@ def insert_batch(
     table = target_table(catalog, bound.table, statement)
     frame = contents.query(bound.plan).toDF(*bound.columns)
     if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
-        frame, rows = contents.stepper.engine.workspace.kept.evaluated(frame)
+        frame, rows = contents.stepper.engine.workspace.checkpoints.evaluated(frame)
         if rows > DRIVER_ROWS:
             return FrameBatch(table, frame, readers(table))
     rows_here = in_arrow(table, carried(frame, table).toArrow())

@@ -352,7 +352,7 @@ class Execution:
         try:
             return work()
         finally:
-            workspace.kept.leave_all()
+            workspace.checkpoints.leave_all()
             workspace.release()
 
     def maintained(self, view: View, like: DataFrame) -> DataFrame:

@@ -222,7 +222,7 @@ class Pipeline:
             maintained = None if found is None else Contents(execution.stepper, self._now()).maintained(found)
             if maintained is None:
                 return self.query(f"SELECT * FROM `{view}`")
-            execution.stepper.engine.workspace.kept.leave_all()
+            execution.stepper.engine.workspace.checkpoints.leave_all()
             return maintained
 
     def verify(self, view: str) -> Verification:

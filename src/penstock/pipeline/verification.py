@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.change import consolidated
 from penstock.steps.change import fetched_rows
-from penstock.steps.rows.columns import WEIGHT
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

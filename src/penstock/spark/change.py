@@ -10,9 +10,9 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.grouping import consolidation
-from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace, new_name
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class Delta:
         self._counted = counted
         self._lock = threading.Lock()
         if self.is_lazy:
-            workspace.kept.lazily(self)
+            workspace.checkpoints.lazily(self)
 
     @classmethod
     def of_arrow(
@@ -184,7 +184,7 @@ class Delta:
                 self._frame = None
                 self.rows = self._arrow.num_rows
             else:
-                self._frame, self.rows = self.workspace.kept.evaluated(self._framed())
+                self._frame, self.rows = self.workspace.checkpoints.evaluated(self._framed())
             self._query = None
             self._named = None
             if self._counted is not None:
@@ -221,7 +221,7 @@ class Delta:
         frame = self.workspace.sql(f"SELECT {items} FROM {self.view}")
         return Delta.of_frame(
             self.workspace,
-            self.workspace.kept.sharing(frame, self.frame()),
+            self.workspace.checkpoints.sharing(frame, self.frame()),
             rows=self.rows,
             retracts=self.retracts,
             cancels=self.cancels,

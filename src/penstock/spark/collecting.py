@@ -15,9 +15,9 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from penstock.analysis.derived import Derived
-from penstock.circuit.collection import Best, Expiry
-from penstock.spark.render import KEY, WEIGHT
-from penstock.spark.steady import steady
+from penstock.catalog.reserved import KEY, WEIGHT
+from penstock.circuit.forgetting import Best, Expiry
+from penstock.spark.parameters import as_parameter
 from penstock.spark.trace import Trace
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ def unexpired(item: Expiry, line: str) -> str:
 
 
 def _below(item: Expiry, line: str) -> str:
-    return f"({item.text}) < {steady(line, item.text)}"
+    return f"({item.text}) < {as_parameter(line, item.text)}"
 
 
 def _kept(trace: Trace, frame: DataFrame, item: Expiry, line: str) -> DataFrame:

@@ -16,8 +16,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.build import build_circuit
-from penstock.circuit.errors import reads_error_view
+from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
 from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
@@ -30,7 +31,6 @@ from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
 from penstock.spark.operators.runner import Runner
 from penstock.spark.profiler import Profiler, Tally
-from penstock.spark.render import WEIGHT
 from penstock.spark.typed import SparkTyping
 from penstock.spark.workspace import Workspace
 
@@ -313,7 +313,7 @@ class Engine:
             with ThreadPoolExecutor(_THREADS) as pool:
                 list(pool.map(lambda runner: runner.merge(self.lines), self._grown))
         self._grown = []
-        self.workspace.kept.give_back()
+        self.workspace.checkpoints.give_back()
 
     def columns_read(self, relation: str) -> frozenset[str]:
         """The columns of a table, in lower case, that some operator reads."""

@@ -10,11 +10,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.rounds import ROUND
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.nodes import Fixpoint
 from penstock.spark.change import consolidated
-from penstock.spark.render import WEIGHT
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -64,7 +64,9 @@ def _evaluate(
 def _by_sets(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
     known, sizes = empty, [0] * len(empty)
     for _ in range(node.bound):
-        rounds = [workspace.kept.evaluated(frame.distinct()) for frame in _evaluate(workspace, node, known, frames)]
+        rounds = [
+            workspace.checkpoints.evaluated(frame.distinct()) for frame in _evaluate(workspace, node, known, frames)
+        ]
         found = [rows for _, rows in rounds]
         known = [frame for frame, _ in rounds]
         if found == sizes:
@@ -74,11 +76,11 @@ def _by_sets(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame],
 
 
 def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame], empty: list[DataFrame]) -> DataFrame:
-    anchors = [workspace.kept.evaluated(frame)[0] for frame in _evaluate(workspace, node, empty, frames)]
+    anchors = [workspace.checkpoints.evaluated(frame)[0] for frame in _evaluate(workspace, node, empty, frames)]
     total, last = list(anchors), list(anchors)
     for _ in range(node.bound):
         rounds = [
-            workspace.kept.evaluated(_without(frame, anchor))
+            workspace.checkpoints.evaluated(_without(frame, anchor))
             for frame, anchor in zip(_evaluate(workspace, node, last, frames), anchors, strict=True)
         ]
         last = [frame for frame, _ in rounds]

@@ -46,8 +46,6 @@ from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar, quoted
 
 VERSION = "__version"
-WEIGHT = "__weight"
-KEY = "__key"
 _ROW_NUMBER = "__row"
 
 
@@ -272,7 +270,7 @@ class Renderer:
         """A window call whose partition has what is carried as further keys."""
         if not self.carry:
             return self.scalar(call)
-        from penstock.spark.windows import partitioned_further
+        from penstock.spark.window_calls import partitioned_further
 
         return self.scalar(partitioned_further(call, self.carry))
 

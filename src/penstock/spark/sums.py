@@ -10,9 +10,9 @@ from collections.abc import Sequence
 from decimal import Decimal
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY
 from penstock.circuit.partials import Partial
 from penstock.spark.change import Delta, driver_safe, groups_alike
-from penstock.spark.render import KEY
 from penstock.spark.shortcuts import arrow_schema
 from penstock.spark.trace import may_be_null
 from penstock.spark.workspace import Workspace
@@ -21,8 +21,6 @@ if TYPE_CHECKING:
     import pyarrow as pa
     from pyspark.sql.types import StructField, StructType
 
-# While it plans, Spark interprets expressions; for more rows than this, compiling them and running a job is faster.
-MOST_ROWS = 2_000
 STATES = ("__o_", "__n_", "__t_")
 AT = "__at"  # of an entry with totals: how many rows its group has after its change
 _MERGES = {"sum": "sum", "min": "min", "max": "max", "bool_and": "all", "bool_or": "any"}

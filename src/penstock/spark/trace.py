@@ -22,8 +22,9 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY
 from penstock.spark.change import Delta, added_up, consolidated, groups_alike, without_cancelled
-from penstock.spark.render import KEY
+from penstock.spark.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -33,12 +34,11 @@ if TYPE_CHECKING:
 
 _COUNTER = itertools.count()
 _MAX_LAYERS = 4
-_LARGE, _TIER_BITS = 200_000, 4  # rows of a layer that is not merged before there are 2 ** 4 in its tier
+_TIER_BITS = 4  # a large layer is not merged before there are 2 ** 4 in its tier
 _REPEATED = 2  # where rows stand so often on average, adding them up is worth it
 _JUDGED_AGAIN = 4  # times as many rows as before, and a merge adds up again, to see whether rows repeat
-_PIECES = 2
+_DRIVER_LAYERS = 2  # most rows, and the newest
 _RELIEF = 2  # of what the driver may hold, adding up must leave no more than this part
-_NEWEST_ROWS, _NEWEST_SHARE = 512, 8  # what is given to Spark anew at each step is at most so much, or such a share
 
 
 @dataclass(frozen=True, eq=False)
@@ -57,7 +57,7 @@ class Layer:
 
 
 @dataclass(frozen=True, eq=False)
-class Piece:
+class DriverLayer:
     """Rows on the driver, given to Spark at most once."""
 
     workspace: Workspace
@@ -77,15 +77,15 @@ class Piece:
 
     @cached_property
     def view(self) -> str:
-        """A name for the rows that stands as long as the piece."""
+        """A name for the rows that stands as long as the layer."""
         return self.workspace.standing(self.frame, self)
 
-    def with_rows(self, table: pa.Table) -> Piece:
-        """The piece with more rows."""
+    def with_rows(self, table: pa.Table) -> DriverLayer:
+        """The layer with more rows."""
         import pyarrow as pa
 
         joined = pa.concat_tables([self.table, table.cast(self.table.schema)]).combine_chunks()
-        return Piece(self.workspace, self.schema, joined)
+        return DriverLayer(self.workspace, self.schema, joined)
 
 
 @dataclass(frozen=True)
@@ -98,7 +98,7 @@ class Trace:
 
     workspace: Workspace
     schema: StructType
-    here: tuple[Piece, ...] = ()  # on the driver: most rows, and the newest, which alone are given to Spark anew
+    here: tuple[DriverLayer, ...] = ()  # on the driver: most rows, and the newest, which alone are given to Spark anew
     layers: tuple[Layer, ...] = ()
     append_only: bool = False
     may_repeat: bool = False
@@ -112,10 +112,10 @@ class Trace:
         return sum(part.rows for part in self._parts)
 
     @property
-    def _parts(self) -> tuple[Layer | Piece, ...]:
+    def _parts(self) -> tuple[Layer | DriverLayer, ...]:
         return (*self.layers, *self.here)
 
-    def _read(self) -> tuple[Layer | Piece, ...]:
+    def _read(self) -> tuple[Layer | DriverLayer, ...]:
         """All parts, for somebody who reads all entries."""
         self.workspace.reads(*self._parts)
         return self._parts
@@ -133,13 +133,13 @@ class Trace:
         if not self.here:
             return None
         schema = self.here[0].table.schema
-        return pa.concat_tables([piece.table.cast(schema) for piece in self.here])
+        return pa.concat_tables([layer.table.cast(schema) for layer in self.here])
 
     @property
     def bytes(self) -> int:
         """An estimate of the size of what is kept, from the part on the driver and the width of the schema."""
         width = 16 * len(self.schema.fields)
-        here = sum(int(piece.table.get_total_buffer_size()) for piece in self.here)
+        here = sum(int(layer.table.get_total_buffer_size()) for layer in self.here)
         return here + sum(layer.rows for layer in self.layers) * width
 
     @property
@@ -201,17 +201,17 @@ class Trace:
 
     def _remembered(self, table: pa.Table, most: int) -> Trace:
         table = may_be_null(table)
-        pieces = list(self.here)
-        if len(pieces) < _PIECES:
-            pieces.append(Piece(self.workspace, self.schema, table))
+        here = list(self.here)
+        if len(here) < _DRIVER_LAYERS:
+            here.append(DriverLayer(self.workspace, self.schema, table))
         else:
-            pieces[-1] = pieces[-1].with_rows(table)
-        if len(pieces) > 1 and pieces[-1].rows > max(_NEWEST_ROWS, pieces[0].rows // _NEWEST_SHARE):
-            pieces = [pieces[0].with_rows(pieces[1].table)]
-        grown = replace(self, here=tuple(pieces))
-        if len(pieces) > 1 and pieces[-1].rows >= pieces[0].rows:
+            here[-1] = here[-1].with_rows(table)
+        if len(here) > 1 and here[-1].rows > max(NEWEST_ROWS, here[0].rows // NEWEST_SHARE):
+            here = [here[0].with_rows(here[1].table)]
+        grown = replace(self, here=tuple(here))
+        if len(here) > 1 and here[-1].rows >= here[0].rows:
             grown = grown.lightened()
-        return grown if sum(piece.rows for piece in grown.here) <= most else grown.relieved(most)
+        return grown if sum(layer.rows for layer in grown.here) <= most else grown.relieved(most)
 
     def lightened(self) -> Trace:
         """The same with what is on the driver added up, as far as that needs no job.
@@ -226,7 +226,7 @@ class Trace:
 
     def _holding(self, table: pa.Table) -> Trace:
         """The same with these rows on the driver, in place of those there."""
-        return replace(self, here=(Piece(self.workspace, self.schema, table),) if table.num_rows else ())
+        return replace(self, here=(DriverLayer(self.workspace, self.schema, table),) if table.num_rows else ())
 
     def relieved(self, most: int) -> Trace:
         """The same with fewer rows on the driver: what cancels or adds up leaves them, or else all move away.
@@ -266,7 +266,7 @@ class Trace:
         ones with little to add up wait until there are sixteen of one tier; a tier's are sixteen times the last one's.
         """
         waits = self._only_grows and (not self.may_repeat or self.distinct_at > 0)
-        still = [layer for layer in self.layers if waits and layer.rows >= _LARGE]
+        still = [layer for layer in self.layers if waits and layer.rows >= LARGE_LAYER_ROWS]
         kept = [layer for layer in self.layers if layer not in still]
         if len(kept) > _MAX_LAYERS:
             newest = [kept.pop(), kept.pop()][::-1]
@@ -305,7 +305,7 @@ class Trace:
     def _with_merged(self, others: Iterable[Layer], layers: Sequence[Layer]) -> Trace:
         merged, distinct_at = self._merge(layers), self.distinct_at
         sizes = sorted(layer.rows for layer in layers)
-        if self._only_grows and not self.copies and sum(sizes) >= _LARGE:
+        if self._only_grows and not self.copies and sum(sizes) >= LARGE_LAYER_ROWS:
             added, new = merged.rows - sizes[-1], sum(sizes[:-1])  # what is new beside the largest layer, of how much
             distinct_at = self.rows if _REPEATED * added > new else 0
         return replace(self, layers=(*others, merged), distinct_at=distinct_at)
@@ -322,7 +322,7 @@ class Trace:
 
 
 def _tier(layer: Layer) -> int:
-    return ((layer.rows // _LARGE).bit_length() - 1) // _TIER_BITS
+    return ((layer.rows // LARGE_LAYER_ROWS).bit_length() - 1) // _TIER_BITS
 
 
 def by_key(
@@ -337,8 +337,8 @@ def by_key(
     spread = frame.withColumnRenamed(KEY, at)
     if partitions is not None:
         spread = spread.repartition(partitions, at)
-    kept, rows = workspace.kept.evaluated(consolidated(spread) if consolidate else spread)
-    return workspace.kept.sharing(kept.withColumnRenamed(at, KEY), kept), rows
+    kept, rows = workspace.checkpoints.evaluated(consolidated(spread) if consolidate else spread)
+    return workspace.checkpoints.sharing(kept.withColumnRenamed(at, KEY), kept), rows
 
 
 def _own_name() -> str:

@@ -24,10 +24,11 @@ from sqlglot import exp
 from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar, quoted
-from penstock.spark.kept import KeptRows
+from penstock.spark.checkpoints import Checkpoints
 from penstock.spark.render import Renderer
 from penstock.spark.scans import Part, Scans
 from penstock.spark.shortcuts import Shortcuts
+from penstock.spark.thresholds import DRIVER_ROWS, MEMORY_ROWS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -35,12 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _UNIQUE = itertools.count()
-
-# A change of at most so many rows lives on the driver as an Arrow table, where a further step can use it without
-# a Spark job; what is larger stays on the executors. Measured in docs/adr/0002.
-DRIVER_ROWS = 50_000
-# The newest part of a trace stays on the driver up to this size.
-MEMORY_ROWS = 20_000
 
 # Standing names that nothing needs any more, by session: whichever pipeline of it ends a step next drops them.
 _ORPHANS: WeakKeyDictionary[SparkSession, deque[str]] = WeakKeyDictionary()
@@ -69,7 +64,7 @@ class Workspace:
     _lock: threading.Lock = field(default_factory=threading.Lock)
     clock: datetime | None = None
     epoch: int = 0
-    kept: KeptRows = field(default_factory=KeptRows)
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
     scans: Scans | None = None  # what the operator under way has read, while that is measured
 
     @cached_property
@@ -114,7 +109,7 @@ class Workspace:
             self._standing.difference_update(names)
         for name in names:
             self.shortcuts.drop(name)
-        self.kept.give_back()
+        self.checkpoints.give_back()
 
     def close(self) -> None:
         """Drop all names: a session that lives on would keep what they stand for."""

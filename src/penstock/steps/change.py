@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.store import canonical_row
-from penstock.steps.rows.columns import WEIGHT
 from penstock.steps.rows.parts import changed_parts, part_changer
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class Change:
         """The change as a Spark DataFrame."""
         if self._consolidated is not None:
             frame = self._consolidated.frame()
-            self._consolidated.workspace.kept.leave(frame)
+            self._consolidated.workspace.checkpoints.leave(frame)
             return frame
         from pyspark.sql import SparkSession
 

@@ -9,13 +9,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.analysis.final import Final
+from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
-from penstock.spark.steady import steady
+from penstock.spark.parameters import as_parameter
 from penstock.steps.intake.judging import value_literal
 from penstock.steps.intake.lateness import below
-from penstock.steps.rows.columns import WEIGHT
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def _parted(rows: Delta, place: int, waterline: Any) -> tuple[Delta, Delta]:
         return shown, waiting
     name, kind = quoted(rows.names[place]), rows.schema.fields[place].dataType.simpleString()
     line = f"CAST({name} AS TIMESTAMP_NTZ)" if kind == "date" else name
-    condition = f"coalesce({line} < {steady(value_literal(kind, waterline), name)}, false)"
+    condition = f"coalesce({line} < {as_parameter(value_literal(kind, waterline), name)}, false)"
     frames = (rows.frame().where(condition), rows.frame().where(f"NOT {condition}"))
-    kept = [rows.workspace.kept.evaluated(frame) for frame in frames]
+    kept = [rows.workspace.checkpoints.evaluated(frame) for frame in frames]
     shown, waiting = (Delta.of_frame(rows.workspace, frame, rows=count) for frame, count in kept)
     return shown, waiting

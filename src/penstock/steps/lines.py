@@ -14,7 +14,7 @@ from penstock.analysis.derived import Derived, Source
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
 from penstock.plan.scalar import quoted
 from penstock.spark.lines import alone, line_text
-from penstock.spark.steady import steady
+from penstock.spark.parameters import as_parameter
 from penstock.spark.workspace import Workspace
 from penstock.steps.change import fetched_rows
 from penstock.steps.intake.holding import Holding
@@ -93,7 +93,7 @@ def staying(lateness: TableLateness) -> str | None:
     """Spark SQL that is true of the rows below no waterline; None before there is one."""
     found = [(item.column, lateness.waterline(item).at) for item in lateness.columns]
     terms = [
-        f"coalesce({quoted(column.name)} >= {steady(typed_literal(at, column.type), quoted(column.name))}, true)"
+        f"coalesce({quoted(column.name)} >= {as_parameter(typed_literal(at, column.type), quoted(column.name))}, true)"
         for column, at in found
         if at is not None
     ]

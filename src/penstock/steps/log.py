@@ -28,9 +28,10 @@ from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
 from penstock.catalog.model import ERROR_VIEW, Table
+from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.scalar import quoted
-from penstock.steps.rows.columns import WEIGHT, parquet_plain
+from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
 
 if TYPE_CHECKING:

@@ -42,7 +42,7 @@ class Retained:
 
     def _settle(self) -> None:
         frame = consolidated(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
-        self._layers.append(self._workspace.kept.evaluated(frame))
+        self._layers.append(self._workspace.checkpoints.evaluated(frame))
         self._recent = []
 
     def _merge(self) -> None:
@@ -51,7 +51,7 @@ class Retained:
         while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= _LAYERS):
             older, more = self._layers.pop()
             frame, rows = older.union(frame), rows + more
-        self._layers.append(self._workspace.kept.evaluated(consolidated(frame)))
+        self._layers.append(self._workspace.checkpoints.evaluated(consolidated(frame)))
 
     def _together(self) -> pa.Table:
         # What holds no NULL in one change may hold some in the next.

@@ -11,18 +11,11 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import wrong
 from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
+from penstock.catalog.reserved import RESERVED
 from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project, Scan
 from penstock.plan.scalar import column
 from penstock.sql.statements import CreateView
-
-_RESERVED = {
-    "__op": "rows say by it whether they are inserted or deleted",
-    "__seq": "rows say by it in which order they arrived",
-    "__weight": "changes say by it how often a row comes or goes",
-    "__step": "changes say by it in which step they came",
-    "__key": "state is partitioned by it",
-}
 
 
 def view_of(catalog: Catalog, statement: CreateView) -> View:
@@ -94,8 +87,8 @@ def _refuse_equal(names: tuple[str, ...], statement: CreateView) -> None:
 def refuse_reserved(columns: Iterable[tuple[str, Span | None]]) -> None:
     """Raise SqlError for a column, given with its place, whose name stands for something beside the row."""
     for name, place in columns:
-        if name.lower() in _RESERVED:
-            message = f"a column cannot be named {name}: {_RESERVED[name.lower()]}"
+        if name.lower() in RESERVED:
+            message = f"a column cannot be named {name}: {RESERVED[name.lower()]}"
             raise wrong(code="RESERVED_NAME", message=message, place=place, hint="give it a name without __")
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import OPERATION
 from penstock.sources.formats.api import Piece
 from penstock.sources.formats.cutting import Cutting
 from penstock.sources.formats.records import LONGEST, line_count, next_piece
@@ -20,7 +21,6 @@ from penstock.sources.formats.rows import Records, broken_batch, readable, refus
 from penstock.sources.position import Position
 from penstock.sources.transport import BrokenStreamError, Stream
 from penstock.steps.rows.batch import INSERT, OPERATIONS, Batch, Operated, RowReader
-from penstock.steps.rows.columns import OPERATION
 from penstock.steps.rows.rejected import Rejections
 
 

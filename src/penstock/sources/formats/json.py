@@ -17,13 +17,14 @@ import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import OPERATION
 from penstock.sources.formats.api import Piece
 from penstock.sources.formats.records import end_of_lines, next_piece
 from penstock.sources.formats.rows import Records, broken_batch, readable, refuse_record, utf8
 from penstock.sources.position import Position
 from penstock.sources.transport import Stream
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, Operated, RowReader
-from penstock.steps.rows.columns import OPERATION, arrow_type
+from penstock.steps.rows.columns import arrow_type
 from penstock.steps.rows.rejected import Rejections
 
 _ENVELOPES = {"insert": INSERT, "delete": DELETE, "update": UPDATE}

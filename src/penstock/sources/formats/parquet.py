@@ -14,13 +14,13 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError
 from penstock.sources.formats.api import Broken, Piece
 from penstock.sources.formats.rows import broken_batch
 from penstock.sources.position import Position
 from penstock.sources.transport import BrokenStreamError, Stream
 from penstock.steps.rows.batch import Batch, RowReader, python_dicts
-from penstock.steps.rows.columns import OPERATION
 from penstock.steps.rows.rejected import Rejections
 
 _FAILURES = (pa.ArrowException, OSError, ValueError, OverflowError, MemoryError)

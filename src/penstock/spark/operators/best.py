@@ -10,14 +10,15 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
-from penstock.circuit.collection import sorted_text
+from penstock.circuit.forgetting import sorted_text
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import TopK
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.operators.keyed import KeyedRunner, among, tagged
-from penstock.spark.render import KEY, VERSION, WEIGHT
+from penstock.spark.render import VERSION
 from penstock.spark.workspace import columns_text
 
 if TYPE_CHECKING:

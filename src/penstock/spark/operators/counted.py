@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Counted
 from penstock.circuit.partials import Partial
 from penstock.plan.nodes import Distinct, SetOperation
@@ -13,7 +14,6 @@ from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import hash_text
 from penstock.spark.operators.grouped import GroupedRunner
-from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:

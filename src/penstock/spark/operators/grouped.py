@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Additive
 from penstock.circuit.partials import PRESENT, Partial
 from penstock.plan.nodes import Aggregate
@@ -22,8 +23,8 @@ from penstock.spark.change import Delta
 from penstock.spark.grouping import hash_text, holds_variant
 from penstock.spark.operators.join import expression_type
 from penstock.spark.operators.runner import Runner, Terms
-from penstock.spark.render import KEY, WEIGHT
-from penstock.spark.sums import AT, MOST_ROWS, STATES, Adder
+from penstock.spark.sums import AT, STATES, Adder
+from penstock.spark.thresholds import PLANNED_ROWS
 from penstock.spark.trace import Trace, by_key
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -112,7 +113,7 @@ class GroupedRunner(Runner):
         return f"SELECT {self._group_list}, {self._added()} FROM ({entries}) GROUP BY {self._group_list}"
 
     def _touch(self, entries: str, estimate: int) -> Delta | None:
-        if estimate <= MOST_ROWS and (self.trace is None or self.trace.is_local):
+        if estimate <= PLANNED_ROWS and (self.trace is None or self.trace.is_local):
             state = None if self.trace is None else self.trace.memory
             touched = self._adder.touched(entries, estimate, state, self._outcome())
             if touched is not None:
@@ -211,7 +212,7 @@ class GroupedRunner(Runner):
         state = self.workspace.sql(
             f"SELECT {self._group_list}, {renamed} FROM {view}{f' WHERE NOT ({gone})' if gone else ''}"
         )
-        self.workspace.kept.sharing(state, everything)
+        self.workspace.checkpoints.sharing(state, everything)
         self.proposed = [self._trace(state.schema).rewritten(state, rows)]
         return self._emitted_from(view, 2 * rows)
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Iterated, Rounds
 from penstock.circuit.rounds import ROUND
 from penstock.plan.nodes import Fixpoint
@@ -18,9 +19,8 @@ from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
 from penstock.spark.fixpoint import endless, recursive_schemas
 from penstock.spark.operators.nested import Nested
-from penstock.spark.operators.rounds import Waiting
 from penstock.spark.operators.runner import Runner
-from penstock.spark.render import WEIGHT
+from penstock.spark.operators.waiting import Waiting
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Bilinear
 from penstock.plan.nodes import AsofJoin, Join
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import common_type
-from penstock.spark.operators.runner import BROADCAST_ROWS, Fanout, Runner, Terms
-from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.operators.runner import Fanout, Runner, Terms
+from penstock.spark.thresholds import BROADCAST_ROWS
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace
 

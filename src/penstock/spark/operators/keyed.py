@@ -11,6 +11,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.catalog.functions import APPROXIMATIONS
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import Aggregate, AsofJoin, Join, Window
@@ -19,10 +20,10 @@ from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type, join_terms
 from penstock.spark.operators.runner import Fanout, Runner, Terms
-from penstock.spark.render import KEY, VERSION, WEIGHT
+from penstock.spark.render import VERSION
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.typetext import type_text
-from penstock.spark.windows import adds_up
+from penstock.spark.window_calls import adds_up
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:

@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
 from penstock.plan.nodes import Generate, Plan, Project, Scan
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
 from penstock.spark.operators.runner import Runner, column_terms
-from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
 

@@ -8,11 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Circuit, Operator, Source, leaf
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
 from penstock.spark.operators.runner import Runner
-from penstock.spark.render import WEIGHT
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace
 

@@ -11,15 +11,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
-from penstock.circuit.collection import sorted_text
+from penstock.circuit.forgetting import sorted_text
 from penstock.circuit.operators import Ranked
 from penstock.plan.nodes import TopK
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.runner import Runner, column_terms
-from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.typetext import type_text
 from penstock.spark.workspace import Workspace, columns_text

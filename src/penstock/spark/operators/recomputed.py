@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Iterated, Recomputed
 from penstock.spark.change import Delta, consolidated
 from penstock.spark.operators.runner import Runner, column_terms
-from penstock.spark.render import KEY, WEIGHT
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace, columns_text
 

@@ -10,12 +10,13 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
-from penstock.circuit.collection import Expiry
+from penstock.catalog.reserved import KEY, WEIGHT
+from penstock.circuit.forgetting import Expiry
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText, collected, unexpired
 from penstock.spark.grouping import hash_text
-from penstock.spark.render import KEY, WEIGHT
+from penstock.spark.thresholds import BROADCAST_ROWS, LEAST_COLLECTED_ROWS
 from penstock.spark.trace import Trace, by_key
 from penstock.spark.workspace import Workspace, columns_text
 
@@ -23,8 +24,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import DataType, StructType
 
 Terms = list[tuple[str, "DataType"]]
-BROADCAST_ROWS = 200_000
-_LEAST_COLLECTED = 4_096  # below twice so many rows a trace is not worth a Spark job to make it smaller
 
 
 class Runner(ABC):
@@ -61,7 +60,7 @@ class Runner(ABC):
 
     def _collecting(self, place: int, trace: Trace, lines: LineText | None) -> Trace:
         """The trace merged where that is due; all of it is gone through when it has doubled."""
-        doubled = trace.rows >= 2 * max(self.collected.get(place, 0), _LEAST_COLLECTED)
+        doubled = trace.rows >= 2 * max(self.collected.get(place, 0), LEAST_COLLECTED_ROWS)
         if lines is not None and doubled and any(item.trace == place for item in self.expiries):
             found = collected(trace, self.expiries, place, lines, whole=True)
             self.collected[place] = found.rows

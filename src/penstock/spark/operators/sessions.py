@@ -13,6 +13,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Sessions
 from penstock.plan.nodes import Field, Scan, Session
 from penstock.plan.scalar import quoted
@@ -20,7 +21,7 @@ from penstock.spark.change import Delta
 from penstock.spark.grouping import consolidation
 from penstock.spark.operators.join import expression_type
 from penstock.spark.operators.runner import Runner, Terms
-from penstock.spark.render import KEY, VERSION, WEIGHT
+from penstock.spark.render import VERSION
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace, columns_text
 

@@ -13,17 +13,19 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import Column, Table
+from penstock.catalog.reserved import OPERATION, SEQUENCE, WEIGHT
 from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
+from penstock.spark.thresholds import DRIVER_ROWS
 from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
 from penstock.steps.intake.judging import greatest_text, verdict
 from penstock.steps.intake.lateness import LateColumn
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.store import KeyStore, RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
-from penstock.steps.rows.columns import OPERATION, SEQUENCE, WEIGHT, python_rows
+from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.exchange import carried, in_arrow, plain_type
 from penstock.steps.rows.rejected import row_json
@@ -33,7 +35,6 @@ if TYPE_CHECKING:
 
     from penstock.spark.workspace import Workspace
 
-DRIVER_ROWS = 50_000
 _NO_OPERATIONS = {"-": 0, "~": 0, "?": 0, "aside": 0}
 _WIDENS = {
     "tinyint": 1,
@@ -179,7 +180,7 @@ class _Bulk:
         observed = checked.observe(observation, *asked)
         if read is not None:
             observed = observed.selectExpr(*_narrowed(batch.table, judge, checked.columns, read))
-        given = workspace.kept.observed(observed)
+        given = workspace.checkpoints.observed(observed)
         return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge, read=read)
 
     def stays(self, store: KeyStore | None) -> bool:
@@ -231,7 +232,7 @@ class _Bulk:
         if self._narrow and rows <= DRIVER_ROWS:
             delta = Delta.of_frame(self._workspace, change, estimate=rows).settled()
         else:
-            self._workspace.kept.sharing(change, self.given)
+            self._workspace.checkpoints.sharing(change, self.given)
             delta = Delta.of_frame(self._workspace, change, rows=rows, retracts=bool(self._facts["-"]))
         if self._facts["-"]:
             live = counts()
@@ -279,7 +280,7 @@ class _Bulk:
         return self._workspace.sql(f"SELECT last.* FROM ({query})")
 
     def _delta(self, frame: DataFrame) -> Delta:
-        kept, rows = self._workspace.kept.evaluated(frame)
+        kept, rows = self._workspace.checkpoints.evaluated(frame)
         return Delta.of_frame(self._workspace, kept, rows=rows)
 
 

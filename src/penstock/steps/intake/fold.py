@@ -14,6 +14,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import LateColumn, TableLateness, above, below, comparable, furthest
@@ -29,7 +30,7 @@ from penstock.steps.intake.store import (
     weighted_batch,
 )
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
-from penstock.steps.rows.columns import WEIGHT, python_rows, weighted_schema
+from penstock.steps.rows.columns import python_rows, weighted_schema
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 
 if TYPE_CHECKING:

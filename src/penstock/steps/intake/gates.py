@@ -16,13 +16,14 @@ import pyarrow.compute as pc
 
 from penstock.analysis.declarations import late_view_columns
 from penstock.catalog.model import ERROR_VIEW, View
+from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.operators.cleaned import Parted
 from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
 from penstock.steps.intake.lateness import LateColumn, TableLateness, below, comparable_value, furthest, late_column
-from penstock.steps.rows.columns import WEIGHT, python_rows
+from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
 
 _OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
@@ -72,7 +73,7 @@ class ViewGate:
         """The same by Spark, for a change that is not on the driver."""
         clock = self.clock()
         names = ", ".join(quoted(name) for name in delta.names)
-        judged, _ = delta.workspace.kept.evaluated(
+        judged, _ = delta.workspace.checkpoints.evaluated(
             delta.frame().selectExpr("*", f"{verdict(self.lateness, clock)} AS __why")
         )
         facts = judged.selectExpr(*greatest_terms(self.lateness, clock)).toArrow().to_pylist()[0]
@@ -84,7 +85,7 @@ class ViewGate:
         for line in late.toArrow().to_pylist():
             for _ in range(line["times"]):
                 rejections.add(self.view, line["__why"], line["row"])
-        kept, rows = delta.workspace.kept.evaluated(judged.where("__why IS NULL").drop("__why"))
+        kept, rows = delta.workspace.checkpoints.evaluated(judged.where("__why IS NULL").drop("__why"))
         passed = Delta.of_frame(delta.workspace, kept, rows=rows, retracts=delta.retracts)
         change = rejections.change() if rejections.rows else None
         return Parted(passed, change, replace(self, lateness=self.lateness.moved(values)))

@@ -9,7 +9,7 @@ from datetime import datetime
 from typing import Any
 
 from penstock.plan.scalar import quoted
-from penstock.spark.steady import steady
+from penstock.spark.parameters import as_parameter
 from penstock.steps.intake.lateness import LateColumn, TableLateness
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE
 
@@ -48,7 +48,7 @@ def _possible(item: LateColumn, clock: datetime) -> str:
         parts.append(f"abs({name}) < double('Infinity')")
     limit = item.ahead.above(clock) if item.ahead is not None else None
     if limit is not None:
-        parts.append(f"{name} <= {steady(value_literal('timestamp', limit), name)}")
+        parts.append(f"{name} <= {as_parameter(value_literal('timestamp', limit), name)}")
     return f"coalesce({' AND '.join(parts)}, true)" if parts else "true"
 
 
@@ -64,6 +64,6 @@ def verdict(lateness: TableLateness, clock: datetime) -> str:
     for item in lateness.columns:
         limit = lateness.waterline(item).at
         if limit is not None:
-            waterline = steady(value_literal(item.column.type, limit), quoted(item.column.name))
+            waterline = as_parameter(value_literal(item.column.type, limit), quoted(item.column.name))
             cases.append(f"WHEN {_line(item)} < {waterline} THEN '{LATE}'")
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"

@@ -17,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.spark.change import consolidated
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 from penstock.steps.rows.batch import Batch
-from penstock.steps.rows.columns import WEIGHT, arrow_schema, python_rows, weighted_schema
+from penstock.steps.rows.columns import arrow_schema, python_rows, weighted_schema
 from penstock.steps.rows.exchange import as_delta, as_frame, carried, in_arrow, repeated
 from penstock.steps.rows.parts import part_changer
 
@@ -129,8 +130,8 @@ class Base:
         """The stored rows, with their counts, that agree with one of `rows` in the hashed columns."""
         if self.trace is None or self.trace.frame is None or not rows.num_rows:
             return []
+        from penstock.catalog.reserved import KEY
         from penstock.spark.grouping import hash_text
-        from penstock.spark.render import KEY
 
         workspace = self.workspace
         keys = as_frame(workspace, self._table, rows)
@@ -146,9 +147,9 @@ class Base:
 
     def append(self, delta: Delta) -> None:
         """Add a weighted change of the table."""
+        from penstock.catalog.reserved import KEY
         from penstock.spark.change import Delta
         from penstock.spark.grouping import hash_text
-        from penstock.spark.render import KEY
         from penstock.spark.trace import Trace
 
         terms = [(quoted(name), delta.schema[name].dataType) for name in self._by]
@@ -175,7 +176,7 @@ class Base:
 
     def weighted(self) -> DataFrame | None:
         """Every stored row with its weight; None if there are none."""
-        from penstock.spark.render import KEY
+        from penstock.catalog.reserved import KEY
 
         frame = None if self.trace is None else self.trace.frame
         return None if frame is None else frame.drop(KEY)

@@ -16,9 +16,10 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import OPERATION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
-from penstock.steps.rows.columns import OPERATION, SEQUENCE, arrow_schema, arrow_type, python_rows
+from penstock.steps.rows.columns import arrow_schema, arrow_type, python_rows
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json

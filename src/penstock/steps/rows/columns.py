@@ -13,12 +13,9 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import Column
+from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type, struct_fields, type_arguments
 from penstock.errors import Diagnostic, UnsupportedError
-
-WEIGHT = "__weight"
-OPERATION = "__op"
-SEQUENCE = "__seq"
 
 _SIMPLE = {
     "boolean": pa.bool_(),

@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.change import consolidated
-from penstock.steps.rows.columns import WEIGHT, arrow_schema, carried_plainly
+from penstock.steps.rows.columns import arrow_schema, carried_plainly
 from penstock.steps.rows.parts import changed_parts
 
 if TYPE_CHECKING:

@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW
-from penstock.steps.rows.columns import WEIGHT
+from penstock.catalog.reserved import WEIGHT
 
 LATE = "Late value"
 FUTURE = "Future value"

@@ -7,7 +7,7 @@ import pyarrow as pa
 import pytest
 
 import penstock
-from penstock.spark.steady import steady
+from penstock.spark.parameters import as_parameter
 
 TEXT = """CREATE TABLE t (at TIMESTAMP LATENESS INTERVAL 5 SECONDS, n BIGINT LATENESS 5, x INT,
     day DATE LATENESS INTERVAL 1 DAY, d DOUBLE LATENESS 1.5, m DECIMAL(10, 2) LATENESS 2.5)
@@ -23,7 +23,7 @@ CREATE VIEW w AS SELECT n, day, d, m, count(*) AS c FROM t GROUP BY n, day, d, m
 )
 def test_a_steady_constant_is_the_constant_in_each_row(spark, constant):
     beside = ("id", "cast(id AS DOUBLE)", "cast(id AS DECIMAL(10, 2))", "timestamp_seconds(id)", "nullif(id, id)")
-    terms = [f"{steady(constant, item)} <=> {constant}" for item in beside]
+    terms = [f"{as_parameter(constant, item)} <=> {constant}" for item in beside]
     assert spark.range(50).where(f"NOT ({' AND '.join(terms)})").count() == 0
 
 

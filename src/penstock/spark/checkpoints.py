@@ -44,7 +44,7 @@ class _Ended:
         return not any(delta.is_lazy for delta in list(self.lazy))
 
 
-class KeptRows:
+class Checkpoints:
     """The evaluated rows of one engine."""
 
     def __init__(self) -> None:

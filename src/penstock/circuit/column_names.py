@@ -14,7 +14,7 @@ from penstock.plan.scalar import Scalar
 _INTERNAL = re.compile(r"(?<![\w.])`?(__\w+(?:\.\w+)?)`?")
 
 
-def in_words(text: str, plan: Plan) -> str:
+def with_written_names(text: str, plan: Plan) -> str:
     """A sentence about an operator, its columns named as the program does where that can be told."""
     said = _INTERNAL.sub(lambda found: _said(found[1], plan) or found[0], text)
     return re.sub(r"\b(a function of [^,]+) is below the waterline \1", r"\1 is below its waterline", said)

@@ -8,7 +8,7 @@ An array is handed to the code from outside; so the constant is put into one, fr
 from __future__ import annotations
 
 
-def steady(constant: str, beside: str) -> str:
+def as_parameter(constant: str, beside: str) -> str:
     """The constant as Spark SQL whose generated code is the same for each value.
 
     Spark would evaluate an array's element ahead if it knew which one it is, so that depends on `beside`, any

@@ -1,0 +1,19 @@
+"""Names of columns that Penstock itself gives to rows, so that no column of a program can have them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+OPERATION = "__op"
+SEQUENCE = "__seq"
+WEIGHT = "__weight"
+STEP = "__step"
+KEY = "__key"
+
+RESERVED: Mapping[str, str] = {
+    OPERATION: "rows say by it whether they are inserted or deleted",
+    SEQUENCE: "rows say by it in which order they arrived",
+    WEIGHT: "changes say by it how often a row comes or goes",
+    STEP: "changes say by it in which step they came",
+    KEY: "state is partitioned by it",
+}
