@@ -9,40 +9,45 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
+from typing import assert_never, cast
 
 from penstock.analysis.growth import Growth, few_values, growth
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog, Table
-from penstock.circuit.buckets import BUCKETS, by_bucket
+from penstock.circuit.buckets import BUCKET_TITLE, BUCKETS, is_by_bucket
 from penstock.circuit.build import build_circuit
 from penstock.circuit.closing import base_of, determining
 from penstock.circuit.column_names import with_written_names
 from penstock.circuit.forgetting import Expiry
 from penstock.circuit.operators import (
     Additive,
+    AnyOperator,
     Bilinear,
+    Cleaned,
     Clocked,
+    Constant,
     Counted,
     Iterated,
     Keyed,
+    Linear,
     Operator,
     Ranked,
     Recomputed,
     Sessions,
+    Source,
 )
 from penstock.errors import Span
 from penstock.plan.expressions import place_of
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
-    Distinct,
     Filter,
     Join,
     Plan,
     Project,
+    Recompute,
     Scan,
     Session,
-    SetOperation,
     TopK,
     Window,
 )
@@ -79,99 +84,79 @@ def state_facts(operators: Iterable[Operator], catalog: Catalog) -> tuple[StateF
     return tuple(fact for _, fact in found if fact is not None)
 
 
-def operator_name(operator: Operator) -> str:
-    """What people call an operator that keeps state."""
-    match operator:
-        case Clocked():
-            return "Clock filter"
-        case Recomputed():
-            return "Recomputed query"
-        case Iterated():
-            return "Recursion"
-    match operator.node:
-        case Join():
-            return f"{operator.node.kind.capitalize()} join"
-        case SetOperation():
-            return operator.node.kind.upper()
-        case node:
-            return _NAMES.get(type(node).__name__, type(node).__name__)
-
-
 @dataclass(frozen=True)
 class _Finder:
     catalog: Catalog
     reader: Reader
 
     def fact(self, operator: Operator) -> StateFact | None:
-        """The fact about one operator; None if it keeps nothing."""
-        node = operator.plan
-        match operator, node:
-            case (_, None):
+        """The fact about one operator; None if it keeps nothing that could grow."""
+        return None if operator.plan is None else self._fact(cast("AnyOperator", operator), operator.plan)
+
+    def _fact(self, operator: AnyOperator, node: Plan) -> StateFact | None:
+        match operator:
+            case Source() | Constant() | Linear() | Cleaned():
                 return None
-            case (Bilinear() | Keyed(), Join() | AsofJoin()):
+            case Bilinear() | Keyed() if isinstance(node, Join | AsofJoin):
                 return self._join(operator, node)
-            case (Additive() | Keyed(), Aggregate()):
+            case Additive() | Keyed() if isinstance(node, Aggregate):
                 return self._aggregate(operator, node)
-            case (Counted(), Distinct() | SetOperation()):
-                sides = " on each side" if isinstance(node, SetOperation) else ""
-                return self._by(operator, node, f"each different row, with how often it is there{sides}", "SELECT")
-            case (Ranked(), TopK()) if operator.append_only and growth(node, self.catalog) is Growth.BOUNDED:
+            case Bilinear() | Additive() | Counted():
+                return self._by(operator, node, "SELECT")
+            case Ranked() if operator.append_only and growth(node, self.catalog) is Growth.BOUNDED:
                 because = "nothing is retracted, so a row that falls out never comes back"
-                return self._made(operator, "its rows", Growth.BOUNDED, because)
-            case (Keyed() | Ranked(), TopK() | Window()):
-                keeps = "all rows, by partition" if node.partition else "all rows"
-                return self._by(operator, node, keeps, "PARTITION BY")
-            case (Sessions(), Session()):
-                return self._by(operator, node, "all rows, with their sessions", "SESSION")
-            case (Clocked(), _):
+                return replace(self._made(operator, Growth.BOUNDED, because), keeps="its rows")
+            case Keyed() | Ranked():
+                return self._by(operator, node, "PARTITION BY")
+            case Sessions():
+                return self._by(operator, node, "SESSION")
+            case Clocked():
                 return self._clock(operator, node)
-            case (Recomputed() | Iterated(), _):
+            case Recomputed() | Iterated():
                 size = self._inputs(node)
-                fix = getattr(node, "rewriting", None) if size is not Growth.BOUNDED else None
-                kept = "of its rounds" if isinstance(operator, Iterated) else "its last answer"
-                return self._made(operator, f"all rows of its inputs, and {kept}", size, _BECAUSE[size], fix)
+                fix = node.rewriting if isinstance(node, Recompute) and size is not Growth.BOUNDED else None
+                return self._made(operator, size, _BECAUSE[size], fix)
             case _:
-                return None
+                assert_never(operator)
 
     @staticmethod
-    def _made(operator: Operator, keeps: str, size: Growth, because: str, fix: str | None = None) -> StateFact:
+    def _made(operator: Operator, size: Growth, because: str, fix: str | None = None) -> StateFact:
         span, expiries = None, operator.expiries
         if operator.plan is not None:
             span, because = place_of(operator.plan), with_written_names(because, operator.plan)
             fix = None if fix is None else with_written_names(fix, operator.plan)
-        return StateFact(operator_name(operator), keeps, size, because, fix, span, expiries, operator.number)
+        return StateFact(operator.title, operator.keeps, size, because, fix, span, expiries, operator.number)
 
     def _inputs(self, node: Plan) -> Growth:
         return max((growth(item, self.catalog) for item in node.inputs), default=Growth.BOUNDED)
 
     def _aggregate(self, operator: Operator, node: Aggregate) -> StateFact:
         if isinstance(operator, Keyed) and operator.few:
-            return self._made(operator, f"one row for each {_BUCKET}", Growth.BOUNDED, _FEW_BUCKETS)
-        sums, group = isinstance(operator, Additive), _BUCKET if by_bucket(node) else "group"
-        keeps = f"partial results, one row for each {group}" if sums else f"all rows that it reads, by {group}"
-        if by_bucket(node) and (sums or operator.expiries):
+            return self._made(operator, Growth.BOUNDED, _FEW_BUCKETS)
+        sums = isinstance(operator, Additive)
+        if is_by_bucket(node) and (sums or operator.expiries):
             because = _dropped([_going(_in_buckets(item)) for item in operator.expiries])
-            return self._made(operator, keeps, Growth.BOUNDED, _FEW_BUCKETS if sums else because)
+            return self._made(operator, Growth.BOUNDED, _FEW_BUCKETS if sums else because)
         few = few_values(node.input, self.catalog)
         if not operator.expiries and sums and all(scalar.columns <= few for _, scalar in node.groups):
             because = "the number of groups does not grow" if node.groups else "there is one group"
-            return self._made(operator, keeps, Growth.BOUNDED, because)
-        return self._by(operator, node, keeps, "GROUP BY")
+            return self._made(operator, Growth.BOUNDED, because)
+        return self._by(operator, node, "GROUP BY")
 
-    def _by(self, operator: Operator, node: Plan, keeps: str, clause: str) -> StateFact:
+    def _by(self, operator: Operator, node: Plan, clause: str) -> StateFact:
         """State in one trace: what goes, and if that is not enough what would."""
         going = [_going(item, determining(node, _unquoted(item.shown), self.catalog)) for item in operator.expiries]
         if operator.expiries:
             if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
-                return self._made(operator, keeps, Growth.BOUNDED, _dropped(going))
+                return self._made(operator, Growth.BOUNDED, _dropped(going))
             keys = ", ".join(_partition(operator.expiries[0]))
             because = f"{_dropped(going)}; it grows with the number of different {keys}"
             few = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values{self._key_wanted(node)}"
-            return self._made(operator, keeps, self._inputs(node), because, few)
+            return self._made(operator, self._inputs(node), because, few)
         size = self._inputs(node)
         known = self.reader.of(node.input if isinstance(node, Aggregate | TopK | Window | Session) else node)
         use = self._use(node, clause, known) if size is Growth.UNBOUNDED else None
-        return self._made(operator, keeps, size, _BECAUSE[size], use)
+        return self._made(operator, size, _BECAUSE[size], use)
 
     def _leaves_few(self, item: Expiry, rows: Plan) -> bool:
         """Whether what an expiry spares cannot grow: nothing, or some rows of few partitions."""
@@ -226,8 +211,7 @@ class _Finder:
         size = Growth.BOUNDED if bounded else growth(node, self.catalog)
         because = "rows are dropped once the clock has passed them" if bounded else _BECAUSE[size]
         fix = "keep only rows that the clock has not left behind: at >= now() - INTERVAL …"
-        keeps = "the rows that the clock can still reach" if bounded else "all rows"
-        return self._made(operator, keeps, size, because, fix if size is Growth.UNBOUNDED else None)
+        return self._made(operator, size, because, fix if size is Growth.UNBOUNDED else None)
 
     def _join(self, operator: Operator, node: Join | AsofJoin) -> StateFact:
         sides = [[item for item in operator.expiries if item.trace == number] for number in (0, 1)]
@@ -238,19 +222,18 @@ class _Finder:
         ]
         sizes = [growth(item, self.catalog) for item in node.inputs]
         size = max((sizes[number] for number in open_sides), default=Growth.BOUNDED)
-        keeps = "the rows of both sides, by the columns compared"
         dropped = _dropped([_going(item) for item in operator.expiries])
         if size is Growth.BOUNDED and operator.expiries:
-            return self._made(operator, keeps, size, dropped)
+            return self._made(operator, size, dropped)
         growing = [item for number in open_sides if sizes[number] is size for item in sides[number] if item.keep]
         if size is Growth.UNBOUNDED and growing:
             keys = ", ".join(_partition(growing[0]))
             because = f"{dropped}; it grows with the number of different {keys}"
             fix = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values"
-            return self._made(operator, keeps, size, because, fix)
+            return self._made(operator, size, because, fix)
         partly = operator.expiries and size is Growth.UNBOUNDED
         because = f"one side grows as long as rows come; of the other, {dropped}" if partly else _BECAUSE[size]
-        return self._made(operator, keeps, size, because, self._lock(node) if size is Growth.UNBOUNDED else None)
+        return self._made(operator, size, because, self._lock(node) if size is Growth.UNBOUNDED else None)
 
     def _lock(self, node: Join | AsofJoin) -> str:
         if isinstance(node, AsofJoin):
@@ -288,7 +271,7 @@ def _going(item: Expiry, keys: tuple[str, ...] = ()) -> str:
 
 def _in_buckets(item: Expiry) -> Expiry:
     """The same, its partition in the words of people."""
-    return replace(item, keep=tuple(replace(keep, partition=(_BUCKET,)) for keep in item.keep))
+    return replace(item, keep=tuple(replace(keep, partition=(BUCKET_TITLE,)) for keep in item.keep))
 
 
 def _partition(item: Expiry) -> tuple[str, ...]:
@@ -299,8 +282,6 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if text.startswith("`") and "`" not in text[1:-1] else text
 
 
-_NAMES = {"TopK": "Top-K", "Distinct": "DISTINCT", "Session": "SESSION", "AsofJoin": "ASOF join"}
-_BUCKET = "bucket of values"
 _FEW_BUCKETS = f"there are at most {BUCKETS} buckets"
 _BECAUSE = {
     Growth.BOUNDED: "what it reads does not grow",

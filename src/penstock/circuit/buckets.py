@@ -15,12 +15,13 @@ from dataclasses import replace
 
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
 from penstock.circuit.partials import decimal_shape
-from penstock.plan.nodes import Aggregate, AggregateCall
+from penstock.plan.nodes import Aggregate, AggregateCall, Plan
 from penstock.plan.scalar import Scalar, column, quoted, render_scalar
 from penstock.sql.parse import parse_expression
 
 BUCKETS = 1024
 BUCKET = "__bucket"
+BUCKET_TITLE = "bucket of values"
 _SAME = frozenset(["min", "max", "bool_and", "bool_or", "every", "some", "any"])
 _COUNTS = frozenset(["count", "count_if"])
 _PLAIN = frozenset([*INTEGRAL, *TEMPORAL, "string", "boolean"])
@@ -47,9 +48,9 @@ def in_buckets(node: Aggregate, type_of: TypeOf) -> Aggregate | None:
     return replace(node, input=buckets, aggregates=tuple(outer))
 
 
-def by_bucket(node: Aggregate) -> bool:
-    """Whether an aggregate is the one within the buckets."""
-    return [name for name, _ in node.groups] == [BUCKET]
+def is_by_bucket(plan: Plan | None) -> bool:
+    """True of the aggregate within the buckets."""
+    return isinstance(plan, Aggregate) and [name for name, _ in plan.groups] == [BUCKET]
 
 
 def _bucket(call: AggregateCall, type_of: TypeOf) -> Scalar | None:

@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import assert_never, cast
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.keys import multiplicity_one
@@ -17,19 +18,9 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type, is_collated
 from penstock.circuit.buckets import in_buckets
-from penstock.circuit.clock import clock_expires
 from penstock.circuit.closing import Closing
 from penstock.circuit.collated import as_groups, uses_collations, with_least_texts
 from penstock.circuit.error_view import reads_error_view
-from penstock.circuit.forgetting import (
-    Expiry,
-    best_expire,
-    groups_expire,
-    keys_expire,
-    sessions_expire,
-    sides_expire,
-)
-from penstock.circuit.lookback import windows_expire
 from penstock.circuit.operators import (
     Additive,
     Bilinear,
@@ -40,6 +31,7 @@ from penstock.circuit.operators import (
     Counted,
     Iterated,
     Keyed,
+    Knowledge,
     Linear,
     Operator,
     Ranked,
@@ -52,8 +44,7 @@ from penstock.circuit.operators import (
 from penstock.circuit.partials import partials_of
 from penstock.circuit.reading import of_view, scan_of
 from penstock.circuit.rounds import Unliftable, first_round, independent, lifted_bodies
-from penstock.circuit.window_chains import Chain, lowest_window
-from penstock.errors import Diagnostic, InternalError
+from penstock.circuit.window_chains import Chain, Link, lowest_window
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
     INNER,
@@ -64,6 +55,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    Node,
     Plan,
     Project,
     Recompute,
@@ -142,36 +134,18 @@ class _Builder:
         plan = self._resolved(plan)
         if plan not in self.numbers:
             made = self._make(plan)
-            made = replace(made, plan=plan, expiries=self._expiries(plan, made))
+            made = replace(made, plan=plan, expiries=made.forgets(plan, self._knowledge))
             self.operators.append(made)
             self.numbers[plan] = made.number
         return self.numbers[plan]
 
-    def _expiries(self, plan: Plan, made: Operator) -> tuple[Expiry, ...]:
-        match made:
-            case Additive() | Counted():
-                return groups_expire(plan, self.reader)
-            case Bilinear() if isinstance(plan, Join):
-                return sides_expire(plan, self.reader)
-            case Keyed() if isinstance(plan, Window):
-                found = self._chain(plan)
-                chain, lowest = ((plan,), plan) if found is None else (found.chain, found.window)
-                return windows_expire(chain, lowest, self.reader, self.catalog)
-            case Keyed(few=True):
-                return ()  # its rows are the buckets' answers
-            case Keyed() if isinstance(plan, Aggregate) and isinstance(made.node, Aggregate):
-                # Among texts that a collation holds equal the node chooses by more than MIN and MAX say.
-                return keys_expire(replace(plan, aggregates=made.node.aggregates), self.reader, self.catalog)
-            case Keyed():
-                return keys_expire(plan, self.reader, self.catalog)
-            case Sessions() if isinstance(plan, Session):
-                return sessions_expire(plan, self.reader)
-            case Ranked() if isinstance(plan, TopK) and not made.append_only:
-                return best_expire(plan, self.reader, self.catalog)
-            case Clocked():
-                return clock_expires(made.node, self.reader)
-            case _:
-                return ()
+    @cached_property
+    def _knowledge(self) -> Knowledge:
+        return Knowledge(self.reader, self.catalog, self._windows_below)
+
+    def _windows_below(self, plan: Window) -> tuple[tuple[Link, ...], Window]:
+        found = self._chain(plan)
+        return ((plan,), plan) if found is None else (found.chain, found.window)
 
     def _alone(self, plan: Plan) -> bool:
         return self.readers[self._resolved(plan)] <= 1
@@ -200,41 +174,52 @@ class _Builder:
         return len(self.operators)
 
     def _make(self, plan: Plan) -> Operator:
-        match plan:
+        node = cast("Node", plan)
+        match node:
             case Scan():
-                return self._scan(plan)
+                return self._scan(node)
             case Values():
-                return Constant(self._next(), plan, ())
+                return Constant(self._next(), node, ())
             case Project() | Filter() | UnionAll() | Generate():
-                return self._linear(plan)
+                return self._linear(node)
             case Join():
-                return self._join(plan)
+                return self._join(node)
             case AsofJoin():
-                return self._keyed(plan, _join_keys(plan))
+                return self._keyed(node, _join_keys(node))
             case Aggregate():
-                return self._aggregate(plan)
+                return self._aggregate(node)
             case Distinct() | SetOperation():
-                return self._counted(plan)
-            case TopK(partition=(), ties=None, number=None, limit=int()) if not plan_reads_clock(plan):
-                node, inputs = self._over_inputs(plan)
-                return Ranked(self._next(), node, inputs, append_only=append_only(plan.input, self.catalog))
+                return self._counted(node)
             case Window():
-                return self._windows(plan)
-            case Session() if not plan_reads_clock(plan):
-                node, inputs = self._over_inputs(plan)
-                return Sessions(self._next(), node, inputs)
+                return self._windows(node)
             case Session():
-                return self._recomputed(plan)
+                return self._session(node)
             case TopK():
-                return self._keyed(plan, (plan.partition,))
-            case Recompute(relations=()) if plan.outputs and not plan_reads_clock(plan):
-                return Constant(self._next(), plan, ())
+                return self._top(node)
             case Recompute():
-                return self._recomputed(plan)
+                return self._handed_over(node)
             case Fixpoint():
-                return self._iterated(plan)
+                return self._iterated(node)
             case _:
-                raise InternalError(Diagnostic("UNKNOWN_NODE", f"no operator for {type(plan).__name__}"))
+                assert_never(node)
+
+    def _session(self, plan: Session) -> Operator:
+        if plan_reads_clock(plan):
+            return self._recomputed(plan)
+        node, inputs = self._over_inputs(plan)
+        return Sessions(self._next(), node, inputs)
+
+    def _top(self, plan: TopK) -> Operator:
+        plain = not plan.partition and plan.ties is None and plan.number is None and plan.limit is not None
+        if not plain or plan_reads_clock(plan):
+            return self._keyed(plan, (plan.partition,))
+        node, inputs = self._over_inputs(plan)
+        return Ranked(self._next(), node, inputs, append_only=append_only(plan.input, self.catalog))
+
+    def _handed_over(self, plan: Recompute) -> Operator:
+        if plan.relations or not plan.outputs or plan_reads_clock(plan):
+            return self._recomputed(plan)
+        return Constant(self._next(), plan, ())
 
     def _scan(self, plan: Scan) -> Operator:
         name = plan.relation.lower()

@@ -12,14 +12,38 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
+from typing import assert_never, cast
 
 from penstock.analysis.determined import determined
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
 from penstock.circuit.reading import of_view
 from penstock.plan.expressions import plan_reads_clock
-from penstock.plan.nodes import Aggregate, Distinct, Field, Filter, Plan, Project, Scan, TopK, Window
+from penstock.plan.nodes import (
+    Aggregate,
+    AsofJoin,
+    Distinct,
+    Field,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar, column
+
+Passed = Project | Filter | Aggregate | Distinct  # nodes through which a key can be followed
+Widened = Passed | TopK | Window  # nodes that can be given one more column of their input
 
 
 @dataclass(frozen=True)
@@ -32,7 +56,7 @@ class Closing:
     def closed(self, plan: Plan) -> Plan:
         """The same relation with keys that a waterline closes, or the plan itself where there is no such column."""
         keys = frozenset(item.column for item in keys_of(plan) if item.column is not None)
-        if not keys or plan_reads_clock(plan):
+        if not keys or not isinstance(plan, Widened) or plan_reads_clock(plan):
             return plan
         found = self._carrying(plan.inputs[0], keys, plan.names)
         if found is None or self._goes_by_key(plan):
@@ -58,48 +82,57 @@ class Closing:
         if isinstance(plan, Scan):
             inner = of_view(plan, self.catalog)
             return None if inner == plan else self._carrying(inner, keys, taken)
-        if not isinstance(plan, Project | Filter | Aggregate | Distinct):
+        if not isinstance(plan, Passed):
             return None
         found = self._carrying(plan.input, below(plan, keys), (*taken, *plan.names))
         return None if found is None else _widened(plan, *found, taken)
 
 
-def below(plan: Plan, keys: Iterable[str]) -> frozenset[str]:
+def below(plan: Passed, keys: Iterable[str]) -> frozenset[str]:
     """The columns of a node's input that some of its own are."""
     match plan:
         case Project(items=items) | Aggregate(groups=items):
             made = dict(items)
             found = (made[key].column for key in keys if key in made)
             return frozenset(name for name in found if name is not None)
-        case _:
+        case Filter() | Distinct():
             return frozenset(keys)
+        case _:
+            assert_never(plan)
 
 
-def _widened(plan: Plan, inner: Plan, added: Field, taken: tuple[str, ...]) -> tuple[Plan, Field]:
+def _widened(plan: Widened, inner: Plan, added: Field, taken: tuple[str, ...]) -> tuple[Plan, Field]:
     """A node over an input with one more column, which it gives as well."""
     name = _unused(added.name, (*plan.names, *taken))
-    wider = plan.with_inputs(inner)
-    match wider:
+    wider: Plan
+    match plan:
         case Project():
-            wider = replace(wider, items=(*wider.items, (name, _reference(added))))
+            wider = replace(plan, input=inner, items=(*plan.items, (name, _reference(added))))
         case Aggregate():
-            wider = replace(wider, groups=(*wider.groups, (name, _reference(added))))
+            wider = replace(plan, input=inner, groups=(*plan.groups, (name, _reference(added))))
+        case Filter() | Distinct() | TopK() | Window():
+            wider, name = replace(plan, input=inner), added.name
         case _:
-            name = added.name
+            assert_never(plan)
     return wider, wider.field(name)
 
 
 def keys_of(plan: Plan) -> tuple[Scalar, ...]:
     """What an operator keeps its state by, where it has one input."""
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Aggregate():
-            return tuple(scalar for _, scalar in plan.groups)
+            return tuple(scalar for _, scalar in node.groups)
         case Distinct():
-            return plan.columns()
+            return node.columns()
         case TopK() | Window():
-            return plan.partition
-        case _:
+            return node.partition
+        case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Join() | AsofJoin():
             return ()
+        case SetOperation() | Session() | Recompute() | Fixpoint():
+            return ()
+        case _:
+            assert_never(node)
 
 
 def closing_columns(plan: Plan, keys: Iterable[str | None], reader: Reader, catalog: Catalog) -> tuple[str, ...]:

@@ -1,17 +1,6 @@
 """What an operator may forget: rows of its state that no accepted input, and no clock, can touch again (B9).
 
-operator                   what goes, once it is below the waterline
-Additive, Counted          groups, by a column of the group, or one that the group determines (`closing`)
-Keyed                      rows, by a column of the key, or one that the key determines
-Keyed Top-K, MIN, MAX      rows that cannot be deleted any more, but for the best of them
-Keyed windows              rows, but for those that LAG or the frame of a later row reaches
-Sessions                   rows, by the end of their session or a column of the key
-Keyed joins                rows of both sides, by columns that are equated, or that the condition keeps near each other
-Bilinear                   rows of a side, by a column that later rows of the other side are bound to exceed
-Keyed ASOF joins           left rows; right rows, but for the closest of each key
-Ranked                     as Keyed Top-K
-Clocked                    rows that the clock has left behind for ever
-
+Each class of operators says what it forgets (penstock.circuit.operators); here is how that is found.
 EXPLAIN shows these values, and the engine does what they say.
 """
 
@@ -19,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import assert_never, cast
 
 from sqlglot import exp
 
@@ -37,12 +27,21 @@ from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
     Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
     Join,
+    Node,
     Plan,
+    Project,
+    Recompute,
+    Scan,
     Session,
     SetOperation,
     SortKey,
     TopK,
+    UnionAll,
+    Values,
     Window,
 )
 from penstock.plan.scalar import Scalar, quoted, render_scalar
@@ -95,22 +94,27 @@ def groups_expire(plan: Plan, reader: Reader) -> tuple[Expiry, ...]:
 
 def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
     """Rows that an operator keeps by key: a key that nothing can touch any more takes its rows along."""
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Join():
-            return tuple(dict.fromkeys((*_equated(plan, reader), *_near(plan, reader, catalog))))
+            return tuple(dict.fromkeys((*_equated(node, reader), *_near(node, reader, catalog))))
         case AsofJoin():
-            return (*_equated(pairs_of(plan), reader), *_asof_expires(plan, reader))
+            return (*_equated(pairs_of(node), reader), *_asof_expires(node, reader))
         case Aggregate():
-            known = reader.of(plan)
-            found = [(scalar, known[name]) for name, scalar in plan.groups if name in known]
-            return _by_key(found) or _extremes_expire(plan, reader)
+            known = reader.of(node)
+            found = [(scalar, known[name]) for name, scalar in node.groups if name in known]
+            return _by_key(found) or _extremes_expire(node, reader)
         case TopK():
-            by_key = by_partition(plan, reader)
-            return by_key or (*by_closing(plan, reader, catalog), *best_expire(plan, reader, catalog))
+            by_key = by_partition(node, reader)
+            return by_key or (*by_closing(node, reader, catalog), *best_expire(node, reader, catalog))
         case Window():
-            return by_partition(plan, reader) or by_closing(plan, reader, catalog)
-        case _:
+            return by_partition(node, reader) or by_closing(node, reader, catalog)
+        case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Distinct() | SetOperation():
             return ()
+        case Session() | Recompute() | Fixpoint():
+            return ()
+        case _:
+            assert_never(node)
 
 
 def by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:

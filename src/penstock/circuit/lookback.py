@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
+from typing import assert_never
 
 from sqlglot import exp
 
@@ -16,17 +17,18 @@ from penstock.analysis.reach import Reach, further, reach_of
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
 from penstock.circuit.forgetting import Best, Expiry, by_closing, by_partition
-from penstock.plan.nodes import Filter, Plan, Project, Window
+from penstock.circuit.window_chains import Link
+from penstock.plan.nodes import Filter, Project, Window
 from penstock.plan.scalar import Scalar, column_tree, quoted, render_scalar
 
 
-def windows_expire(chain: tuple[Plan, ...], lowest: Window, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
+def windows_expire(chain: tuple[Link, ...], lowest: Window, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
     """Rows of windows over windows of one key (`chain`, the top first) that later rows do not look back on."""
     by_key = by_partition(lowest, reader)
     return by_key or (*by_closing(lowest, reader, catalog), *_looked_back_on(chain, lowest, reader))
 
 
-def _looked_back_on(chain: tuple[Plan, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
+def _looked_back_on(chain: tuple[Link, ...], lowest: Window, reader: Reader) -> tuple[Expiry, ...]:
     looks = _looks(chain, lowest)
     if looks is None:
         return ()
@@ -59,7 +61,7 @@ class _Level:
     names: Mapping[str, str]
     filtered: bool = False
 
-    def above(self, node: Plan) -> _Level:
+    def above(self, node: Link) -> _Level:
         """The level above a projection, a filter or a window."""
         match node:
             case Project():
@@ -67,11 +69,13 @@ class _Level:
                 return replace(self, names={name: found for name, found in read.items() if found is not None})
             case Filter():
                 return replace(self, filtered=True)
-            case _:
+            case Window():
                 return self
+            case _:
+                assert_never(node)
 
 
-def _looks(chain: tuple[Plan, ...], lowest: Window) -> _Looks | None:
+def _looks(chain: tuple[Link, ...], lowest: Window) -> _Looks | None:
     looks: _Looks | None = None
     level = _Level({name: name for name in lowest.input.names})
     for node in reversed(chain):

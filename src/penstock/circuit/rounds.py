@@ -18,6 +18,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import assert_never, cast
 
 from penstock.circuit.operators import Keyed, leaf
 from penstock.errors import Span
@@ -30,6 +31,7 @@ from penstock.plan.nodes import (
     SEMI,
     Aggregate,
     AggregateCall,
+    AsofJoin,
     Distinct,
     Field,
     Filter,
@@ -37,13 +39,16 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    Node,
     Plan,
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
     TopK,
     UnionAll,
+    Values,
     Window,
 )
 from penstock.plan.scalar import Scalar, column, quoted
@@ -111,27 +116,42 @@ class _Lifting:
         """A plan that reads a recursive view, with the round among its columns."""
         if plan_reads_clock(plan):
             raise Unliftable(_CLOCK, plan)
-        match plan:
+        node = cast("Node", plan)
+        match node:
             case Scan():
-                rows = Scan(plan.relation, (*plan.outputs, _FIELD), plan.span)
-                return _with_round(rows, f"{quoted(ROUND)} + 1", plan.names)
+                rows = Scan(node.relation, (*node.outputs, _FIELD), node.span)
+                return _with_round(rows, f"{quoted(ROUND)} + 1", node.names)
             case Project():
-                return Project(self.lifted(plan.input), (*plan.items, _ROUND_ITEM))
+                return Project(self.lifted(node.input), (*node.items, _ROUND_ITEM))
             case Filter() | Generate():
-                return plan.with_inputs(self.lifted(plan.input))
+                return node.with_inputs(self.lifted(node.input))
             case UnionAll():
-                branches = tuple(_ordered(self.tagged(item), item.names, plan.names) for item in plan.branches)
-                return UnionAll(branches, (*plan.outputs, _FIELD))
+                branches = tuple(_ordered(self.tagged(item), item.names, node.names) for item in node.branches)
+                return UnionAll(branches, (*node.outputs, _FIELD))
             case Join():
-                return self.join(plan)
-            case Distinct() if self.distinct:
-                return self.lifted(plan.input)
-            case Aggregate() if self.distinct and plan.groups and not plan.aggregates:
-                return Project(self.lifted(plan.input), (*plan.groups, _ROUND_ITEM))
-            case SetOperation() if self.distinct and not plan.all:
-                return self.lifted(_as_join(plan))
+                return self.join(node)
+            case Distinct() | Aggregate() | SetOperation() if self.distinct:
+                return self.as_set(node)
+            case Distinct() | Aggregate() | SetOperation():
+                raise Unliftable(_why(node), node)
+            case Values() | AsofJoin() | TopK() | Window() | Session() | Recompute() | Fixpoint():
+                raise Unliftable(_why(node), node)
             case _:
-                raise Unliftable(_why(plan), plan)
+                assert_never(node)
+
+    def as_set(self, node: Distinct | Aggregate | SetOperation) -> Plan:
+        """What makes a set is lifted where rows may stand in several rounds: the first of them counts."""
+        match node:
+            case Distinct():
+                return self.lifted(node.input)
+            case Aggregate() if node.groups and not node.aggregates:
+                return Project(self.lifted(node.input), (*node.groups, _ROUND_ITEM))
+            case SetOperation() if not node.all:
+                return self.lifted(_as_join(node))
+            case Aggregate() | SetOperation():
+                raise Unliftable(_why(node), node)
+            case _:
+                assert_never(node)
 
     def join(self, plan: Join) -> Plan:
         """A join is lifted where each row of the recursive side goes its own way."""
@@ -197,8 +217,9 @@ def _as_join(plan: SetOperation) -> Plan:
 
 
 def _why(plan: Plan) -> str:
-    match plan:
-        case Join() if plan.kind in (INNER, SEMI):
+    node = cast("Node", plan)
+    match node:
+        case Join() if node.kind in (INNER, SEMI):
             return "with UNION ALL a round sees only the rows of the one before, and this join needs them twice"
         case Join():
             return "a row of the recursive view can take away a row that it has given"
@@ -209,6 +230,8 @@ def _why(plan: Plan) -> str:
         case Fixpoint():
             return "one recursion stands inside another"
         case Recompute():
-            return plan.reason
-        case _:
+            return node.reason
+        case AsofJoin() | Session() | Scan() | Values() | Project() | Filter() | UnionAll() | Generate():
             return "a recursion is evaluated to its fixed point again"
+        case _:
+            assert_never(node)

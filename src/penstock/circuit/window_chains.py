@@ -13,12 +13,14 @@ from dataclasses import dataclass
 from penstock.plan.nodes import Filter, Plan, Project, Window
 from penstock.plan.scalar import Scalar
 
+Link = Window | Project | Filter
+
 
 @dataclass(frozen=True)
 class Chain:
     """Nodes from the top window down to the lowest one, `window`, that can share its key."""
 
-    chain: tuple[Plan, ...]
+    chain: tuple[Link, ...]
     window: Window
 
 
@@ -28,9 +30,9 @@ def lowest_window(top: Window, alone: Callable[[Plan], bool]) -> Chain | None:
     `alone` says that nobody else reads a node; only such nodes disappear into the chain.
     """
     found: Chain | None = None
-    passed: list[Plan] = [top]
+    passed: list[Link] = [top]
     partitions = [top.partition]
-    node = top.input
+    node: Plan = top.input
     while isinstance(node, Window | Project | Filter) and alone(node):
         passed.append(node)
         if isinstance(node, Project):

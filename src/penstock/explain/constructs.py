@@ -10,9 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.catalog.model import Catalog
-from penstock.circuit.operators import Constant, Linear, Source
+from penstock.circuit.operators import rank_of
 from penstock.explain.report import Report, query_report
-from penstock.explain.verdict import cost_of, rank_of
 
 _TABLES = """
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), price DOUBLE, at TIMESTAMP, tags ARRAY<STRING>);
@@ -311,10 +310,10 @@ def _lines() -> Iterator[str]:
 
 
 def _row(name: str, report: Report) -> str:
-    kept = [item for item in report.verdict.operators if not isinstance(item, Source | Constant | Linear)]
+    kept = [item for item in report.verdict.operators if item.stateful]
     how = "incremental" if report.verdict.incremental else f"recomputed: {_why(report)}"
-    state = "; ".join(dict.fromkeys(cost_of(item).state for item in kept)) or "none"
-    step = cost_of(max(kept, key=rank_of)).step if kept else "the change"
+    state = "; ".join(dict.fromkeys(item.cost.state for item in kept)) or "none"
+    step = max(kept, key=rank_of).cost.step if kept else "the change"
     return f"| {name} | {how} | {state} | {step} |"
 
 

@@ -7,11 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
+from typing import assert_never, cast
 
 from penstock.catalog.model import Catalog
 from penstock.circuit.build import build_circuit
 from penstock.circuit.operators import (
     Additive,
+    AnyOperator,
     Bilinear,
     Circuit,
     Cleaned,
@@ -30,73 +32,6 @@ from penstock.circuit.operators import (
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import AsofJoin, Fixpoint, Join, Plan, Recompute, Scan
-
-
-@dataclass(frozen=True)
-class Cost:
-    """What an operator of a class keeps, and what one step costs it."""
-
-    state: str
-    step: str
-
-
-COSTS: Mapping[type[Operator], Cost] = {
-    Source: Cost("none", "nothing"),
-    Constant: Cost("none", "nothing after the first step"),
-    Cleaned: Cost("a waterline for each column with LATENESS", "the change"),
-    Linear: Cost("none", "the change"),
-    Bilinear: Cost("both inputs, by join key", "the change, and the rows that it meets on the other side"),
-    Additive: Cost("partial results, one row for each group", "the change, and the groups that it touches"),
-    Counted: Cost("how often each row is there", "the change, and the rows that it touches"),
-    Keyed: Cost("the inputs, by key", "all rows of the keys that the change touches"),
-    Sessions: Cost("all rows, with their sessions", "the sessions next to the change"),
-    Ranked: Cost("the input, and its best rows", "the change; all rows when the best run out"),
-    Clocked: Cost("the input", "the change; all rows when the clock moves"),
-    Recomputed: Cost("the inputs and the last answer", "everything"),
-    Iterated: Cost(
-        "the inputs, and how often each round gives each row", "the change, and the rows that it touches in each round"
-    ),
-}
-
-
-_EACH_WITH_EACH = Cost("both inputs", "the change, and all rows of the other side")
-_ALL_AS_ONE = Cost("the inputs", "everything")
-_EVERY_ROUND = Cost("the inputs and the last answer", "everything, in every round")
-
-# From the cheapest to the dearest.
-_RANKS = (
-    Source,
-    Constant,
-    Cleaned,
-    Linear,
-    Additive,
-    Counted,
-    Bilinear,
-    Sessions,
-    Keyed,
-    Ranked,
-    Clocked,
-    Recomputed,
-    Iterated,
-)
-
-
-def cost_of(operator: Operator) -> Cost:
-    """What one operator keeps and costs: that of its class, or more where it has no key to go by."""
-    if isinstance(operator, Bilinear) and isinstance(operator.node, Join) and not operator.node.keys:
-        return _EACH_WITH_EACH
-    if isinstance(operator, Iterated) and operator.rounds is None:
-        return _EVERY_ROUND
-    return _ALL_AS_ONE if _is_keyless(operator) else COSTS[type(operator)]
-
-
-def rank_of(operator: Operator) -> int:
-    """How dear a step is, to compare operators by."""
-    return len(_RANKS) if _is_keyless(operator) else _RANKS.index(type(operator))
-
-
-def _is_keyless(operator: Operator) -> bool:
-    return isinstance(operator, Keyed) and not operator.few and any(not keys for keys in operator.keys)
 
 
 @dataclass(frozen=True)
@@ -148,8 +83,8 @@ def _reached(circuit: Circuit, numbers: Iterable[int]) -> set[int]:
     return found
 
 
-def _recomputation(operator: Operator) -> Recomputation | None:
-    node = operator.node
+def _recomputation(found: Operator) -> Recomputation | None:
+    operator, node = cast("AnyOperator", found), found.node
     match operator:
         case Recomputed():
             if isinstance(node, Recompute):
@@ -158,10 +93,14 @@ def _recomputation(operator: Operator) -> Recomputation | None:
         case Iterated() if operator.rounds is None:
             span = node.span if isinstance(node, Fixpoint) else None
             return Recomputation("recursion", operator.reason, operator.place or span)
-        case Keyed() if _is_keyless(operator):
+        case Keyed() if operator.keyless:
             return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
-        case _:
+        case Source() | Constant() | Cleaned() | Linear() | Clocked():
             return None
+        case Additive() | Counted() | Bilinear() | Sessions() | Keyed() | Ranked() | Iterated():
+            return None
+        case _:
+            assert_never(operator)
 
 
 def _named(node: Plan) -> str:

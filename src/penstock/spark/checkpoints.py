@@ -13,15 +13,21 @@ from __future__ import annotations
 
 import threading
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet, ref
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.change import Delta
-
 _PATIENCE = 8  # so many times rows wait for lazy changes; then the JVM may find out by itself
+
+
+class Reader(Protocol):
+    """A change that is a query over rows, for as long as it is lazy."""
+
+    @property
+    def is_lazy(self) -> bool:
+        """True while it has not been evaluated."""
 
 
 class _Rows:
@@ -35,7 +41,7 @@ class _Ended:
     """Rows (an RDD of the JVM each) that nobody holds, and the lazy changes that may read them all the same."""
 
     rows: list[Any]
-    lazy: WeakSet[Delta]
+    lazy: WeakSet[Reader]
     waited: int = 0
 
     @property
@@ -50,7 +56,7 @@ class Checkpoints:
     def __init__(self) -> None:
         self._holders: WeakKeyDictionary[DataFrame, _Rows] = WeakKeyDictionary()
         self._held: list[tuple[ref[_Rows], Any]] = []
-        self._lazy: WeakSet[Delta] = WeakSet()
+        self._lazy: WeakSet[Reader] = WeakSet()
         self._ended: list[_Ended] = []
         self._lock = threading.Lock()
 
@@ -80,7 +86,7 @@ class Checkpoints:
                 self._holders[frame] = self._holders[source]
         return frame
 
-    def lazily(self, delta: Delta) -> None:
+    def lazily(self, delta: Reader) -> None:
         """Note a change that is not evaluated yet."""
         with self._lock:
             self._lazy.add(delta)

@@ -8,7 +8,6 @@ or `discard` ends it.
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field, replace
@@ -24,13 +23,14 @@ from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import quoted
-from penstock.spark.batch import struct_of, table_schema
+from penstock.spark.batch import batch_frame, struct_of, table_schema
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
+from penstock.spark.installed import Installed
 from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
 from penstock.spark.operators.runner import Runner
-from penstock.spark.profiler import Profiler, Tally
+from penstock.spark.profiler import Profiler
 from penstock.spark.typed import SparkTyping
 from penstock.spark.workspace import Workspace
 
@@ -41,19 +41,6 @@ if TYPE_CHECKING:
 
 Content = Callable[[str], "DataFrame | None"]
 _THREADS = 2
-
-
-@dataclass
-class Installed:
-    """One circuit, its runners made as they are first needed, and whether it has had a step."""
-
-    circuit: Circuit
-    tables: dict[str, StructType]
-    behind: bool = False  # evaluated after the others: it reads error_view
-    fresh: bool = True
-    runners: dict[int, Runner] = field(default_factory=dict)
-    schemas: dict[int, StructType] = field(default_factory=dict)
-    tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
 
 
 @dataclass
@@ -297,8 +284,6 @@ class Engine:
             f"#{number}": self.workspace.empty(_without_weight(self._schema(installed, number)))
             for number in operator.inputs
         }
-        from penstock.spark.batch import batch_frame
-
         found = batch_frame(self.workspace, operator.node, leaves).schema
         fields = [] if isinstance(operator, Constant) and not operator.fields else found.fields
         return StructType([*fields, weight])

@@ -10,37 +10,20 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.circuit.measured import NO_WORK, Measured, MeasuredCircuit, Profile, Work
 from penstock.circuit.operators import Circuit, Operator, Source
+from penstock.spark.installed import Installed, Tally
 from penstock.spark.scans import Scans
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from penstock.spark.change import Delta
-    from penstock.spark.engine import Installed
     from penstock.spark.operators.runner import Runner
 
 Run = Callable[[Operator], "Delta | None"]
 Changes = Mapping[int, "Delta | None"]
-
-
-@dataclass
-class Tally:
-    """The measurements of one operator so far.
-
-    `at` and `merged_at` count measured steps: up to the last of its own, and to that behind which its state was merged.
-    """
-
-    steps: int = 0
-    total: Work = NO_WORK
-    last: Work = NO_WORK
-    at: int = 0
-    merging: Work = NO_WORK
-    merged: Work = NO_WORK
-    merged_at: int = 0
 
 
 class Profiler:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from typing import assert_never, cast
 
 from sqlglot import exp
 
@@ -30,6 +31,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    Node,
     Plan,
     Project,
     Recompute,
@@ -65,47 +67,48 @@ class Renderer:
 
     def sql(self, plan: Plan) -> str:
         """The query for a plan: its fields in order, then what is carried."""
-        match plan:
+        node = cast("Node", plan)
+        match node:
             case Scan():
-                return f"SELECT {self._names(plan.fields)} FROM {self._relation(plan.relation)}"
+                return f"SELECT {self._names(node.fields)} FROM {self._relation(node.relation)}"
             case Values():
-                return self._values(plan)
+                return self._values(node)
             case Project():
-                items = [f"{self.scalar(scalar)} AS {quoted(name)}" for name, scalar in plan.items]
-                return f"SELECT {self._listed(items)} FROM ({self.sql(plan.input)})"
+                items = [f"{self.scalar(scalar)} AS {quoted(name)}" for name, scalar in node.items]
+                return f"SELECT {self._listed(items)} FROM ({self.sql(node.input)})"
             case Filter():
-                rows = f"SELECT {self._names(plan.fields)} FROM ({self.sql(plan.input)})"
-                return f"{rows} WHERE {self.scalar(plan.condition)}"
+                rows = f"SELECT {self._names(node.fields)} FROM ({self.sql(node.input)})"
+                return f"{rows} WHERE {self.scalar(node.condition)}"
             case UnionAll():
-                return self._union(plan)
+                return self._union(node)
             case Generate():
-                return self._generate(plan)
+                return self._generate(node)
             case Join():
-                return self._join(plan)
+                return self._join(node)
             case AsofJoin():
-                return self._asof(plan)
+                return self._asof(node)
             case Aggregate():
-                return self._aggregate(plan)
+                return self._aggregate(node)
             case Distinct():
-                return f"SELECT DISTINCT {self._names(plan.fields)} FROM ({self.sql(plan.input)})"
+                return f"SELECT DISTINCT {self._names(node.fields)} FROM ({self.sql(node.input)})"
             case SetOperation():
-                return self._set_operation(plan)
+                return self._set_operation(node)
             case TopK():
-                return self._top(plan)
+                return self._top(node)
             case Window():
-                calls = [f"{self.windowed(call)} AS {quoted(name)}" for name, call in plan.calls]
-                fields = [quoted(field.name) for field in plan.input.fields]
-                return f"SELECT {self._listed(fields + calls)} FROM ({self.sql(plan.input)})"
+                calls = [f"{self.windowed(call)} AS {quoted(name)}" for name, call in node.calls]
+                fields = [quoted(field.name) for field in node.input.fields]
+                return f"SELECT {self._listed(fields + calls)} FROM ({self.sql(node.input)})"
             case Session():
-                return self._session(plan)
+                return self._session(node)
             case Recompute():
-                return self._recompute(plan)
+                return self._recompute(node)
             case Fixpoint():
                 if self.fixpoint is None:
                     raise InternalError(Diagnostic("FIXPOINT_INSIDE", "a fixpoint stands where none can be evaluated"))
-                return f"SELECT {self._names(plan.fields)} FROM {self.fixpoint(plan)}"
+                return f"SELECT {self._names(node.fields)} FROM {self.fixpoint(node)}"
             case _:
-                raise InternalError(Diagnostic("UNKNOWN_NODE", f"cannot render {type(plan).__name__}"))
+                assert_never(node)
 
     def _relation(self, name: str) -> str:
         return self.relations[name.lower()]

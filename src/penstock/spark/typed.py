@@ -9,7 +9,7 @@ from penstock.catalog.types import Type
 from penstock.circuit.build import Typing
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import Scalar
-from penstock.spark.batch import empty_relation
+from penstock.spark.batch import batch_frame, empty_relation
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
@@ -31,8 +31,6 @@ class SparkTyping(Typing):
         return self.frames[plan]
 
     def _empty(self, plan: Plan) -> DataFrame:
-        from penstock.spark.batch import batch_frame
-
         if isinstance(plan, Scan):
             table = self.catalog.tables.get(plan.relation.lower())
             if table is not None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
-from penstock.circuit.boundedness import operator_name, state_facts
+from penstock.circuit.boundedness import state_facts
 from penstock.circuit.measured import Measured
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import LateColumn, TableLateness
@@ -65,7 +65,7 @@ class OperatorState(StateSize):
 def sizes_of(engine: Engine) -> tuple[StateSize, ...]:
     """The size of each operator's state."""
     return tuple(
-        StateSize(operator_name(operator), circuit.readers[operator.number], rows, size)
+        StateSize(operator.title, circuit.readers[operator.number], rows, size)
         for circuit, operator, rows, size in engine.state()
     )
 
@@ -86,7 +86,7 @@ def states_of(engine: Engine, catalog: Catalog) -> list[OperatorState]:
         keeps, growth, because, fix = "", "bounded", "", None
         if fact is not None:
             keeps, growth, because, fix = fact.keeps, fact.growth.name.lower(), fact.because, fact.fix
-        name, views = operator_name(operator), circuit.readers[operator.number]
+        name, views = operator.title, circuit.readers[operator.number]
         found.append(OperatorState(name, views, rows, size, keeps, growth, because, fix))
     return found
 

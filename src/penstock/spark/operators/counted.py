@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never
 
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Counted
@@ -85,5 +85,7 @@ class CountedRunner(GroupedRunner):
                 return f"if({counts[0]} > 0 AND {counts[1]} > 0, 1L, 0L)"
             case SetOperation(all=True):
                 return f"greatest({counts[0]} - {counts[1]}, 0L)"
-            case _:
+            case SetOperation():
                 return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"
+            case _:
+                assert_never(self.node)

@@ -18,7 +18,7 @@ from penstock.plan.nodes import Fixpoint
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
 from penstock.spark.fixpoint import endless, recursive_schemas
-from penstock.spark.operators.nested import Nested
+from penstock.spark.operators.nested import Make, Nested
 from penstock.spark.operators.runner import Runner
 from penstock.spark.operators.waiting import Waiting
 from penstock.spark.workspace import Workspace, columns_text
@@ -30,16 +30,18 @@ if TYPE_CHECKING:
 class IteratedRunner(Runner):
     """Keeps what the operators of the bodies keep, and with set semantics the derivations of each row."""
 
-    def __init__(self, workspace: Workspace, operator: Iterated, rounds: Rounds, schemas: Sequence[StructType]) -> None:
+    def __init__(
+        self, workspace: Workspace, operator: Iterated, rounds: Rounds, schemas: Sequence[StructType], make: Make
+    ) -> None:
         super().__init__(workspace)
         self.operator = operator
         self.node: Fixpoint = operator.node  # type: ignore[assignment]
         self.views = [name.lower() for name in self.node.views]
         given = {f"#{number}": schema for number, schema in zip(operator.inputs, schemas, strict=True)}
         self.schemas = dict(zip(self.views, recursive_schemas(workspace, self.node, given), strict=True))
-        self.bodies = Nested(workspace, rounds.circuit, {**given, **self.schemas})
+        self.bodies = Nested(workspace, rounds.circuit, {**given, **self.schemas}, make)
         self.firsts = [
-            Nested.of_operator(workspace, first, self.schemas[view])
+            Nested.of_operator(workspace, first, self.schemas[view], make)
             for view, first in zip(self.views, rounds.firsts, strict=False)
         ]
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, assert_never, cast
 
 from penstock.circuit.operators import (
     Additive,
+    AnyOperator,
     Bilinear,
+    Cleaned,
     Clocked,
     Constant,
     Counted,
@@ -18,6 +20,7 @@ from penstock.circuit.operators import (
     Ranked,
     Recomputed,
     Sessions,
+    Source,
 )
 from penstock.errors import Diagnostic, InternalError
 from penstock.spark.operators.best import BestRunner, only_pushed_back
@@ -41,33 +44,36 @@ def make_runner(
     workspace: Workspace, operator: Operator, schemas: Sequence[StructType], output: Callable[[], StructType]
 ) -> Runner:
     """A runner without state; `schemas` are those of the inputs' changes, `output` that of its own, `__weight` last."""
-    match operator:
+    found = cast("AnyOperator", operator)
+    match found:
         case Constant():
-            return ConstantRunner(workspace, operator)
+            return ConstantRunner(workspace, found)
         case Linear():
-            return LinearRunner(workspace, operator, output(), schemas)
+            return LinearRunner(workspace, found, output(), schemas)
         case Clocked():
-            return ClockedRunner(workspace, operator, output(), schemas)
+            return ClockedRunner(workspace, found, output(), schemas)
         case Bilinear():
-            return BilinearRunner(workspace, operator, schemas[0], schemas[1])
+            return BilinearRunner(workspace, found, schemas[0], schemas[1])
         case Additive():
-            return AdditiveRunner(workspace, operator, schemas[0])
+            return AdditiveRunner(workspace, found, schemas[0])
         case Counted():
-            return CountedRunner(workspace, operator, schemas)
-        case Keyed() if only_pushed_back(operator):
-            return BestRunner(workspace, operator, schemas, output)
+            return CountedRunner(workspace, found, schemas)
+        case Keyed() if only_pushed_back(found):
+            return BestRunner(workspace, found, schemas, output)
         case Keyed():
-            return KeyedRunner(workspace, operator, schemas, output)
+            return KeyedRunner(workspace, found, schemas, output)
         case Sessions():
-            return SessionsRunner(workspace, operator, schemas[0], output)
+            return SessionsRunner(workspace, found, schemas[0], output)
         case Ranked():
-            return RankedRunner(workspace, operator, schemas[0])
+            return RankedRunner(workspace, found, schemas[0])
         case Recomputed():
-            return RecomputedRunner(workspace, operator, schemas)
+            return RecomputedRunner(workspace, found, schemas)
         case Iterated(rounds=None):
-            return RepeatedRunner(workspace, operator, schemas)
+            return RepeatedRunner(workspace, found, schemas)
         case Iterated():
-            assert operator.rounds is not None  # noqa: S101 - the case before has the others
-            return IteratedRunner(workspace, operator, operator.rounds, schemas)
+            assert found.rounds is not None  # noqa: S101 - the case before has the others
+            return IteratedRunner(workspace, found, found.rounds, schemas, make_runner)
+        case Source() | Cleaned():  # the engine feeds the one, and knows the gate of the other
+            raise InternalError(Diagnostic("UNKNOWN_OPERATOR", f"the engine itself runs a {type(found).__name__}"))
         case _:
-            raise InternalError(Diagnostic("UNKNOWN_OPERATOR", f"nothing runs a {type(operator).__name__}"))
+            assert_never(found)

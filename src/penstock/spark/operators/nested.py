@@ -5,28 +5,32 @@ Each run builds on the one before; what the step began with comes back when it i
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Circuit, Operator, Source, leaf
+from penstock.spark.batch import batch_frame
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
 from penstock.spark.operators.runner import Runner
 from penstock.spark.trace import Trace
-from penstock.spark.workspace import Workspace
+from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
+# What makes the runner of an operator: from its description, the schemas of its inputs' changes, and that of its own.
+Make = Callable[[Workspace, Operator, "Sequence[StructType]", "Callable[[], StructType]"], Runner]
 _MAX_LAYERS = 8  # of a trace within one step; between steps there are fewer
 
 
 class Nested:
     """Runners for a circuit whose sources are given by name; the operators keep nothing but traces."""
 
-    def __init__(self, workspace: Workspace, circuit: Circuit, sources: Mapping[str, StructType]) -> None:
+    def __init__(self, workspace: Workspace, circuit: Circuit, sources: Mapping[str, StructType], make: Make) -> None:
         self.workspace = workspace
+        self.make = make
         self.circuit = circuit
         self.sources = sources
         self.schemas: dict[int, StructType] = {}
@@ -34,17 +38,15 @@ class Nested:
         self._before: dict[int, list[Trace]] | None = None
 
     @classmethod
-    def of_operator(cls, workspace: Workspace, operator: Operator, schema: StructType) -> Nested:
+    def of_operator(cls, workspace: Workspace, operator: Operator, schema: StructType, make: Make) -> Nested:
         """One operator over the source `#0`."""
         fields = operator.node.inputs[0].fields
         source = Source(0, leaf(0, fields), (), relation="#0")
-        return cls(workspace, Circuit((source, operator), {"": operator.number}), {"#0": schema})
+        return cls(workspace, Circuit((source, operator), {"": operator.number}), {"#0": schema}, make)
 
     def _runner(self, operator: Operator) -> Runner:
-        from penstock.spark.operators.make import make_runner
-
         schemas = [self._schema(number) for number in operator.inputs]
-        return make_runner(self.workspace, operator, schemas, lambda: self._schema(operator.number))
+        return self.make(self.workspace, operator, schemas, lambda: self._schema(operator.number))
 
     def _schema(self, number: int) -> StructType:
         """The schema of an operator's change, from empty inputs; asked once."""
@@ -62,8 +64,6 @@ class Nested:
 
     def _asked(self, operator: Operator) -> StructType:
         from pyspark.sql.types import LongType, StructField, StructType
-
-        from penstock.spark.batch import batch_frame
 
         leaves = {f"#{number}": self.workspace.empty(self._rows(number)) for number in operator.inputs}
         found = batch_frame(self.workspace, operator.node, leaves).schema
@@ -94,8 +94,6 @@ class Nested:
     def _source(self, source: Source, delta: Delta | None) -> Delta | None:
         if delta is None or delta.names == source.node.names:
             return delta
-        from penstock.spark.workspace import columns_text
-
         query = f"SELECT {columns_text((*source.node.names, WEIGHT))} FROM {delta.view}"
         return Delta.of_query(self.workspace, query, self._schema(source.number), estimate=delta.estimate)
 

@@ -1,0 +1,44 @@
+"""A circuit: operators that read one another."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+
+from penstock.circuit.operators.operator import Operator
+from penstock.plan.nodes import Field, Plan, Scan
+
+
+@dataclass(frozen=True)
+class Circuit:
+    """Operators, each after its inputs; `outputs` maps a view's lower-case name to its operator."""
+
+    operators: tuple[Operator, ...]
+    outputs: Mapping[str, int]
+
+    @cached_property
+    def readers(self) -> Mapping[int, tuple[str, ...]]:
+        """The views that each operator works for."""
+        found: dict[int, dict[str, None]] = {operator.number: {} for operator in self.operators}
+        for view, number in self.outputs.items():
+            found[number][view] = None
+        for operator in reversed(self.operators):
+            for number in operator.inputs:
+                found[number] |= found[operator.number]
+        return {number: tuple(views) for number, views in found.items()}
+
+    def consumers(self) -> dict[int, int]:
+        """The number of readers that each operator's change has, views counted as one each."""
+        counts = {operator.number: 0 for operator in self.operators}
+        for operator in self.operators:
+            for number in operator.inputs:
+                counts[number] += 1
+        for number in self.outputs.values():
+            counts[number] += 1
+        return counts
+
+
+def leaf(number: int, fields: tuple[Field, ...]) -> Plan:
+    """The scan by which a node reads the output of another operator."""
+    return Scan(f"#{number}", fields)

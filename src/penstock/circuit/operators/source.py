@@ -1,0 +1,20 @@
+"""Where changes come in: tables, and views that another circuit maintains."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+from penstock.circuit.operators.operator import NO_STATE, Cost, Operator
+
+
+@dataclass(frozen=True)
+class Source(Operator):
+    """The change of a table, or of a view that another circuit maintains.
+
+    The inputs of `error_view` are the `Cleaned` operators whose late rows it shows in the same step.
+    """
+
+    relation: str = ""
+
+    usual: ClassVar[Cost] = Cost(NO_STATE, "nothing")
