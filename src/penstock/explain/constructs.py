@@ -9,9 +9,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
 from penstock.circuit.operators import rank_of
 from penstock.explain.report import Report, query_report
+from penstock.sql.parse import parse, parse_query
+from penstock.sql.statements import CreateTable
 
 _TABLES = """
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), price DOUBLE, at TIMESTAMP, tags ARRAY<STRING>);
@@ -278,17 +281,11 @@ def page() -> str:
 
 def judged(construct: Construct) -> Report:
     """What becomes of the construct's query."""
-    from penstock.bind.program.queries import bind_query
-    from penstock.sql.parse import parse_query
-
     plan = bind_query(parse_query(construct.query), _catalog(), construct.query)
     return query_report(plan, _catalog())
 
 
 def _catalog() -> Catalog:
-    from penstock.sql.parse import parse
-    from penstock.sql.statements import CreateTable
-
     found = Catalog()
     for statement in parse(_TABLES):
         if isinstance(statement, CreateTable):

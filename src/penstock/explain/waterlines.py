@@ -12,9 +12,12 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from penstock.analysis.waterline import waterlines
+from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
 from penstock.explain.plans import readable
 from penstock.rewrite import rewrite
+from penstock.sql.parse import parse, parse_query
+from penstock.sql.statements import CreateTable
 
 _TABLES = """
 CREATE STREAM clicks (
@@ -233,10 +236,6 @@ SECTIONS = (
 
 def inferred(example: Example) -> str | None:
     """The waterline of the example's column, None if it has none."""
-    from penstock.bind.program.queries import bind_query
-    from penstock.sql.parse import parse, parse_query
-    from penstock.sql.statements import CreateTable
-
     catalog = Catalog()
     for statement in parse(_TABLES):
         if isinstance(statement, CreateTable):

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import DataType, StructType
+
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.plan.nodes import Fixpoint, Plan, Scan
 from penstock.plan.scalar import quoted
@@ -17,7 +19,6 @@ if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 
 def batch_frame(
@@ -71,8 +72,6 @@ def table_schema(table: Table) -> StructType:
 
 def struct_of(columns: tuple[Column, ...]) -> StructType:
     """The Spark schema of declared columns."""
-    from pyspark.sql.types import DataType, StructType
-
     found = DataType.fromDDL(schema_ddl(columns))
     return found if isinstance(found, StructType) else StructType([])
 

@@ -10,13 +10,15 @@ import threading
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.types as kinds
+
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.grouping import consolidation
 from penstock.spark.workspace import Workspace, new_name
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
@@ -64,7 +66,7 @@ class Delta:
     ) -> Delta:
         """A change that is on the driver; `schema` gives the Spark types where Arrow cannot tell them."""
         if schema is None:
-            from pyspark.sql.pandas.types import from_arrow_schema
+            from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - `check` goes without PySpark
 
             schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
         return cls(workspace, schema, arrow=table, cancels=cancels)
@@ -119,7 +121,7 @@ class Delta:
     @property
     def retracts(self) -> bool:
         """Whether the change may have a weight below zero; an evaluated one on the driver has one then."""
-        import pyarrow.compute as pc
+        import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
 
         if self._arrow is None or not self._retracts:
             return self._retracts
@@ -259,17 +261,12 @@ def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
 
 def groups_alike(schema: pa.Schema) -> bool:
     """Whether Arrow finds the same rows equal as Spark: not floating point, where zeros and NaNs have several forms."""
-    import pyarrow.types as kinds
-
     plain = (kinds.is_integer, kinds.is_boolean, kinds.is_string, kinds.is_date, kinds.is_timestamp, kinds.is_decimal)
     return all(any(test(field.type) for test in plain) for field in schema)
 
 
 def without_cancelled(table: pa.Table) -> pa.Table | None:
     """Rows that are equal to the last bit added up and cancelled ones gone; None where Arrow cannot tell."""
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     bits = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
     whole = table.combine_chunks()
     if any(kinds.is_nested(field.type) or kinds.is_null(field.type) for field in whole.schema):
@@ -282,15 +279,12 @@ def without_cancelled(table: pa.Table) -> pa.Table | None:
 
 def _viewed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
     """The same bits as another type."""
-    import pyarrow as pa
-
     return column if column.type == kind else pa.chunked_array([part.view(kind) for part in column.chunks], kind)
 
 
 def added_up(table: pa.Table) -> pa.Table:
     """Equal rows added up and cancelled ones gone."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
+    import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
 
     places = [f"c{at}" for at in range(table.num_columns)]  # names may occur twice
     weight = places[table.column_names.index(WEIGHT)]
@@ -306,7 +300,7 @@ def driver_safe(schema: StructType) -> bool:
 
 
 def _safe(kind: DataType) -> bool:
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
 
     if isinstance(kind, T.ArrayType):
         return _safe(kind.elementType)

@@ -62,8 +62,8 @@ class Checkpoints:
 
     def evaluated(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """The frame evaluated on the executors, and its number of rows, in one action."""
-        from pyspark.sql import Observation
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import Observation  # noqa: PLC0415 - `check` goes without PySpark
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - `check` goes without PySpark
 
         observation = Observation()
         kept = self.observed(frame.observe(observation, F.count(F.lit(1)).alias("rows")))

@@ -14,6 +14,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+from pyspark.sql.types import LongType, StructField, StructType
+
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.build import build_circuit
@@ -35,9 +38,7 @@ from penstock.spark.typed import SparkTyping
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 Content = Callable[[str], "DataFrame | None"]
 _THREADS = 2
@@ -174,9 +175,6 @@ class Engine:
 
     def _errors(self, reported: Delta | None, late: Sequence[pa.Table]) -> Delta:
         """The change of `error_view`: what intake has rejected, and late rows of views."""
-        import pyarrow as pa
-        from pyspark.sql.types import LongType
-
         tables = ([] if reported is None else [reported.arrow()]) + list(late)
         together = pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
         schema = table_schema(ERROR_VIEW).add(WEIGHT, LongType())
@@ -274,8 +272,6 @@ class Engine:
         return installed.schemas[number]
 
     def _schema_of(self, installed: Installed, operator: Operator) -> StructType:
-        from pyspark.sql.types import LongType, StructField, StructType
-
         weight = StructField(WEIGHT, LongType(), nullable=False)
         if isinstance(operator, Source):
             kinds = installed.tables[operator.relation]
@@ -342,8 +338,6 @@ def _has_rows(delta: Delta | None) -> bool:
 
 
 def _without_weight(schema: StructType) -> StructType:
-    from pyspark.sql.types import StructType
-
     return StructType([item for item in schema.fields if item.name != WEIGHT])
 
 

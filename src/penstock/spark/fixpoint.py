@@ -10,6 +10,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from pyspark.sql import functions as F  # noqa: N812
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
+
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.rounds import ROUND
 from penstock.errors import DataError, Diagnostic
@@ -19,7 +22,6 @@ from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 
 def least_fixpoint(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame]) -> DataFrame:
@@ -37,8 +39,6 @@ def _empty(workspace: Workspace, node: Fixpoint, position: int) -> DataFrame:
 
 def recursive_schemas(workspace: Workspace, node: Fixpoint, inputs: Mapping[str, StructType]) -> list[StructType]:
     """Each recursive view's rows as changes with their rounds; `inputs` are the schemas of the leaves' changes."""
-    from pyspark.sql.types import IntegerType, LongType, StructField, StructType
-
     leaves = {name: workspace.empty(schema).drop(WEIGHT) for name, schema in inputs.items()}
     known = [_empty(workspace, node, position) for position in range(len(node.bodies))]
     if any(field.type is None for body in node.bodies for field in body.fields):
@@ -92,8 +92,6 @@ def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame
 
 def _without(rows: DataFrame, anchor: DataFrame) -> DataFrame:
     """EXCEPT ALL, also of rows that hold a MAP or a VARIANT, which Spark refuses."""
-    from pyspark.sql import functions as F  # noqa: N812
-
     both = rows.withColumn(WEIGHT, F.lit(1)).union(anchor.withColumn(WEIGHT, F.lit(-1)))
     left = consolidated(both).where(F.col(WEIGHT) > 0)
     return left.withColumn(WEIGHT, F.explode(F.array_repeat(F.lit(1), F.col(WEIGHT).cast("int")))).drop(WEIGHT)

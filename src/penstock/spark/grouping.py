@@ -42,7 +42,7 @@ def _identity(text: str, kind: DataType, depth: int = 0) -> str:
 
     Spark cannot group VARIANTs. It groups MAPs in any order of their entries, and texts that a collation holds equal.
     """
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
 
     if not any(part in kind.simpleString() for part in ("variant", "map<", " collate ")):
         return text
@@ -68,7 +68,7 @@ def hash_text(terms: list[tuple[str, DataType]]) -> str:
 
 def _normal(text: str, kind: DataType, depth: int = 0) -> str:
     """An expression that is the same for values that Spark finds equal, of which it can be the same for others too."""
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
 
     if isinstance(kind, T.FloatType | T.DoubleType):
         nan = "cast('NaN' as double)"
@@ -90,7 +90,7 @@ def _within(
 
     `depth` tells the variables of lambdas within each other apart.
     """
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
 
     name = f"__x{depth}"
     if isinstance(kind, T.ArrayType):
@@ -126,7 +126,7 @@ def _folded(text: str, kind: DataType) -> str:
 
 def common_type(left: DataType, right: DataType) -> str | None:
     """The type in which two sides of an equality hash alike; None where only Spark's comparison can tell."""
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
 
     if isinstance(left, T.StringType) and isinstance(right, T.StringType):
         kinds = {_collated(left), _collated(right)}
@@ -157,7 +157,7 @@ def _common_decimal(left: DataType, right: DataType) -> str | None:
 
 
 def _decimal(kind: DataType) -> tuple[int, int]:
-    from pyspark.sql import types as T  # noqa: N812
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
 
     if isinstance(kind, T.DecimalType):
         return kind.precision, kind.scale

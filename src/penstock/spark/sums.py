@@ -8,7 +8,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from decimal import Decimal
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.types as kinds
+from pyspark.sql.types import StructField, StructType
 
 from penstock.catalog.reserved import KEY
 from penstock.circuit.partials import Partial
@@ -16,10 +20,6 @@ from penstock.spark.change import Delta, driver_safe, groups_alike
 from penstock.spark.shortcuts import arrow_schema
 from penstock.spark.trace import may_be_null
 from penstock.spark.workspace import Workspace
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql.types import StructField, StructType
 
 STATES = ("__o_", "__n_", "__t_")
 AT = "__at"  # of an entry with totals: how many rows its group has after its change
@@ -63,8 +63,6 @@ class Adder:
         return change if change.on_driver and (self.groups or not change.is_empty()) else None
 
     def _answered(self, states: pa.Table, kinds: StructType, output: str) -> Delta:
-        from pyspark.sql.types import StructField, StructType
-
         fields = [kinds[name] for name in (KEY, *self.groups)]
         fields += [StructField(at + item.name, kinds[item.name].dataType) for at in STATES for item in self.partials]
         name = self.workspace.name(self.workspace.local(states, StructType(fields)))
@@ -78,8 +76,6 @@ class Adder:
 
 def addable(entries: StructType, groups: Sequence[str], partials: Sequence[Partial]) -> bool:
     """Whether entries (`__key`, groups, partials) of these types can be added up here."""
-    import pyarrow as pa
-
     if not driver_safe(entries):
         return False
     kinds = arrow_schema(entries)
@@ -88,8 +84,6 @@ def addable(entries: StructType, groups: Sequence[str], partials: Sequence[Parti
 
 
 def _mergeable(merge: str, kind: pa.DataType) -> bool:
-    import pyarrow.types as kinds
-
     if merge == "sum":  # the type of the sum must be that of the summands
         wide = kinds.is_decimal128(kind) and kind.precision == _DIGITS
         return bool(kinds.is_int64(kind) or wide or kinds.is_float64(kind))
@@ -106,9 +100,6 @@ def three_states(
 
     None where a sum might not fit its type: Spark then says so, or finds that it does.
     """
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     keys, change = [KEY, *groups], may_be_null(change)
     sides = [change]
     if state is not None:
@@ -126,9 +117,6 @@ def three_states(
 
 def _grouped(together: pa.Table, new: pa.Array, keys: list[str], partials: Sequence[Partial]) -> pa.Table:
     """Every group with its partials in all states, and whether the change has rows of it."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     before, of_change, after = STATES
     among = {before: pc.invert(new), of_change: new, after: None}
     options = pc.ScalarAggregateOptions(skip_nulls=True, min_count=1)
@@ -152,9 +140,6 @@ def _grouped(together: pa.Table, new: pa.Array, keys: list[str], partials: Seque
 
 def _fits(values: pa.ChunkedArray) -> bool:
     """Whether no sum over some of the values can leave their type."""
-    import pyarrow.compute as pc
-    import pyarrow.types as kinds
-
     if kinds.is_floating(values.type):
         return True
     ends = pc.min_max(values).as_py()

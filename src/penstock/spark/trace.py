@@ -22,13 +22,15 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.types as kinds
+
 from penstock.catalog.reserved import KEY
 from penstock.spark.change import Delta, added_up, consolidated, groups_alike, without_cancelled
 from penstock.spark.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE
 from penstock.spark.workspace import Workspace
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
@@ -82,8 +84,6 @@ class DriverLayer:
 
     def with_rows(self, table: pa.Table) -> DriverLayer:
         """The layer with more rows."""
-        import pyarrow as pa
-
         joined = pa.concat_tables([self.table, table.cast(self.table.schema)]).combine_chunks()
         return DriverLayer(self.workspace, self.schema, joined)
 
@@ -128,8 +128,6 @@ class Trace:
 
     @property
     def _memory(self) -> pa.Table | None:
-        import pyarrow as pa
-
         if not self.here:
             return None
         schema = self.here[0].table.schema
@@ -347,15 +345,10 @@ def _own_name() -> str:
 
 def may_be_null(table: pa.Table) -> pa.Table:
     """The table without a word on what holds no NULL, at any depth: Spark finds that anew for each change."""
-    import pyarrow as pa
-
     return table.cast(pa.schema([_nullable(item) for item in table.schema]))
 
 
 def _nullable(found: pa.Field) -> pa.Field:
-    import pyarrow as pa
-    import pyarrow.types as kinds
-
     kind = found.type
     if kinds.is_struct(kind):
         kind = pa.struct([_nullable(item) for item in kind])
@@ -373,6 +366,6 @@ def _of_kind(key: pa.Field) -> pa.Field:
 
 def with_key(schema: StructType) -> StructType:
     """The schema of a trace's rows: the change's columns, then `__key`."""
-    from pyspark.sql.types import LongType, StructField, StructType
+    from pyspark.sql.types import LongType, StructField, StructType  # noqa: PLC0415 - `check` goes without PySpark
 
     return StructType([*schema.fields, StructField(KEY, LongType(), nullable=False)])

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from pyspark.sql import types as T  # noqa: N812
+
 from penstock.catalog.types import Type, struct_type
 
 if TYPE_CHECKING:
@@ -12,8 +14,6 @@ if TYPE_CHECKING:
 
 def type_text(kind: DataType) -> Type:
     """`struct<a:int,`b c`:map<int,string>>`, which Spark's own `simpleString` does not quote."""
-    from pyspark.sql import types as T  # noqa: N812
-
     if isinstance(kind, T.StructType):
         return struct_type((field.name, type_text(field.dataType)) for field in kind.fields)
     if isinstance(kind, T.ArrayType):

@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, cast
 from weakref import WeakKeyDictionary
 
 from sqlglot import exp
+from sqlglot.optimizer.simplify import simplify
 
 from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Plan
@@ -29,6 +30,8 @@ from penstock.spark.render import Renderer
 from penstock.spark.scans import Part, Scans
 from penstock.spark.shortcuts import Shortcuts
 from penstock.spark.thresholds import DRIVER_ROWS, MEMORY_ROWS
+from penstock.sql.parse import parse_expression
+from penstock.sql.text import spark_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -156,8 +159,6 @@ def clocked(at: datetime | None) -> Callable[[Scalar], str]:
         if not any(is_clock(node) for node in scalar.tree.walk()):
             return scalar.text
         tree = scalar.tree.copy().transform(lambda node: clock_literal(node, literal) if is_clock(node) else node)
-        from penstock.sql.text import spark_sql
-
         return spark_sql(cast("exp.Expression", tree))
 
     return rendered
@@ -193,16 +194,12 @@ def _clock_text(name: str, literal: str, precision: str) -> str:
 
 def clock_literal(node: exp.Expr, literal: str) -> exp.Expr:
     """The clock's value as the function that stood there would give it."""
-    from penstock.sql.parse import parse_expression
-
     name = str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__.lower()
     return parse_expression(_clock_text(name, literal, _precision(node)))
 
 
 def _precision(node: exp.Expr) -> str:
     """The digits that `current_time(p)` asks for, a constant."""
-    from sqlglot.optimizer.simplify import simplify
-
     digits = node.args.get("expressions")
     return str(simplify(digits[0].copy()).this) if digits else "6"
 

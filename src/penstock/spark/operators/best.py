@@ -8,7 +8,9 @@ change; nothing has to be ranked as it was, and nothing compared.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
@@ -20,10 +22,6 @@ from penstock.spark.change import Delta
 from penstock.spark.operators.keyed import KeyedRunner, among, tagged
 from penstock.spark.render import VERSION
 from penstock.spark.workspace import columns_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql.types import StructType
 
 _NOW, _WAS = "__now", "__was"
 
@@ -68,15 +66,11 @@ class BestRunner(KeyedRunner):
         return f"(SELECT * FROM {rows} LATERAL VIEW explode(array_repeat(0, cast({WEIGHT} as int))) __c AS __copy)"
 
     def _schema_of_rows(self) -> StructType:
-        from pyspark.sql.types import IntegerType, LongType, StructField, StructType
-
         fields = [field for field in self.schemas[0].fields if field.name != WEIGHT]
         added = [StructField(KEY, LongType()), StructField(VERSION, IntegerType()), self.schemas[0][WEIGHT]]
         return StructType([*fields, *added])
 
     def _local_rows(self, change: Delta, fields: list[str]) -> pa.Table:
-        import pyarrow as pa
-
         columns = [*fields, WEIGHT]
         parts = [tagged(change.arrow().select(columns), 1)]
         memory = self.traces[0].memory

@@ -14,6 +14,10 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import StructField, StructType
+
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Additive
 from penstock.circuit.partials import PRESENT, Partial
@@ -29,9 +33,7 @@ from penstock.spark.trace import Trace, by_key
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 _SIDE = "__side"
 _REWRITE_SHARE = 4  # a change above a quarter of the state rewrites it in one pass
@@ -240,8 +242,6 @@ class GroupedRunner(Runner):
         return Trace(self.workspace, schema.toNullable(), combine=self.combined)
 
     def _schema(self, schema: StructType) -> StructType:
-        from pyspark.sql.types import StructField, StructType
-
         groups = [schema[name] for name in (KEY, *self.groups)]
         columns = [StructField(name, schema[found].dataType) for name, found in self._appended.items()]
         return StructType([*groups, *columns])
@@ -337,9 +337,6 @@ def _in_state(item: Partial, state: str) -> str:
 
 def _rows_of(column: pa.ChunkedArray) -> pa.Table:
     """The structs of a column of arrays, one row each."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     structs = pc.list_flatten(column.combine_chunks())
     if isinstance(structs, pa.ChunkedArray):
         structs = structs.combine_chunks()

@@ -9,7 +9,8 @@ moves when the first derivation comes or goes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from pyspark.sql.types import StructType
 
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Iterated, Rounds
@@ -22,9 +23,6 @@ from penstock.spark.operators.nested import Make, Nested
 from penstock.spark.operators.runner import Runner
 from penstock.spark.operators.waiting import Waiting
 from penstock.spark.workspace import Workspace, columns_text
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 
 class IteratedRunner(Runner):
@@ -123,7 +121,5 @@ def _shown(delta: Delta) -> tuple[str, ...]:
 
 
 def _without_round(schema: StructType) -> StructType:
-    from pyspark.sql.types import StructType
-
     assert WEIGHT in schema.names  # noqa: S101 - every change has it
     return StructType([item for item in schema.fields if item.name != ROUND])

@@ -8,7 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+
+import pyarrow as pa
+import pyarrow.compute as pc
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from penstock.catalog.functions import APPROXIMATIONS
 from penstock.catalog.reserved import KEY, WEIGHT
@@ -25,10 +28,6 @@ from penstock.spark.trace import Trace, with_key
 from penstock.spark.typetext import type_text
 from penstock.spark.window_calls import adds_up
 from penstock.spark.workspace import Workspace, columns_text
-
-if TYPE_CHECKING:
-    import pyarrow as pa
-    from pyspark.sql.types import StructType
 
 _FANOUT = 8  # rows of a touched key, until a step has shown how many there are
 
@@ -149,15 +148,11 @@ class KeyedRunner(Runner):
         return any("double" in known.get(name, "double") or "float" in known.get(name, "") for name in found)
 
     def _tagged_schema(self, position: int) -> StructType:
-        from pyspark.sql.types import IntegerType, StructField, StructType
-
         fields = [field for field in self.schemas[position].fields if field.name != WEIGHT]
         return StructType([*fields, StructField(VERSION, IntegerType()), self.schemas[position][WEIGHT]])
 
     def _local_versions(self, position: int, changes: Sequence[Delta | None], fields: list[str]) -> pa.Table | None:
         """All of it on the driver, where the trace and every change are there: one partition, no exchange."""
-        import pyarrow as pa
-
         trace, change = self.traces[position], changes[position]
         if not trace.is_local or any(delta is not None and not delta.on_driver for delta in changes):
             return None
@@ -203,9 +198,6 @@ class KeyedRunner(Runner):
 
 def among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.ChunkedArray:
     """Which keys are among those of the changes."""
-    import pyarrow as pa
-    import pyarrow.compute as pc
-
     touched = [delta.arrow()[KEY] for delta in changes if delta is not None]
     keys = pa.chunked_array([chunk for part in touched for chunk in part.chunks], type=pa.int64())
     return pc.is_in(column, value_set=keys.combine_chunks() if keys.num_chunks else pa.array([], pa.int64()))
@@ -213,7 +205,5 @@ def among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.Chunke
 
 def tagged(table: pa.Table, version: int) -> pa.Table:
     """Rows with their version, before the weight."""
-    import pyarrow as pa
-
     column = pa.array([version] * table.num_rows, pa.int32())
     return table.add_column(table.num_columns - 1, VERSION, column)

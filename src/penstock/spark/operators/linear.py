@@ -7,18 +7,20 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from pyspark.sql.types import StructType
+
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
 from penstock.plan.nodes import Generate, Plan, Project, Scan
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta, consolidated
+from penstock.spark.operators.absent import without
 from penstock.spark.operators.runner import Runner, column_terms
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import StructType
 
 GENERATED = 4  # rows that a generator is expected to give for one, where nothing is known
 
@@ -94,8 +96,6 @@ class LinearRunner(Runner):
 
     def _over(self, names: dict[str, str]) -> Plan:
         """The chain over the inputs that have names; one that stays in it without rows gets a name."""
-        from penstock.spark.operators.absent import without
-
         node = without(self.operator.node, frozenset(names))
         for item in node.walk():
             if isinstance(item, Scan) and item.relation not in names:
@@ -179,8 +179,6 @@ class ClockedRunner(LinearRunner):
         self.proposed = grown
 
     def _nothing(self) -> Trace:
-        from pyspark.sql.types import StructType
-
         return Trace(self.workspace, StructType([]))
 
     def commit(self) -> None:

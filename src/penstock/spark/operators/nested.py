@@ -6,7 +6,8 @@ Each run builds on the one before; what the step began with comes back when it i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import TYPE_CHECKING
+
+from pyspark.sql.types import LongType, StructField, StructType
 
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Circuit, Operator, Source, leaf
@@ -16,9 +17,6 @@ from penstock.spark.collecting import LineText
 from penstock.spark.operators.runner import Runner
 from penstock.spark.trace import Trace
 from penstock.spark.workspace import Workspace, columns_text
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 # What makes the runner of an operator: from its description, the schemas of its inputs' changes, and that of its own.
 Make = Callable[[Workspace, Operator, "Sequence[StructType]", "Callable[[], StructType]"], Runner]
@@ -57,21 +55,15 @@ class Nested:
         return self.schemas[number]
 
     def _chosen(self, source: Source) -> StructType:
-        from pyspark.sql.types import StructType
-
         known = self.sources[source.relation]
         return StructType([known[name] for name in (*source.node.names, WEIGHT)])
 
     def _asked(self, operator: Operator) -> StructType:
-        from pyspark.sql.types import LongType, StructField, StructType
-
         leaves = {f"#{number}": self.workspace.empty(self._rows(number)) for number in operator.inputs}
         found = batch_frame(self.workspace, operator.node, leaves).schema
         return StructType([*found.fields, StructField(WEIGHT, LongType(), nullable=False)])
 
     def _rows(self, number: int) -> StructType:
-        from pyspark.sql.types import StructType
-
         return StructType([item for item in self._schema(number).fields if item.name != WEIGHT])
 
     def step(self, inputs: Mapping[str, Delta | None], *, first: bool) -> dict[str, Delta]:

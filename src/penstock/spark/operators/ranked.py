@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow.compute as pc
+
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.forgetting import sorted_text
@@ -142,6 +144,4 @@ class RankedRunner(Runner):
 
 
 def _copies(candidates: Delta) -> int:
-    import pyarrow.compute as pc
-
     return int(pc.sum(candidates.arrow()[WEIGHT]).as_py() or 0)

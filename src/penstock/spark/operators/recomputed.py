@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Iterated, Recomputed
 from penstock.spark.change import Delta, consolidated
+from penstock.spark.fixpoint import least_fixpoint
 from penstock.spark.operators.runner import Runner, column_terms
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace, columns_text
@@ -87,6 +88,4 @@ class RepeatedRunner(RecomputedRunner):
     """Recursive views, recomputed to their least fixed point."""
 
     def evaluated(self, frames: dict[str, DataFrame]) -> DataFrame:
-        from penstock.spark.fixpoint import least_fixpoint
-
         return least_fixpoint(self.workspace, self.operator.node, frames)  # type: ignore[arg-type]

@@ -11,7 +11,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+
+from pyspark.sql.types import IntegerType, StructField, StructType
 
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Sessions
@@ -24,9 +25,6 @@ from penstock.spark.operators.runner import Runner, Terms
 from penstock.spark.render import VERSION
 from penstock.spark.trace import Trace, with_key
 from penstock.spark.workspace import Workspace, columns_text
-
-if TYPE_CHECKING:
-    from pyspark.sql.types import StructType
 
 _FANOUT = 32  # rows of the sessions that one row touches
 _ROWS = "#rows"
@@ -67,8 +65,6 @@ class SessionsRunner(Runner):
 
     def _versions(self, change: Delta) -> str:
         """The rows of the touched sessions, as they were (0) and as they are (1)."""
-        from pyspark.sql.types import IntegerType, StructField, StructType
-
         fields = [field for field in self.schema.fields if field.name != WEIGHT]
         columns = columns_text(tuple(field.name for field in fields))
         parts = [f"SELECT {columns}, 1 AS {VERSION}, {WEIGHT} FROM {change.view}"]

@@ -6,6 +6,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+import pyarrow.compute as pc
+
 from penstock.circuit.rounds import ROUND
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
@@ -47,8 +50,6 @@ class Waiting:
         return None if found.is_empty() else found
 
     def _together(self, parts: list[Delta]) -> Delta:
-        import pyarrow as pa
-
         if len(parts) == 1:
             return parts[0]
         if all(part.on_driver for part in parts):
@@ -72,16 +73,12 @@ class Waiting:
 
 
 def _rounds_of(delta: Delta) -> list[int]:
-    import pyarrow.compute as pc
-
     if delta.on_driver:
         return sorted(pc.unique(delta.arrow()[ROUND]).to_pylist())
     return sorted(row[0] for row in delta.frame().select(ROUND).distinct().collect())
 
 
 def _of_round(delta: Delta, number: int) -> Delta:
-    import pyarrow.compute as pc
-
     if delta.on_driver:
         table = delta.arrow()
         return Delta.of_arrow(delta.workspace, table.filter(pc.equal(table[ROUND], number)), delta.schema)
