@@ -1,1 +1,23 @@
-"""Circuits: plans as incremental operators, still without Spark."""
+"""Circuits: plans as incremental operators, still without Spark.
+
+| module        | what is in it                                                                    |
+| ------------- | -------------------------------------------------------------------------------- |
+| build         | the circuit of all views: from plans to operators                                |
+| operators     | the operators as descriptions, a file for each class; the circuit that they make |
+| partials      | aggregates as partial results that can be added up                               |
+| buckets       | aggregates without GROUP BY in two steps, within buckets of rows and over them   |
+| collated      | texts that a collation holds equal: which of them is shown                       |
+| rounds        | recursion by change: bodies with the round of each row                           |
+| window_chains | windows over windows that can be one operator                                    |
+| reading       | how views are read: by their plans, or behind LATENESS                           |
+| error_view    | which plans read `error_view`                                                    |
+| narrowing     | sources without the columns that nobody reads                                    |
+| forgetting    | which rows of state no input can touch again                                     |
+| lookback      | the same of windows: rows that later rows do not look back on                    |
+| clock         | the same of filters on the clock                                                 |
+| closing       | a key that determines a column with a waterline                                  |
+| boundedness   | what each operator keeps, whether that stays bounded, and what would bound it    |
+| column_names  | columns that the binder has named, as the program would say it                   |
+| demands       | `SET unbounded_state`: views that are refused for their state                    |
+| measured      | what was measured of operators, as values                                        |
+"""

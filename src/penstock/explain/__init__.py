@@ -5,8 +5,16 @@
     explain(catalog, "totals", ("analyze",), …)     what its operators have cost, from a profile
     explain_json(catalog)                           everything, as values
 
-`verdict` reads the circuit, `report` collects, `text` and `values` render; `analyzed` shows what was measured, and
-`constructs` writes the table of docs/reference/incremental.md.
+| module     | what is in it                                                     |
+| ---------- | ----------------------------------------------------------------- |
+| verdict    | incremental or recomputed, and why: what the circuit says         |
+| report     | everything that is known of one view, collected                   |
+| text       | a report as text for people                                       |
+| values     | a report as values for JSON                                       |
+| plans      | a plan as an indented tree                                        |
+| analyzed   | what was measured of each operator                                |
+| constructs | the table of docs/reference/incremental.md, judged by circuits    |
+| waterlines | the table of docs/reference/waterlines.md, judged by the analysis |
 """
 
 from __future__ import annotations
