@@ -68,7 +68,7 @@ class StateFact:
 
     @property
     def bounded(self) -> bool:
-        """Whether the state cannot grow for ever."""
+        """True if the state cannot grow for ever."""
         return self.growth is Growth.BOUNDED
 
 
@@ -159,7 +159,7 @@ class _Finder:
         return self._made(operator, size, _BECAUSE[size], use)
 
     def _leaves_few(self, item: Expiry, rows: Plan) -> bool:
-        """Whether what an expiry spares cannot grow: nothing, or some rows of few partitions."""
+        """True if what an expiry spares cannot grow: nothing, or some rows of few partitions."""
         few = {f"`{name}`" for name in few_values(rows, self.catalog)}
         return all(set(keep.partition) <= few for keep in item.keep)
 
@@ -168,7 +168,7 @@ class _Finder:
         return f"{use}{self._key_wanted(node)}"
 
     def _key_wanted(self, node: Plan) -> str:
-        """Which PRIMARY KEY would close the keys of an operator above a join, if there can be such a one."""
+        """The PRIMARY KEY that would close the keys of an operator above a join, in words; "" if there can be none."""
         base, keys = base_of(node, self.catalog)
         if not isinstance(base, Join):
             return ""
@@ -258,7 +258,7 @@ def _dropped(going: list[str]) -> str:
 
 
 def _going(item: Expiry, keys: tuple[str, ...] = ()) -> str:
-    """Which rows leave, but for those that are still needed; `keys` are what determines the column they go by."""
+    """The rows that leave, in words, but for those still needed; `keys` are what determines the column they go by."""
     given = f", which {', '.join(keys)} determine{'s' if len(keys) == 1 else ''}," if keys else ""
     text = f"{_unquoted(item.shown)}{given} is below the waterline {item.waterline.shown}"
     if item.keep:

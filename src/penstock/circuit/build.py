@@ -74,7 +74,7 @@ _COLLATED_SET = "which of several texts that a collation holds equal is in the s
 
 
 class Typing:
-    """What the builder asks about types: here the binder's own inference; the engine asks Spark."""
+    """Types for the builder: here by the binder's own inference; the engine asks Spark."""
 
     def type_of(self, relation: Plan, scalar: Scalar) -> Type | None:
         """The type of an expression over the fields of `relation`, or None."""
@@ -120,7 +120,7 @@ class _Builder:
                 self.count(cleaned.plan)
 
     def behind(self, name: str, plan: Plan) -> Plan:
-        """What a view shows: its plan, or with LATENESS what is behind the filter."""
+        """The plan that a view shows: its own, or with LATENESS what is behind the filter."""
         view = self.catalog.views.get(name)
         return scan_of(view) if view is not None and view.lateness and view.plan is plan else plan
 
@@ -152,7 +152,7 @@ class _Builder:
 
     @cached_property
     def reader(self) -> Reader:
-        """What finds waterlines; rows that come and go as the clock moves count here."""
+        """The finder of waterlines; rows that come and go as the clock moves count here."""
         return Reader(self.catalog, passing_time=True)
 
     def _chain(self, plan: Window) -> Chain | None:
@@ -167,7 +167,7 @@ class _Builder:
 
     @cached_property
     def closing(self) -> Closing:
-        """What finds the column by which keys are closed."""
+        """The finder of the column by which keys are closed."""
         return Closing(self.catalog, self.reader)
 
     def _next(self) -> int:
@@ -275,7 +275,7 @@ class _Builder:
 
     @cached_property
     def collations(self) -> bool:
-        """Whether the program has texts that are compared by other rules than their bytes."""
+        """True if the program has texts that are compared by other rules than their bytes."""
         return uses_collations(self.catalog)
 
     def _aggregate(self, plan: Aggregate) -> Operator:
@@ -356,7 +356,7 @@ class _Builder:
 
 
 def _join_keys(plan: Join | AsofJoin) -> tuple[tuple[Scalar, ...], ...]:
-    """What the rows of both sides are kept by."""
+    """The keys by which the rows of both sides are kept."""
     return tuple(key.left for key in plan.keys), tuple(key.right for key in plan.keys)
 
 

@@ -67,7 +67,7 @@ class Closing:
         return Project(wider, tuple((item.name, _reference(item)) for item in plan.fields))
 
     def _goes_by_key(self, plan: Plan) -> bool:
-        """Whether the keys expire by what they are themselves."""
+        """True if the keys expire by what they are themselves."""
         known = self.reader.of(plan.inputs[0])
         types = {item.name: item.type for item in plan.inputs[0].fields}
         return any(self.reader.bound(item.tree, known, types) is not None for item in keys_of(plan))
@@ -118,7 +118,7 @@ def _widened(plan: Widened, inner: Plan, added: Field, taken: tuple[str, ...]) -
 
 
 def keys_of(plan: Plan) -> tuple[Scalar, ...]:
-    """What an operator keeps its state by, where it has one input."""
+    """The key by which an operator keeps its state, where it has one input."""
     node = cast("Node", plan)
     match node:
         case Aggregate():
@@ -154,7 +154,7 @@ def determining(plan: Plan, name: str, catalog: Catalog) -> tuple[str, ...]:
 
 
 def base_of(plan: Plan, catalog: Catalog) -> tuple[Plan, tuple[str, ...]]:
-    """What an operator with keys reads, below projections and filters, and its keys among the columns there."""
+    """The plan that an operator with keys reads, below projections and filters, and its keys among those columns."""
     keys = frozenset(item.column for item in keys_of(plan) if item.column is not None)
     base = plan.inputs[0]
     while isinstance(base := of_view(base, catalog), Project | Filter):

@@ -24,7 +24,7 @@ _COLLATED = re.compile(r"(?i)^string collate (\w+)$")
 
 
 def uses_collations(catalog: Catalog) -> bool:
-    """Whether any text of the program can have a collation of its own."""
+    """True if any text of the program can have a collation of its own."""
     columns = (column for table in catalog.tables.values() for column in table.columns)
     views = (view.text for view in catalog.views.values())
     functions = (str(function.returns) + function.body.sql() for function in catalog.functions.values())

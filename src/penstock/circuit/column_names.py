@@ -21,7 +21,7 @@ def with_written_names(text: str, plan: Plan) -> str:
 
 
 def _said(name: str, plan: Plan) -> str | None:
-    """What a column of the plan, or of a relation below it, is made from; None if only the name is known."""
+    """The origin of a column of the plan, or of a relation below it, in words; None if only the name is known."""
     for node in plan.walk():
         for output, scalar in _defined(node):
             if isinstance(node, Aggregate) and scalar.column == name and not output.startswith("__"):

@@ -7,7 +7,7 @@ from penstock.plan.nodes import Plan, Scan
 
 
 def reads_error_view(plan: Plan, catalog: Catalog) -> bool:
-    """Whether a plan reads `error_view`, itself or through views."""
+    """True if a plan reads `error_view`, itself or through views."""
     return _reads(plan, catalog, set())
 
 

@@ -235,7 +235,7 @@ def _asof_expires(asof: AsofJoin, reader: Reader) -> Iterator[Expiry]:
 
 
 def _compared_exactly(left: Type | None, right: Type | None) -> bool:
-    """Whether a comparison tells all values of both types apart, in the order that each type has by itself."""
+    """True if a comparison tells all values of both types apart, in the order that each type has by itself."""
     whole, days = set(INTEGRAL), {"date", "timestamp"}
     return left is not None and (left == right or {left, right} <= whole or {left, right} <= days)
 

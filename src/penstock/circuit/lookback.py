@@ -46,7 +46,7 @@ _Order = tuple[tuple[str, ...], str]
 
 @dataclass(frozen=True)
 class _Looks:
-    """How far all windows of a chain look back by one time column: to `lines`, and `rows` further."""
+    """The reach of all windows of a chain, back by one time column: to `lines`, and `rows` further."""
 
     time: str
     lines: tuple[exp.Expression, ...]
@@ -56,7 +56,7 @@ class _Looks:
 
 @dataclass(frozen=True)
 class _Level:
-    """Where in a chain a window stands: what its columns are called in the chain's input, whether rows are missing."""
+    """A place in a chain: what its columns are called in the chain's input, whether rows are missing."""
 
     names: Mapping[str, str]
     filtered: bool = False
@@ -88,7 +88,7 @@ def _looks(chain: tuple[Link, ...], lowest: Window) -> _Looks | None:
 
 
 def _looking_further(before: _Looks | None, node: Window, lowest: Window, level: _Level) -> _Looks | None:
-    """What a window adds to the windows that its input has gone through."""
+    """The windows that its input has gone through, and a window on top of them; None where they differ in time."""
     found = [reach_of(call, node.input) for _, call in node.calls]
     reaches = [item for item in found if item is not None]
     key = reaches[0].key if reaches else None

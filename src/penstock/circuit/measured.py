@@ -15,7 +15,7 @@ ON, OFF = "on", "off"
 
 @dataclass(frozen=True)
 class Work:
-    """What an operator did: entries of changes in and out, entries and layers of state that it read, Spark jobs.
+    """The work of an operator: entries of changes in and out, entries and layers of state that it read, Spark jobs.
 
     A layer lies on the executors; state that was read without any was on the driver.
     """
@@ -104,7 +104,7 @@ class Profile:
 
 
 def is_measured(catalog: Catalog) -> bool:
-    """Whether the setting asks for measurements."""
+    """True if the setting asks for measurements."""
     return catalog.settings.get(SETTING, OFF).lower() == ON
 
 

@@ -28,5 +28,5 @@ def of_view(plan: Plan, catalog: Catalog) -> Plan:
 
 
 def scan_of(view: View) -> Scan:
-    """How what is behind a view's LATENESS is read; the same for all readers."""
+    """The scan of what is behind a view's LATENESS; the same for all readers."""
     return Scan(view.name.lower(), view.plan.fields)

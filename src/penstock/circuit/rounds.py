@@ -78,7 +78,7 @@ def independent(plan: Plan, views: frozenset[str]) -> Iterator[Plan]:
 
 
 def depends(plan: Plan, views: frozenset[str]) -> bool:
-    """Whether a plan reads one of the recursive views (lower-case names)."""
+    """True if a plan reads one of the recursive views (lower-case names)."""
     return any(isinstance(node, Scan) and node.relation.lower() in views for node in plan.walk())
 
 
@@ -89,7 +89,7 @@ def lifted_bodies(node: Fixpoint) -> tuple[Plan, ...]:
 
 
 def first_round(names: tuple[str, ...]) -> Keyed:
-    """What finds the first round of each row of a view with these columns."""
+    """The operator that finds the first round of each row of a view with these columns."""
     groups = tuple((name, column(name)) for name in names)
     least = AggregateCall("min", (column(ROUND, _KIND),), _scalar(f"min({quoted(ROUND)})"))
     rows = leaf(0, (*(Field(name) for name in names), _FIELD))
@@ -140,7 +140,7 @@ class _Lifting:
                 assert_never(node)
 
     def as_set(self, node: Distinct | Aggregate | SetOperation) -> Plan:
-        """What makes a set is lifted where rows may stand in several rounds: the first of them counts."""
+        """A node that makes a set, lifted where rows may stand in several rounds: the first of them counts."""
         match node:
             case Distinct():
                 return self.lifted(node.input)

@@ -158,7 +158,7 @@ def work_json(work: Work) -> dict[str, Any]:
 
 
 def operator_json(found: Measured) -> dict[str, Any]:
-    """What an operator is, and what it keeps now."""
+    """The class of an operator, its nodes, its inputs, and what it keeps now."""
     operator = found.operator
     return {
         "operator": operator.number,
@@ -183,7 +183,7 @@ def measured_json(found: Measured) -> dict[str, Any]:
 
 
 def analyzed_json(profile: Profile, view: str) -> dict[str, Any]:
-    """What was measured of one view: the steps, and its operators, each after its inputs."""
+    """The measurements of one view: the steps, and its operators, each after its inputs."""
     return {
         "view": view,
         "steps": profile.steps,

@@ -280,7 +280,7 @@ def page() -> str:
 
 
 def judged(construct: Construct) -> Report:
-    """What becomes of the construct's query."""
+    """The report on the construct's query."""
     plan = bind_query(parse_query(construct.query), _catalog(), construct.query)
     return query_report(plan, _catalog())
 

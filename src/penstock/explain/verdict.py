@@ -53,7 +53,7 @@ class Verdict:
 
     @property
     def incremental(self) -> bool:
-        """Whether a step costs as much as the change, not as the tables."""
+        """True if a step costs as much as the change, not as the tables."""
         return not self.recomputed
 
 
@@ -64,7 +64,7 @@ def circuit_of(catalog: Catalog, more: Mapping[str, Plan] | None = None) -> Circ
 
 
 def verdict(name: str, plan: Plan, circuit: Circuit) -> Verdict:
-    """What the circuit says about one of its outputs; `plan` tells which views it reads."""
+    """The verdict of the circuit on one of its outputs; `plan` tells which views it reads."""
     read = {node.relation.lower() for node in plan.walk() if isinstance(node, Scan)}
     others = _reached(circuit, [circuit.outputs[item] for item in read if item in circuit.outputs and item != name])
     own = sorted(_reached(circuit, [circuit.outputs[name]]) - others)

@@ -120,7 +120,7 @@ class Delta:
 
     @property
     def retracts(self) -> bool:
-        """Whether the change may have a weight below zero; an evaluated one on the driver has one then."""
+        """True if the change may have a weight below zero; an evaluated one on the driver has one then."""
         import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
 
         if self._arrow is None or not self._retracts:
@@ -135,21 +135,21 @@ class Delta:
 
     @property
     def is_lazy(self) -> bool:
-        """Whether the change is a query that has not been evaluated."""
+        """True if the change is a query that has not been evaluated."""
         return self.rows is None
 
     @property
     def on_driver(self) -> bool:
-        """Whether the rows are an Arrow table here."""
+        """True if the rows are an Arrow table here."""
         return self._arrow is not None
 
     @property
     def distributed(self) -> bool:
-        """Whether the rows are on the executors."""
+        """True if the rows are on the executors."""
         return not self.on_driver
 
     def is_empty(self) -> bool:
-        """Whether the change is known to have no rows; a lazy one is not known to."""
+        """True if the change is known to have no rows; a lazy one is not known to."""
         return self.rows == 0
 
     def frame(self) -> DataFrame:
@@ -167,7 +167,7 @@ class Delta:
 
     @property
     def view(self) -> str:
-        """What stands for the change in a FROM, valid in this step."""
+        """The relation for a FROM that has the change's rows, valid in this step."""
         if self._query is not None:
             return f"({self._query})"
         if self._named is None or self._named[0] != self.workspace.epoch:
@@ -230,7 +230,7 @@ class Delta:
         )
 
     def count(self) -> int:
-        """How many entries the change has."""
+        """The number of entries of the change."""
         rows = self.settled().rows
         return 0 if rows is None else rows
 
@@ -260,7 +260,7 @@ def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
 
 
 def groups_alike(schema: pa.Schema) -> bool:
-    """Whether Arrow finds the same rows equal as Spark: not floating point, where zeros and NaNs have several forms."""
+    """True if Arrow finds the same rows equal as Spark: not floating point, where zeros and NaNs have several forms."""
     plain = (kinds.is_integer, kinds.is_boolean, kinds.is_string, kinds.is_date, kinds.is_timestamp, kinds.is_decimal)
     return all(any(test(field.type) for test in plain) for field in schema)
 
@@ -295,7 +295,7 @@ def added_up(table: pa.Table) -> pa.Table:
 
 
 def driver_safe(schema: StructType) -> bool:
-    """Whether Arrow carries every type of the schema to Python and back unchanged."""
+    """True if Arrow carries every type of the schema to Python and back unchanged."""
     return all(_safe(field.dataType) for field in schema.fields)
 
 

@@ -46,7 +46,7 @@ class _Ended:
 
     @property
     def is_due(self) -> bool:
-        """Whether no lazy change is left that was there when the rows ended."""
+        """True if no lazy change is left that was there when the rows ended."""
         return not any(delta.is_lazy for delta in list(self.lazy))
 
 

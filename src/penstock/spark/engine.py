@@ -46,7 +46,7 @@ _THREADS = 2
 
 @dataclass
 class StepResult:
-    """What a step has changed, until it is committed or discarded; views that did not change may be missing.
+    """The changes of a step, until it is committed or discarded; views that did not change may be missing.
 
     `late` has the rows that LATENESS of a view has dropped, as changes of `error_view`.
     """
@@ -307,7 +307,7 @@ class Engine:
         )
 
     def profile(self) -> Profile:
-        """What has been measured so far."""
+        """The measurements so far."""
         found = (self.profiler.of_circuit(item.circuit, item.tallies, item.runners) for item in self.installed)
         return replace(self.profiler.profile, circuits=tuple(found))
 

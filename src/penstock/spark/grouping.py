@@ -38,7 +38,7 @@ def consolidation(schema: StructType, source: str, weight: str, border: str | No
 
 
 def _identity(text: str, kind: DataType, depth: int = 0) -> str:
-    """What tells values apart that Spark cannot group, or groups though they differ; for all others the value itself.
+    """An expression that tells apart values that Spark cannot group, or groups though they differ; else the value.
 
     Spark cannot group VARIANTs. It groups MAPs in any order of their entries, and texts that a collation holds equal.
     """
@@ -55,7 +55,7 @@ def _identity(text: str, kind: DataType, depth: int = 0) -> str:
 
 
 def holds_variant(kind: DataType) -> bool:
-    """Whether the type is a VARIANT or contains one."""
+    """True if the type is a VARIANT or contains one."""
     return "variant" in kind.simpleString()
 
 
@@ -105,7 +105,7 @@ def _within(
 
 
 def _hashes_as_it_is(kind: DataType) -> bool:
-    """Whether equal values have equal bytes all the way down."""
+    """True if equal values have equal bytes all the way down."""
     name = kind.simpleString()
     return not any(part in name for part in ("float", "double", "map<", "variant", "collate"))
 

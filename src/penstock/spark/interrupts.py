@@ -94,7 +94,7 @@ def obey_interrupts(context: SparkContext) -> None:
 
 
 def is_no_interrupt(record: logging.LogRecord) -> bool:
-    """Whether a log record is another than py4j's traceback of an interrupt that goes on anyway: a second Ctrl-C."""
+    """True if a log record is another than py4j's traceback of an interrupt that goes on anyway: a second Ctrl-C."""
     return record.msg != "KeyboardInterrupt while sending command."
 
 

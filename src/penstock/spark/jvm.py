@@ -104,7 +104,7 @@ def java_version(path: Path) -> int | None:
 
 
 def spark_is_configured_elsewhere() -> bool:
-    """Whether the user has set up how Spark starts, by files or by PYSPARK_SUBMIT_ARGS."""
+    """True if the user has set up how Spark starts, by files or by PYSPARK_SUBMIT_ARGS."""
     if os.environ.get("PYSPARK_SUBMIT_ARGS") or os.environ.get("PYSPARK_GATEWAY_PORT"):
         return True
     directory = Path(os.environ.get("SPARK_CONF_DIR") or _spark_home() / "conf")

@@ -27,7 +27,7 @@ Changes = Mapping[int, "Delta | None"]
 
 
 class Profiler:
-    """What is measured of one engine; `wanted` is asked before each step."""
+    """The measurements of one engine; `wanted` is asked before each step."""
 
     def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
@@ -89,7 +89,7 @@ class Profiler:
     def of_circuit(
         self, circuit: Circuit, tallies: Mapping[int, Tally], runners: Mapping[int, Runner]
     ) -> MeasuredCircuit:
-        """What has been measured of a circuit, with the size of its state now."""
+        """The measurements of a circuit, with the size of its state now."""
         found = {}
         for operator in circuit.operators:
             runner = runners.get(operator.number)
@@ -116,7 +116,7 @@ class Profiler:
         )
 
     def _jobs(self) -> int:
-        """How many jobs the session's context has started so far."""
+        """The number of jobs that the session's context has started so far."""
         context = self.workspace.spark.sparkContext._jsc.sc()  # noqa: SLF001
         return int(context.dagScheduler().numTotalJobs())
 

@@ -11,11 +11,11 @@ class Part(Protocol):
 
     @property
     def rows(self) -> int | None:
-        """How many there are."""
+        """Their number."""
 
     @property
     def distributed(self) -> bool:
-        """Whether they lie on the executors."""
+        """True if they lie on the executors."""
 
 
 class Scans:

@@ -136,7 +136,7 @@ def _keep_compiled(spark: SparkSession) -> None:
 
 
 def is_local(master: str) -> bool:
-    """Whether the master runs inside the driver's JVM: `local`, `local[n]` or `local[*]`."""
+    """True if the master runs inside the driver's JVM: `local`, `local[n]` or `local[*]`."""
     return master == "local" or master.startswith("local[")
 
 

@@ -42,7 +42,7 @@ class Shortcuts:
 
     @cached_property
     def _template(self) -> tuple[Any, Any, Any] | None:
-        """What a temporary view consists of beside its plan, taken from one that was made publicly."""
+        """The parts of a temporary view beside its plan, taken from one that was made publicly."""
         from py4j.protocol import Py4JError  # noqa: PLC0415 - `check` goes without PySpark
 
         name = f"penstock_{uuid.uuid4().hex}"
@@ -97,7 +97,7 @@ class Shortcuts:
 
     @cached_property
     def _converters(self) -> Any:
-        """What writes rows of the driver as Arrow; None where there is no such thing."""
+        """The JVM's writer of rows of the driver as Arrow; None where there is no such thing."""
         from py4j.protocol import Py4JError  # noqa: PLC0415 - `check` goes without PySpark
 
         jvm: Any = self.spark._jvm  # noqa: SLF001
@@ -124,7 +124,7 @@ class Shortcuts:
         return found
 
     def _is_plain(self, table: pa.Table, schema: StructType) -> bool:
-        """Whether the Arrow types are those of the schema already, so that nothing has to be cast."""
+        """True if the Arrow types are those of the schema already, so that nothing has to be cast."""
         shape = f"{table.schema.to_string(show_schema_metadata=False)} {schema.simpleString()}"
         if shape not in self._plain:
             wanted = arrow_schema(schema)

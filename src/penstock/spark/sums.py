@@ -75,7 +75,7 @@ class Adder:
 
 
 def addable(entries: StructType, groups: Sequence[str], partials: Sequence[Partial]) -> bool:
-    """Whether entries (`__key`, groups, partials) of these types can be added up here."""
+    """True if entries (`__key`, groups, partials) of these types can be added up here."""
     if not driver_safe(entries):
         return False
     kinds = arrow_schema(entries)
@@ -139,7 +139,7 @@ def _grouped(together: pa.Table, new: pa.Array, keys: list[str], partials: Seque
 
 
 def _fits(values: pa.ChunkedArray) -> bool:
-    """Whether no sum over some of the values can leave their type."""
+    """True if no sum over some of the values can leave their type."""
     if kinds.is_floating(values.type):
         return True
     ends = pc.min_max(values).as_py()

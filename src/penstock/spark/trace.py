@@ -69,7 +69,7 @@ class DriverLayer:
 
     @property
     def rows(self) -> int:
-        """How many there are."""
+        """Their number."""
         return int(self.table.num_rows)
 
     @cached_property
@@ -108,7 +108,7 @@ class Trace:
 
     @property
     def rows(self) -> int:
-        """How many entries are kept."""
+        """The number of entries that are kept."""
         return sum(part.rows for part in self._parts)
 
     @property
@@ -155,7 +155,7 @@ class Trace:
 
     @property
     def view(self) -> str | None:
-        """What stands for all entries in a FROM, None if there are none."""
+        """The relation for a FROM that has all entries, None if there are none."""
         parts = [part.view for part in self._read()]
         if len(parts) <= 1:
             return parts[0] if parts else None
@@ -178,7 +178,7 @@ class Trace:
 
     @property
     def is_local(self) -> bool:
-        """Whether everything is on the driver, so that a query over it needs no exchange."""
+        """True if everything is on the driver, so that a query over it needs no exchange."""
         return not self.layers
 
     def appended(self, delta: Delta, *, room: int = 1) -> Trace:
@@ -250,7 +250,7 @@ class Trace:
 
     @property
     def copies(self) -> bool:
-        """Whether a merge copies rows as they are: nothing cancels, and when it was last seen, little added up."""
+        """True if a merge copies rows as they are: nothing cancels, and when it was last seen, little added up."""
         return self._only_grows and (not self.may_repeat or self.rows < _JUDGED_AGAIN * self.distinct_at)
 
     @property

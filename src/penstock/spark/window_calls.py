@@ -24,7 +24,7 @@ def partitioned_further(call: Scalar, names: tuple[str, ...]) -> Scalar:
 
 
 def adds_up(call: Scalar) -> bool:
-    """Whether a window call adds up rows whose order its ORDER BY may leave open."""
+    """True if a window call adds up rows whose order its ORDER BY may leave open."""
     return any(
         frame_of(window) != "ROWS" and call_name(core_of(window.this)) not in _CHOOSING
         for window in call.tree.find_all(exp.Window)

@@ -150,7 +150,7 @@ class Workspace:
 
 
 def clocked(at: datetime | None) -> Callable[[Scalar], str]:
-    """How an expression is rendered when the clock stands at `at` (UTC); None leaves it to Spark."""
+    """The rendering of expressions when the clock stands at `at` (UTC); None leaves it to Spark."""
     if at is None:
         return lambda scalar: scalar.text
     literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"

@@ -19,7 +19,7 @@ class Clocked(Operator):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people know it by."""
         return "Clock filter"
 
     @property

@@ -15,7 +15,7 @@ _EVERY_ROUND = Cost("the inputs and the last answer", "everything, in every roun
 
 @dataclass(frozen=True)
 class Rounds:
-    """What maintains a recursion: its bodies, with the round of each row, and what finds each row's first round.
+    """A recursion by change: its bodies, with the round of each row, and what finds each row's first round.
 
     The sources of `circuit` are the operator's inputs (`#<number>`) and the recursive views by their lower-case
     names. `firsts` has an operator for each view, in their order; none where every round counts (UNION ALL).
@@ -50,7 +50,7 @@ class Iterated(Operator):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people know it by."""
         return "Recursion"
 
     @property

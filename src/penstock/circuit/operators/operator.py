@@ -37,7 +37,7 @@ NO_STATE = "none"
 
 @dataclass(frozen=True)
 class Cost:
-    """What an operator keeps, and what one step costs it, in words."""
+    """The words for what an operator keeps, and for what one step costs it."""
 
     state: str
     step: str
@@ -45,7 +45,7 @@ class Cost:
 
 @dataclass(frozen=True)
 class Knowledge:
-    """What an operator asks to find out what it may forget.
+    """The facts from which an operator finds out what it may forget.
 
     `windows` gives the chain of nodes that a window's operator works through, the top first, and its lowest window.
     """
@@ -77,7 +77,7 @@ class Operator:
 
     @property
     def cost(self) -> Cost:
-        """What this one keeps and costs: that of its class, or more where it has no key to go by."""
+        """The cost of this one: that of its class, or more where it has no key to go by."""
         return self.usual
 
     @property
@@ -87,7 +87,7 @@ class Operator:
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people know it by."""
         return node_title(self.node)
 
     @property
@@ -102,7 +102,7 @@ class Operator:
 
 
 def node_title(plan: Plan) -> str:
-    """What people call the operator of a node."""
+    """The name that people know the operator of a node by."""
     node = cast("Node", plan)
     match node:
         case Join():

@@ -18,7 +18,7 @@ class Recomputed(Operator):
 
     @property
     def title(self) -> str:
-        """What people call it."""
+        """The name that people know it by."""
         return "Recomputed query"
 
     @property

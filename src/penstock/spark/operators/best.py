@@ -27,7 +27,7 @@ _NOW, _WAS = "__now", "__was"
 
 
 def only_pushed_back(operator: Keyed) -> bool:
-    """Whether the operator numbers rows, none of which is ever taken back."""
+    """True if the operator numbers rows, none of which is ever taken back."""
     node = operator.node
     return isinstance(node, TopK) and bool(node.partition) and node.ties is None and all(operator.append_only)
 

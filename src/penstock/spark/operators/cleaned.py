@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Gate(Protocol):
-    """What a view's LATENESS remembers; a value, so that a step that is discarded has changed nothing."""
+    """The memory of a view's LATENESS; a value, so that a step that is discarded has changed nothing."""
 
     def parted(self, delta: Delta) -> Parted:
         """The consolidated change of a step without its late rows."""
@@ -27,7 +27,7 @@ class Gate(Protocol):
 
 @dataclass(frozen=True)
 class Parted:
-    """What passes, the rows for `error_view` (a change of it, None if there are none), and the gate after the step."""
+    """The rows that pass, those for `error_view` (a change of it, or None), and the gate after the step."""
 
     passed: Delta
     late: pa.Table | None

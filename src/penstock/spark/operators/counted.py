@@ -52,7 +52,7 @@ class CountedRunner(GroupedRunner):
 
     @cached_property
     def _unlike(self) -> bool:
-        """Whether the sides' columns are of different types."""
+        """True if the sides' columns are of different types."""
         kinds = [[field.dataType for field in schema.fields] for schema in self.schemas]
         return any(kind != kinds[0] for kind in kinds)
 

@@ -85,7 +85,7 @@ class KeyedRunner(Runner):
         return self._output(query, changes)
 
     def _answers_nothing(self) -> bool:
-        """Whether the operator has an answer over no rows at all: an aggregate without groups."""
+        """True if the operator has an answer over no rows at all: an aggregate without groups."""
         return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
 
     def _output(self, query: str, changes: Sequence[Delta | None]) -> Delta:
@@ -131,7 +131,7 @@ class KeyedRunner(Runner):
 
     @cached_property
     def _adds_fractions(self) -> bool:
-        """Whether an aggregate, or a window over rows that its order may leave tied, gives DOUBLE or FLOAT.
+        """True if an aggregate, or a window over rows that its order may leave tied, gives DOUBLE or FLOAT.
 
         An approximation, too, depends on the order in which rows are added.
         """
@@ -197,7 +197,7 @@ class KeyedRunner(Runner):
 
 
 def among(column: pa.ChunkedArray, changes: Sequence[Delta | None]) -> pa.ChunkedArray:
-    """Which keys are among those of the changes."""
+    """The mask of the keys that are among those of the changes."""
     touched = [delta.arrow()[KEY] for delta in changes if delta is not None]
     keys = pa.chunked_array([chunk for part in touched for chunk in part.chunks], type=pa.int64())
     return pc.is_in(column, value_set=keys.combine_chunks() if keys.num_chunks else pa.array([], pa.int64()))

@@ -151,7 +151,7 @@ class ClockedRunner(LinearRunner):
         return Delta.of_frame(self.workspace, consolidated(frame), estimate=estimate).settled()
 
     def _moved(self) -> list[DataFrame]:
-        """What the remembered rows give now, and taken back, what they gave before."""
+        """The rows that the remembered ones give now, and taken back, those that they gave before."""
         if not self.wants_step():
             return []
         names = {

@@ -42,7 +42,7 @@ class Runner(ABC):
         """The change of the output; None stands for no change. `first` in the operator's first step."""
 
     def wants_step(self) -> bool:
-        """Whether the operator must run although none of its inputs changed."""
+        """True if the operator must run although none of its inputs changed."""
         return False
 
     def commit(self) -> None:
@@ -118,19 +118,19 @@ class Runner(ABC):
         return None if found.is_empty() else found
 
     def hint(self, relation: str, rows: int, *traces: Trace) -> str:
-        """How a small relation should meet traces: without any exchange where all is on the driver."""
+        """The hint by which a small relation meets traces: without any exchange where all is on the driver."""
         if all(trace.is_local for trace in traces):
             return f"/*+ SHUFFLE_HASH({relation}) */"
         return f"/*+ BROADCAST({relation}) */" if rows <= BROADCAST_ROWS else f"/*+ SHUFFLE_HASH({relation}) */"
 
     def kept(self, trace: Trace, rows: int) -> str:
-        """What stands for a trace in a FROM where a relation of so many rows meets it by `hint`."""
+        """The relation for a FROM that has a trace's rows, where a relation of so many rows meets it by `hint`."""
         found = trace.view if rows <= BROADCAST_ROWS else trace.exchanged
         return found or self.workspace.name(trace.relation())
 
 
 class Fanout:
-    """How many rows of an output come of a changed row: a guess, then what was found where somebody has counted."""
+    """The rows of an output that come of a changed row: a guess, then what was found where somebody has counted."""
 
     def __init__(self, guess: float) -> None:
         self._rows = float(guess)
@@ -140,7 +140,7 @@ class Fanout:
         return int(changed * self._rows)
 
     def counted(self, changed: int) -> Callable[[int], None] | None:
-        """What to tell the number of rows that so many changed ones have given."""
+        """The function to tell how many rows so many changed ones have given; None where there were none."""
 
         def learn(rows: int) -> None:
             self._rows = max(self._rows, 2.0 * rows / changed)
