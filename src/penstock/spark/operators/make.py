@@ -23,9 +23,9 @@ from penstock.circuit.operators import (
     Source,
 )
 from penstock.errors import Diagnostic, InternalError
+from penstock.spark.operators.additive import AdditiveRunner
 from penstock.spark.operators.best import BestRunner, only_pushed_back
 from penstock.spark.operators.counted import CountedRunner
-from penstock.spark.operators.grouped import AdditiveRunner
 from penstock.spark.operators.iterated import IteratedRunner
 from penstock.spark.operators.join import BilinearRunner
 from penstock.spark.operators.keyed import KeyedRunner
