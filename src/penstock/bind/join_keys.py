@@ -11,6 +11,7 @@ from penstock.bind.trees import conjunction, data_type
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
 from penstock.plan.nodes import Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar
+from penstock.plan.sides import Sides, sides_of
 from penstock.types.common import common_type
 
 
@@ -32,18 +33,13 @@ def join_on(left: Plan, right: Plan, kind: str, parts: Iterable[exp.Expression])
 def _key(part: exp.Expression, left: Plan, right: Plan) -> JoinKey | None:
     if not isinstance(part, exp.EQ | exp.NullSafeEQ):
         return None
-    one, two = columns_read(part.this), columns_read(part.expression)
-    lefts, rights = set(left.names), set(right.names)
+    read = columns_read(part.this), columns_read(part.expression)
+    sides = sides_of(*read, left.names, right.names) if all(read) else None
+    if sides is None:
+        return None
+    one, two = (part.this, part.expression) if sides is Sides.STRAIGHT else (part.expression, part.this)
     safe = isinstance(part, exp.NullSafeEQ)
-    if one and two and one <= lefts and two <= rights:
-        return aligned(
-            scalar_of(part.this, fields_of(left)), scalar_of(part.expression, fields_of(right)), null_safe=safe
-        )
-    if one and two and one <= rights and two <= lefts:
-        return aligned(
-            scalar_of(part.expression, fields_of(left)), scalar_of(part.this, fields_of(right)), null_safe=safe
-        )
-    return None
+    return aligned(scalar_of(one, fields_of(left)), scalar_of(two, fields_of(right)), null_safe=safe)
 
 
 def columns_read(tree: exp.Expression) -> set[str]:

@@ -24,6 +24,7 @@ from penstock.catalog.types import INTEGRAL, Type
 from penstock.plan.expressions import bare, conjuncts
 from penstock.plan.nodes import INNER, Filter, Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar, render_scalar
+from penstock.plan.sides import Sides, sides_of
 from penstock.rewrite.raising import Types, can_only_overflow, cannot_raise, kind_of, types_of
 from penstock.rewrite.splitting import filtered, without
 
@@ -62,10 +63,11 @@ def _key(part: Scalar, join: Join, types: Types, *, first: bool) -> JoinKey | No
     one, other = (_side(side, part, types, first=first) for side in (tree.this, tree.expression))
     if one is None or other is None:
         return None
-    if one.columns <= set(join.right.names) and other.columns <= set(join.left.names):
-        one, other = other, one
-    if not (one.columns <= set(join.left.names) and other.columns <= set(join.right.names)):
+    sides = sides_of(one.columns, other.columns, join.left.names, join.right.names)
+    if sides is None:
         return None
+    if sides is Sides.CROSSED:
+        one, other = other, one
     return _of_one_type(one, other, null_safe=isinstance(tree, exp.NullSafeEQ))
 
 

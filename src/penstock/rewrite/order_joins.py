@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from penstock.plan.expressions import conjunction, conjuncts
 from penstock.plan.nodes import INNER, Join, JoinKey, Plan, Project
 from penstock.plan.scalar import Scalar, column
+from penstock.plan.sides import Sides, sides_of
 from penstock.rewrite.raising import Types, cannot_raise, types_of
 from penstock.rewrite.splitting import filtered
 
@@ -98,8 +99,10 @@ def _is_safe(key: JoinKey, types: Types) -> bool:
 
 def _placed(key: JoinKey, left: Plan, right: Plan) -> JoinKey | None:
     """The key as one of a join of these two, None if it is of others."""
-    one, other = key.left.columns, key.right.columns
-    lefts, rights = set(left.names), set(right.names)
-    if one <= lefts and other <= rights:
-        return key
-    return JoinKey(key.right, key.left, key.null_safe) if one <= rights and other <= lefts else None
+    match sides_of(key.left.columns, key.right.columns, left.names, right.names):
+        case Sides.STRAIGHT:
+            return key
+        case Sides.CROSSED:
+            return JoinKey(key.right, key.left, key.null_safe)
+        case None:
+            return None

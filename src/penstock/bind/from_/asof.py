@@ -20,6 +20,7 @@ from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, conjunct
 from penstock.plan.expressions import COMPARISONS
 from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
 from penstock.plan.scalar import Scalar
+from penstock.plan.sides import Sides, sides_of
 
 _WORDS = {kind: word for word, kind in COMPARISONS.items()}
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
@@ -56,9 +57,10 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
             place=condition,
         )
     one, two = tree.this, tree.expression
-    if _reads(one) <= set(right.names) and _reads(two) <= set(left.names):
+    sides = sides_of(_reads(one), _reads(two), left.names, right.names)
+    if sides is Sides.CROSSED:
         one, two, comparison = two, one, _FLIPPED[comparison]
-    if not (_reads(one) <= set(left.names) and _reads(two) <= set(right.names)):
+    if sides is None:
         raise wrong(code="ASOF_MATCH", message="MATCH_CONDITION needs one side from each relation", place=condition)
     first, second = _collated(scalar_of(one, fields_of(left)), scalar_of(two, fields_of(right)), left, right)
     return Match(first, comparison, second)
