@@ -15,7 +15,11 @@ from sqlglot import exp
 
 from penstock.catalog.types import Type
 from penstock.errors import Span
+from penstock.plan.forms import Form, is_constant, reads_clock
+from penstock.plan.reading import form_of
+from penstock.plan.writing import tree_of
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls
 
 
 def quoted(name: str) -> str:
@@ -32,6 +36,31 @@ class Scalar:
     type: Type | None = field(default=None, compare=False)
     nullable: bool = field(default=True, compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @cached_property
+    def form(self) -> Form:
+        """The expression as a value that can be matched."""
+        return form_of(self.tree)
+
+    @property
+    def reads_clock(self) -> bool:
+        """Whether its value depends on the clock of the step."""
+        return reads_clock(self.form)
+
+    @property
+    def is_constant(self) -> bool:
+        """Whether it has one value for all rows and all steps."""
+        return is_constant(self.form)
+
+    @cached_property
+    def aggregates(self) -> bool:
+        """Whether an aggregate stands in it that no OVER belongs to."""
+        return next(aggregate_calls(self.tree), None) is not None
+
+    @cached_property
+    def windowed(self) -> bool:
+        """Whether a window call stands in it."""
+        return self.tree.find(exp.Window) is not None
 
     @cached_property
     def columns(self) -> frozenset[str]:
@@ -113,6 +142,12 @@ def column_tree(name: str) -> exp.Column:
 def column(name: str, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002, FBT001, FBT002 (as in Field)
     """A reference to an input field."""
     return Scalar(quoted(name), column_tree(name), type, nullable, span)
+
+
+def scalar_of(form: Form, type: Type | None = None, nullable: bool = True, span: Span | None = None) -> Scalar:  # noqa: A002, FBT001, FBT002 (as in Field)
+    """An expression of a plan that says what the form says, written as it was if it was read."""
+    tree = tree_of(form)
+    return Scalar(render_scalar(tree), tree, type, nullable, span)
 
 
 def render_scalar(tree: exp.Expression) -> str:

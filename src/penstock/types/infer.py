@@ -101,10 +101,11 @@ def _constant(tree: exp.Expression) -> Known:
         return _interval(tree), False
     if tree.args.get("is_string"):
         return "string", False
-    return _number(str(tree.this)), False
+    return number_type(str(tree.this)), False
 
 
-def _number(text: str) -> Type | None:
+def number_type(text: str) -> Type | None:
+    """The type of a number as it is written, without a suffix; None if it is none."""
     if "e" in text.lower():
         return "double"
     if "." in text:
