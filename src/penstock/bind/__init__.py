@@ -9,7 +9,7 @@ select/        | the SELECT list, GROUP BY, ORDER BY         | stars.expand, gro
 subqueries/    | a subquery, and its join with the rest      | subquery.bind_subquery, attach.attached
 windows/       | OVER and WINDOW                             | over.windowed
 time_windows/  | TUMBLE, HOP, CUMULATE, SESSION              | tables.bind_window_table, group_functions
-row_order/     | answers that the order of rows would decide | deterministic.settled
+row_order/     | answers that the order of rows would decide | deterministic.deterministic_aggregate
 
 A folder imports from those below it, and all of them from the files beside this one: what a name means (`scope`,
 `level`), what a bound query is (`bound_query`, `domain`), how a mistake is said (`diagnose`). Yet an expression stands

@@ -21,11 +21,7 @@ from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Relation, Scope, Visible, with_fields
-from penstock.bind.trees import (
-    OUTER,
-    grouped,
-    marked,
-)
+from penstock.bind.trees import OUTER, grouped, marked
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
 from penstock.errors import Span, SqlError

@@ -8,7 +8,7 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.scalars import unique_names
-from penstock.bind.scope import Relation, Scope, source_of
+from penstock.bind.scope import Relation, Scope, relation_in_scope
 from penstock.catalog.model import Table, View
 from penstock.plan.nodes import Field, Project, Scan, Values
 from penstock.plan.scalar import column
@@ -40,7 +40,7 @@ def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str)
         (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
     )
     plan = Project(bound.plan, items)
-    return plan, Scope((source_of(alias, tuple(names), plan.fields),))
+    return plan, Scope((relation_in_scope(alias, tuple(names), plan.fields),))
 
 
 def _free_prefix(alias: str, level: Level) -> str:

@@ -42,26 +42,26 @@ class RelationInScope:
 class Scope:
     """The relations of FROM; `shown` are the columns of `*`, where a USING has changed them."""
 
-    sources: tuple[RelationInScope, ...] = ()
+    relations: tuple[RelationInScope, ...] = ()
     shown: tuple[Visible, ...] | None = None
 
     def beside(self, other: Scope) -> Scope:
         """Both scopes' relations."""
-        return Scope(self.sources + other.sources, self.columns + other.columns)
+        return Scope(self.relations + other.relations, self.columns + other.columns)
 
     @property
     def columns(self) -> tuple[Visible, ...]:
         """The columns of `*`: all that an unqualified name can mean."""
         if self.shown is not None:
             return self.shown
-        return tuple(item for source in self.sources for item in source.columns)
+        return tuple(item for relation in self.relations for item in relation.columns)
 
     def star(self, alias: str | None = None) -> tuple[Visible, ...] | None:
         """The columns of `*`, or of `alias.*`; None if there is no such relation."""
         if alias is None:
             return self.columns
         lower = alias.lower()
-        return next((source.columns for source in self.sources if source.alias.lower() == lower), None)
+        return next((relation.columns for relation in self.relations if relation.alias.lower() == lower), None)
 
     def unqualified(self, name: str, place: exp.Expression) -> Visible | None:
         """The one column that an unqualified name means."""
@@ -72,12 +72,17 @@ class Scope:
         return found[0] if found else None
 
     def _owners(self, lower: str) -> tuple[str, ...]:
-        owners = [f"{source.alias}.{item.name}" for source in self.sources for item in source.find(lower)]
+        owners = [f"{relation.alias}.{item.name}" for relation in self.relations for item in relation.find(lower)]
         return tuple(owners)
 
     def qualified(self, alias: str, name: str, place: exp.Expression) -> Visible | None:
         """The column `alias.name`."""
-        found = [item for source in self.sources if source.alias.lower() == alias.lower() for item in source.find(name)]
+        found = [
+            item
+            for relation in self.relations
+            if relation.alias.lower() == alias.lower()
+            for item in relation.find(name)
+        ]
         if len(found) > 1:
             written = f"{alias}.{name}"
             raise ambiguous_column(written, self._owners(name.lower()), place)
@@ -97,7 +102,9 @@ class Scope:
     def names(self) -> tuple[str, ...]:
         """All names that could have been meant."""
         plain = [item.name for item in self.columns]
-        return tuple(plain + [f"{source.alias}.{item.name}" for source in self.sources for item in source.columns])
+        return tuple(
+            plain + [f"{relation.alias}.{item.name}" for relation in self.relations for item in relation.columns]
+        )
 
     def merging(self, columns: tuple[Visible, ...], hidden: frozenset[str]) -> Scope:
         """The scope after a join with USING: its columns in front, for those that they stand for."""
@@ -132,7 +139,7 @@ def _given_field(tree: exp.Expression, name: str) -> exp.Expression | None:
     return found[0].copy() if len(found) == 1 else None
 
 
-def source_of(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> RelationInScope:
+def relation_in_scope(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> RelationInScope:
     """A relation whose i-th column is the i-th field."""
     pairs = zip(names, fields, strict=True)
     return RelationInScope(alias, tuple(Visible(name, column_tree(item.name), item.name) for name, item in pairs))

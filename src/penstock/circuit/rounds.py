@@ -51,6 +51,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
+from penstock.plan.relations import reads_any
 from penstock.plan.scalar import Scalar, column, quoted
 from penstock.sql.parse import parse_expression
 
@@ -70,16 +71,11 @@ class Unliftable(Exception):  # noqa: N818 (it is an answer, not an error)
 
 def independent(plan: Plan, views: frozenset[str]) -> Iterator[Plan]:
     """The largest parts of a body that do not read a recursive view."""
-    if not depends(plan, views):
+    if not reads_any(plan, views):
         yield plan
     else:
         for item in plan.inputs:
             yield from independent(item, views)
-
-
-def depends(plan: Plan, views: frozenset[str]) -> bool:
-    """True if a plan reads one of the recursive views (lower-case names)."""
-    return any(isinstance(node, Scan) and node.relation.lower() in views for node in plan.walk())
 
 
 def lifted_bodies(node: Fixpoint) -> tuple[Plan, ...]:
@@ -110,7 +106,7 @@ class _Lifting:
         return self.lifted(plan) if self.reads(plan) else _with_round(plan, "0")
 
     def reads(self, plan: Plan) -> bool:
-        return depends(plan, self.views)
+        return reads_any(plan, self.views)
 
     def lifted(self, plan: Plan) -> Plan:
         """A plan that reads a recursive view, with the round among its columns."""

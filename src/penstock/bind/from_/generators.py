@@ -12,7 +12,7 @@ from penstock.bind.expressions.functions import check_call
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.scope import RelationInScope, Scope, source_of
+from penstock.bind.scope import RelationInScope, Scope, relation_in_scope
 from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark, is_generator
 from penstock.catalog.functions import TABLE, built_in
 from penstock.catalog.types import Type, split_types
@@ -53,8 +53,8 @@ def bind_lateral_view(plan: Plan, lateral: exp.Lateral, level: Level) -> Plan:
     alias = lateral.args.get("alias")
     names = [part.name for part in (alias.args.get("columns") or [])] if alias is not None else []
     name = str(lateral.alias) or "__view"
-    plan, source = _generated(plan, lateral.this, (name, names), level, outer=bool(lateral.args.get("outer")))
-    level.scope = level.scope.beside(Scope((source,)))
+    plan, relation = _generated(plan, lateral.this, (name, names), level, outer=bool(lateral.args.get("outer")))
+    level.scope = level.scope.beside(Scope((relation,)))
     return plan
 
 
@@ -88,17 +88,17 @@ def _unnested(
         raise unsupported(
             code="UNNEST", message="WITH ORDINALITY of several columns", place=tree, hint="use LATERAL VIEW posexplode"
         )
-    plan, source = _generated(
+    plan, relation = _generated(
         left, call("posexplode", value), (alias, [f"{position}#0", names[0] if names else "col"]), level, outer=outer
     )
-    zero = source.columns[0].field
+    zero = relation.columns[0].field
     fields = fields_of(plan)
     counted = exp.Add(this=column_tree(zero), expression=exp.Literal.number(1))
     items = [(item.name, column(item.name, item.type, item.nullable)) for item in plan.fields if item.name != zero]
     items.append((f"{alias}.{position}", scalar_of(counted, fields)))
     plan = Project(plan, tuple(items))
     shown = plan.fields[-2:]
-    return plan, source_of(alias, (source.columns[1].name, position), shown)
+    return plan, relation_in_scope(alias, (relation.columns[1].name, position), shown)
 
 
 def _generated(
@@ -121,7 +121,7 @@ def _generated(
     fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
     node = Generate(plan, level.scalar(tree), fields, outer)
     level.remember_fields(node)
-    return node, source_of(alias, tuple(name for name, _ in columns), fields)
+    return node, relation_in_scope(alias, tuple(name for name, _ in columns), fields)
 
 
 def _placed(tree: exp.Expression) -> exp.Expression:

@@ -1,4 +1,4 @@
-"""Joins: kinds, USING and NATURAL, the condition split into keys and the rest."""
+"""JOIN: what FROM has so far, joined with one more relation."""
 
 from __future__ import annotations
 
@@ -13,11 +13,8 @@ from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.level import Level
-from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.scope import Scope
-from penstock.plan.nodes import ANTI, FULL, RIGHT, SEMI, Filter, Join, Plan
-
-Relation = tuple[Plan, Scope]
+from penstock.bind.scope import Relation, Scope
+from penstock.plan.nodes import ANTI, FULL, RIGHT, SEMI, Join, Plan
 
 
 def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
@@ -68,8 +65,3 @@ def _using(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join,
     if not pairs:
         return Join(left, right, kind), scopes[0].beside(scopes[1])
     return Join(left, right, kind, equalities_of(pairs, left, right)), merged_scope(pairs, scopes, kind)
-
-
-def keep(plan: Plan, condition: exp.Expression | None) -> Plan:
-    """The rows for which a bound condition holds."""
-    return plan if condition is None else Filter(plan, scalar_of(condition, fields_of(plan)))

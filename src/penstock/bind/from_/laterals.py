@@ -18,7 +18,7 @@ from penstock.bind.relation import ONE_ROW, aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.subqueries.attach import filtered, with_domain
-from penstock.bind.subqueries.subquery import bind_over_domain
+from penstock.bind.subqueries.over_domain import bind_over_domain
 from penstock.bind.trees import OUTER, conjuncts, has_mark
 from penstock.plan.nodes import ANTI, INNER, LEFT, SEMI, JoinKey, Plan, Project
 from penstock.plan.scalar import column
@@ -36,8 +36,8 @@ def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tupl
     if kind == LEFT and join.args.get("on") is not None:  # a row without a match stays, which a generator cannot tell
         rows = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree.copy()))
         return _lateral_query(left, scope, join, level, rows)
-    plan, source = generated(left, tree, level, outer=kind == LEFT)
-    scope = scope.beside(Scope((source,)))
+    plan, relation = generated(left, tree, level, outer=kind == LEFT)
+    scope = scope.beside(Scope((relation,)))
     return _where(plan, scope, join, level), scope
 
 

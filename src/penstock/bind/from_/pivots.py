@@ -39,14 +39,14 @@ def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) ->
 
 def _qualified(after: Scope, kept: Sequence[Visible], before: Scope) -> Scope:
     """The scope behind a clause without an alias: what it keeps is still of its relations, what it makes is of none."""
-    (made,) = after.sources
+    (made,) = after.relations
     there = {item.tree: column for item, column in zip(kept, made.columns, strict=False)}
     owned = (
         RelationInScope(
-            source.alias,
-            tuple(replace(there[item.tree], name=item.name) for item in source.columns if item.tree in there),
+            relation.alias,
+            tuple(replace(there[item.tree], name=item.name) for item in relation.columns if item.tree in there),
         )
-        for source in before.sources
+        for relation in before.relations
     )
     return Scope(tuple(owned), made.columns)
 

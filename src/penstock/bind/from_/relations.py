@@ -42,13 +42,17 @@ def bind_from(select: exp.Select, level: Level) -> Plan:
 def _first(tree: exp.Expression, level: Level) -> Relation:
     """The first item of FROM, beside the enclosing query's values: a lateral one may read them."""
     if is_lateral(tree):
-        return _dressed(*bind_lateral(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
+        return _with_clauses_behind(
+            *bind_lateral(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level
+        )
     try:
         plan, scope = level.bind_relation(tree)
     except ReadsAround as error:
         if error.tree is not tree:
             raise
-        return _dressed(*bind_around(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level)
+        return _with_clauses_behind(
+            *bind_around(over_domain(ONE_ROW, level), Scope(), _alone(tree), level), tree, level
+        )
     return over_domain(plan, level), scope
 
 
@@ -71,11 +75,11 @@ def bind_relation(tree: exp.Expression, level: Level) -> Relation:
     """One item of FROM."""
     if type(tree) in _READ:
         refuse_unread(tree)
-    return _dressed(*_relation(tree, level), tree, level)
+    return _with_clauses_behind(*_relation(tree, level), tree, level)
 
 
-def _dressed(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Relation:
-    """An item of FROM with what stands behind it."""
+def _with_clauses_behind(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> Relation:
+    """An item of FROM with the PIVOTs behind it."""
     level.remember_fields(plan)
     if tree.args.get("pivots"):
         plan, scope = bind_pivots(plan, scope, tree, level)

@@ -12,7 +12,7 @@ from penstock.bind.diagnose import unknown_column, wrong
 from penstock.bind.level import Level
 from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
-from penstock.bind.scope import Scope, source_of
+from penstock.bind.scope import Scope, relation_in_scope
 from penstock.bind.trees import aggregate_calls, data_type, window_calls
 from penstock.catalog.model import Catalog, Column, Table
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
@@ -221,7 +221,7 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
     fields = tuple(Field(item.name, item.type, item.nullable) for item in table.columns)
     names = tuple(item.name for item in fields)
-    level = Level(context_of(catalog), Scope((source_of(alias or table.name, names, fields),)))
+    level = Level(context_of(catalog), Scope((relation_in_scope(alias or table.name, names, fields),)))
     level.fields.update({item.name: item for item in fields})
     return level
 

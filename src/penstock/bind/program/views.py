@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import replace
 
 from sqlglot import exp
@@ -13,7 +13,8 @@ from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
 from penstock.catalog.reserved import RESERVED
 from penstock.errors import Span
-from penstock.plan.nodes import Plan, Project, Scan
+from penstock.plan.nodes import Plan, Project
+from penstock.plan.relations import relations_of
 from penstock.plan.scalar import column
 from penstock.sql.statements import CreateView
 
@@ -98,20 +99,13 @@ def _place(query: exp.Expression, name: str) -> exp.Expression | None:
     return found[-1] if len(found) > 1 else None
 
 
-def reads(plan: Plan) -> Iterator[str]:
-    """The lower-case names of the relations that a plan scans."""
-    for node in plan.walk():
-        if isinstance(node, Scan):
-            yield node.relation.lower()
-
-
 def reached(catalog: Catalog, name: str) -> set[str]:
     """All relations that a view reads, directly or through views."""
     found: set[str] = set()
     waiting = [name.lower()]
     while waiting:
         view = catalog.views.get(waiting.pop())
-        for item in () if view is None or view.plan is None else reads(view.plan):
+        for item in () if view is None or view.plan is None else relations_of(view.plan):
             if item not in found:
                 found.add(item)
                 waiting.append(item)
@@ -124,7 +118,7 @@ def dependants(catalog: Catalog, name: str) -> list[str]:
     return [
         view.name
         for key, view in catalog.views.items()
-        if view.plan is not None and key != lower and lower in set(reads(view.plan))
+        if view.plan is not None and key != lower and lower in relations_of(view.plan)
     ]
 
 

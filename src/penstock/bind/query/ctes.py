@@ -16,6 +16,7 @@ from penstock.bind.level import Context
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, SqlError
 from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
+from penstock.plan.relations import reads_any
 from penstock.plan.scalar import column
 from penstock.sql.text import span_of
 from penstock.types.common import common_type
@@ -82,7 +83,7 @@ def _recursive(cte: exp.CTE, context: Context) -> BoundQuery:
     fields = tuple(Field(name, item.type) for name, item in zip(names, base.fields, strict=True))
     name = _free_name(cte.alias, context)
     body, outputs = _body(union, cte.alias, Scan(name, fields), context)
-    if any(isinstance(node, Fixpoint) and _reads(node, name) for node in body.walk()):
+    if any(isinstance(node, Fixpoint) and reads_any(node, {name.lower()}) for node in body.walk()):
         message = f"a recursion within that of {cte.alias!r}, which it reads"
         hint = "put both into one recursion: DECLARE RECURSIVE VIEW for views that read each other"
         raise unsupported(code="RECURSION_INSIDE", message=message, place=cte, hint=hint)
@@ -95,14 +96,10 @@ def _recursive(cte: exp.CTE, context: Context) -> BoundQuery:
 
 def _free_name(alias: str, context: Context) -> str:
     """What stands for the rows so far; a recursion within another of its name has one more prime."""
-    taken = {bound.plan.relation for bound in context.ctes.values() if isinstance(bound.plan, Scan)}
-    while f"{alias}@recursive" in taken:
+    taken = {bound.plan.relation.lower() for bound in context.ctes.values() if isinstance(bound.plan, Scan)}
+    while f"{alias}@recursive".lower() in taken:
         alias += "'"
     return f"{alias}@recursive"
-
-
-def _reads(plan: Plan, name: str) -> bool:
-    return any(isinstance(node, Scan) and node.relation == name for node in plan.walk())
 
 
 def _body(union: exp.Union, alias: str, known: Scan, context: Context) -> tuple[Plan, tuple[Field, ...]]:

@@ -13,7 +13,7 @@ from penstock.bind.diagnose import NotIncremental, unsupported
 from penstock.bind.from_.relations import bind_from
 from penstock.bind.level import Context, Level
 from penstock.bind.query.ctes import bind_cte
-from penstock.bind.query.recompute_text import settle
+from penstock.bind.query.recompute_text import make_deterministic
 from penstock.bind.relation import scan
 from penstock.bind.scalars import unique_names
 from penstock.bind.select.column_names import name_of
@@ -47,8 +47,8 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
     copy = tree.copy()
     copy.set("with_", None)
     columns = partial(_columns, context, _own_names(copy))
-    settled = settle(_inlined(copy, context), columns, partial(_joined_columns, context))
-    text = escaped(spark_sql(_placed(settled, context, relations)))
+    whole = make_deterministic(_inlined(copy, context), columns, partial(_joined_columns, context))
+    text = escaped(spark_sql(_placed(whole, context, relations)))
     text = _MARK.sub(r"{\1}", text)
     outputs = tuple(Field(name) for name in names)
     node = Recompute(tuple(relations.values()), text, outputs, reason.reason, reason.span, reason.rewriting)
@@ -143,8 +143,8 @@ def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Fie
         bind_from(_unconditioned(select), level)
     except (NotIncremental, PenstockError):
         return None
-    sources = level.scope.sources
-    owners = {item.field: source.alias for source in sources for item in source.columns if item.field}
+    relations = level.scope.relations
+    owners = {item.field: relation.alias for relation in relations for item in relation.columns if item.field}
     found: list[tuple[str, Field]] = []
     for item in level.scope.columns:
         owner, scalar = owners.get(item.field, ""), level.scalar(item.tree)

@@ -15,7 +15,7 @@ from typing import cast
 
 from sqlglot import exp
 
-from penstock.bind.row_order.deterministic import is_distinct, settled
+from penstock.bind.row_order.deterministic import deterministic_aggregate, is_distinct
 from penstock.bind.row_order.sorted_lists import Key
 from penstock.bind.row_order.whole_row import Row, sortable_tree
 from penstock.bind.scalars import scalar_of
@@ -25,7 +25,7 @@ from penstock.bind.select.ordering import by_position
 from penstock.bind.select.stars import is_star
 from penstock.bind.trees import aggregate_calls, call, directions, is_generator, nodes, window_calls
 from penstock.bind.windows.named_windows import named_windows, with_definition
-from penstock.bind.windows.over import settled_window
+from penstock.bind.windows.over import deterministic_window
 from penstock.catalog.sorting import is_sorted
 from penstock.plan.nodes import Field
 
@@ -45,21 +45,21 @@ class _From:
     named: bool = True
 
 
-def settle(tree: exp.Expression, columns: Columns, row_of: RowOf) -> exp.Expression:
-    """The query with every call and every LIMIT that depends on the order of rows settled, in place."""
+def make_deterministic(tree: exp.Expression, columns: Columns, row_of: RowOf) -> exp.Expression:
+    """The query whose calls and LIMITs no longer depend on the order of rows, in place."""
     queries = reversed([node for node in nodes(tree) if isinstance(node, exp.Select | exp.SetOperation)])
     firsts = [(query, next(node for node in nodes(query) if isinstance(node, exp.Select))) for query in queries]
     # While the words are as they were written: the binder tells the types of these.
     read = [_from_of(first, columns, row_of) for _, first in firsts]
-    for (query, first), source in zip(firsts, read, strict=True):
-        _settle_limit(query, first, source)
+    for (query, first), rows in zip(firsts, read, strict=True):
+        _order_limit(query, first, rows)
         if query is first:
-            _settle_windows(first, source)
-            _settle_aggregates(first, source)
+            _replace_windows(first, rows)
+            _replace_aggregates(first, rows)
     return tree
 
 
-def _settle_limit(query: exp.Expression, first: exp.Select, read: _From) -> None:
+def _order_limit(query: exp.Expression, first: exp.Select, read: _From) -> None:
     """Rows that ORDER BY leaves tied go by the whole output row."""
     limited = query.args.get("limit") is not None or query.args.get("offset") is not None
     if not limited or any(is_generator(item.unalias()) for item in first.expressions):
@@ -107,18 +107,18 @@ def _starred(select: exp.Select, read: _From) -> list[exp.Expression] | None:
     return [item for item in found if not isinstance(item, exp.Literal)]
 
 
-def _settle_aggregates(select: exp.Select, read: _From) -> None:
+def _replace_aggregates(select: exp.Select, read: _From) -> None:
     calls = _calls(select)
     distinct = any(is_distinct(found) for found in calls)
     for found in calls:
-        _replace(found, settled(found.copy(), read.row, read.fields, beside_distinct=distinct), select)
+        _replace(found, deterministic_aggregate(found.copy(), read.row, read.fields, beside_distinct=distinct), select)
 
 
 def _calls(select: exp.Select) -> list[exp.Expression]:
     return [found for item in _items(select) for found in aggregate_calls(item)]
 
 
-def _settle_windows(select: exp.Select, read: _From) -> None:
+def _replace_windows(select: exp.Select, read: _From) -> None:
     windows = named_windows(select)
     grouped = select.args.get("group") or select.args.get("having") or _calls(select)
     row = _row_of_groups(select, read) if grouped else read.row
@@ -126,7 +126,7 @@ def _settle_windows(select: exp.Select, read: _From) -> None:
         for found in list(window_calls(item)):
             assert isinstance(found, exp.Window)  # noqa: S101 - what window_calls gives
             complete = with_definition(found, windows).copy()
-            _replace(found, settled_window(complete, row, _keys(complete)), select)
+            _replace(found, deterministic_window(complete, row, _keys(complete)), select)
     select.set("windows", None)
 
 

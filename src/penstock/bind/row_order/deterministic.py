@@ -26,7 +26,7 @@ _TEXTS = frozenset(["listagg", "string_agg"])
 _NUMBER_OF = {"date": "unix_date", "timestamp": "unix_micros"}
 
 
-def settled(
+def deterministic_aggregate(
     tree: exp.Expression,
     row: Row,
     fields: Mapping[str, Field],

@@ -10,13 +10,13 @@ from sqlglot import exp
 from penstock.bind.diagnose import NotIncremental, wrong
 from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.level import Level
-from penstock.bind.row_order.deterministic import is_distinct, settled
+from penstock.bind.row_order.deterministic import deterministic_aggregate, is_distinct
 from penstock.bind.row_order.whole_row import Row, whole_row
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.select.grouping import Grouping
 from penstock.bind.select.grouping_sets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.subqueries.attach import attached
-from penstock.bind.subqueries.subquery import as_grouped
+from penstock.bind.subqueries.grouped import as_grouped
 from penstock.bind.trees import (
     OUTER,
     aggregate_calls,
@@ -185,7 +185,7 @@ def _call(tree: exp.Expression, plan: Plan, row: Row, *, beside_distinct: bool) 
         arguments = list(arguments[0].expressions)
     condition = filter_of(tree)
     typed = scalar_of(tree, fields)
-    whole = settled(tree, row, fields, beside_distinct=beside_distinct)
+    whole = deterministic_aggregate(tree, row, fields, beside_distinct=beside_distinct)
     complete = Scalar(spark_sql(whole), whole, typed.type, typed.nullable, typed.span)
     return AggregateCall(
         function,

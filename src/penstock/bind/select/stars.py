@@ -44,7 +44,7 @@ def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) ->
 
 def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
     if isinstance(tree, exp.Star):
-        if not level.scope.sources:
+        if not level.scope.relations:
             raise wrong(
                 code="STAR_WITHOUT_FROM",
                 message="there is no relation that `*` could mean",
@@ -62,7 +62,7 @@ def _columns(tree: exp.Expression, level: Level) -> tuple[Visible, ...]:
     around = level.around(parts[-1])
     if around is not None:
         return around
-    known = tuple(source.alias for source in level.scope.sources)
+    known = tuple(relation.alias for relation in level.scope.relations)
     raise unknown_relation(parts[-1], known, tree)
 
 

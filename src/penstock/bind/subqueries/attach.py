@@ -25,20 +25,11 @@ from penstock.bind.subqueries.lookups import (
     told_apart_alike,
 )
 from penstock.bind.subqueries.membership import MAYBE, SURE, denials_named, in_value
+from penstock.bind.subqueries.over_domain import over_its_domain
 from penstock.bind.subqueries.quantified import quantified_value
-from penstock.bind.subqueries.subquery import domained
 from penstock.bind.trees import DENIED, OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
 from penstock.bind.windows.top_k import filter_ranks
-from penstock.plan.nodes import (
-    ANTI,
-    SEMI,
-    Aggregate,
-    AggregateCall,
-    Distinct,
-    Plan,
-    Project,
-    Scan,
-)
+from penstock.plan.nodes import ANTI, SEMI, Aggregate, AggregateCall, Distinct, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 
@@ -158,7 +149,7 @@ def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Ex
     found, needles, outers = subquery_of(mark, level)
     if _needs_domain(found, plan, outers):
         position = level.subqueries.index(found)
-        found = level.subqueries[position] = domained(found)
+        found = level.subqueries[position] = over_its_domain(found)
         outers = list(found.outers)
     right, names = _renamed(found, plan, outers, level)
     prefix = _prefix(found, level)

@@ -8,32 +8,16 @@ query, its *domain*: FROM starts with the domain, and GROUP BY, OVER and LIMIT w
 
 from __future__ import annotations
 
-from collections.abc import Iterable
 from dataclasses import replace
-from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import BoundQuery, Correlation
-from penstock.bind.diagnose import NotIncremental, wrong
-from penstock.bind.domain import Domain, NeedDomain
-from penstock.bind.level import EXISTS, IN, QUANTIFIED, SCALAR, Context, Level, Subquery
-from penstock.bind.scalars import scalar_of
-from penstock.bind.trees import (
-    OUTER,
-    SUBQUERY,
-    aggregate_calls,
-    at,
-    bare,
-    is_generator,
-    is_mark,
-    marked,
-    nodes,
-    replace_nodes,
-)
-from penstock.catalog.types import lacks_equality
-from penstock.plan.nodes import Field
-from penstock.sql.text import spark_sql
+from penstock.bind.bound_query import Correlation
+from penstock.bind.diagnose import wrong
+from penstock.bind.domain import NeedDomain
+from penstock.bind.level import EXISTS, IN, QUANTIFIED, SCALAR, Level, Subquery
+from penstock.bind.subqueries.over_domain import subquery_over_domain
+from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_generator, is_mark, marked, replace_nodes
 
 
 def bind_subquery(node: exp.Expression, level: Level) -> exp.Expression:
@@ -81,14 +65,14 @@ def _bind(kind: str, query: exp.Expression, level: Level, needles: int) -> Subqu
     except NeedDomain as need:
         if not need.concerns(context.outers):
             raise
-        return _over_domain(kind, query, level, needles)
+        return subquery_over_domain(kind, query, level, needles)
     if context.outers and bound.correlation is None:
-        return _over_domain(kind, query, level, needles)
+        return subquery_over_domain(kind, query, level, needles)
     found = Subquery(kind, query, level, needles, bound)
     if bound.correlation is not None and context.outers:
         _tie(found, bound.correlation)
     if kind == SCALAR and found.residual:
-        return _over_domain(kind, query, level, needles)
+        return subquery_over_domain(kind, query, level, needles)
     return found
 
 
@@ -105,68 +89,6 @@ def _numbered(node: exp.Expression, found: Subquery) -> exp.Expression | None:
         return None
     found.outers.append(node.expressions[0])
     return marked(OUTER, [exp.Literal.number(len(found.outers) - 1)])
-
-
-def as_grouped(trees: list[exp.Expression], groups: Iterable[exp.Expression], level: Level) -> list[exp.Expression]:
-    """The trees, where a subquery that a GROUP BY expression has as well bears that one's mark."""
-    marks = [node for tree in groups for node in nodes(tree) if is_mark(node, SUBQUERY)]
-    known = {_content(mark, level): mark for mark in reversed(marks)}
-    if not known:
-        return trees
-
-    def shared(node: exp.Expression) -> exp.Expression | None:
-        found = known.get(_content(node, level)) if is_mark(node, SUBQUERY) else None
-        return None if found is None else at(found.copy(), node)
-
-    return [replace_nodes(tree, shared) for tree in trees]
-
-
-def _content(mark: exp.Expression, level: Level) -> tuple[str, ...]:
-    """What a mark asks, whichever number it bears: the subquery's text, and all that it reads around itself."""
-    number, *arguments = mark.expressions
-    found = level.subqueries[int(number.this)]
-    return found.kind, spark_sql(found.compared or found.tree), *map(spark_sql, arguments)
-
-
-def domained(found: Subquery) -> Subquery:
-    """The same subquery bound over its domain."""
-    if found.domain is not None:
-        return found
-    return replace(_over_domain(found.kind, found.tree, found.level, found.needles), compared=found.compared)
-
-
-def _over_domain(kind: str, query: exp.Expression, level: Level, needles: int) -> Subquery:
-    bound, domain, outers = bind_over_domain(query, level)
-    keys = [(name, index, True) for index, name in enumerate(domain.leaf.names)]
-    return Subquery(kind, query, level, needles, bound, outers, keys, [], domain)
-
-
-def bind_over_domain(query: exp.Expression, level: Level) -> tuple[BoundQuery, Domain, list[exp.Expression]]:
-    """A query bound over the enclosing level's values; they are found by binding until no new one is met."""
-    outers: dict[str, exp.Expression] = {}
-    number = next(level.context.numbers)
-    while True:
-        domain = _domain(number, outers, level)
-        if any(lacks_equality(item.type) for item in domain.types):
-            reason = "a subquery that reads a MAP or a VARIANT of the query around it"
-            raise NotIncremental(reason, query)
-        known = len(outers)
-        context: Context = replace(level.context, enclosing=level, domain=domain, outers=outers)
-        try:
-            return context.bind_query(query), domain, list(outers.values())
-        except NeedDomain as need:
-            if not need.concerns(context.outers):
-                raise
-            if len(outers) == known:
-                reason = "a subquery that reads the enclosing query in this place"
-                raise NotIncremental(reason, query) from None
-
-
-def _domain(number: int, outers: dict[str, exp.Expression], level: Level) -> Domain:
-    names = {text: f"__d{number}.{index}" for index, text in enumerate(outers)}
-    scalars = [scalar_of(tree, level.fields) for tree in outers.values()]
-    fields = tuple(Field(name, item.type, item.nullable) for name, item in zip(names.values(), scalars, strict=True))
-    return Domain(f"#domain{number}", MappingProxyType(names), fields)
 
 
 def _plain(query: exp.Expression) -> exp.Select | None:

@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
-from penstock.bind.row_order.deterministic import nth_of, settled
+from penstock.bind.row_order.deterministic import deterministic_aggregate, nth_of
 from penstock.bind.row_order.sorted_lists import Key, entry, first_value, in_order, values
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import fields_of, scalar_of
@@ -151,11 +151,11 @@ def _determined(node: exp.Window, row: Row, fields: Mapping[str, Field], rank: e
     if name == "nth_value":
         return _over(nth_of(node.this, (*leading, *row), fields), node)
     if name in _RANKED or name in _TIED:
-        return _over(settled(node.this, row, fields, leading), node)
+        return _over(deterministic_aggregate(node.this, row, fields, leading), node)
     return node
 
 
-def settled_window(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
+def deterministic_window(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expression:
     """The same where no plan can have the rank beside the rows, by a list that is sorted by the keys of ORDER BY."""
     name = call_name(core_of(node.this)) or ""
     if name in _NUMBERED or _by_rows(node):
@@ -163,7 +163,7 @@ def settled_window(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expre
         if name not in _TIED:
             return node
     if name in _TIED:
-        return _over(settled(node.this, row, {}), node)
+        return _over(deterministic_aggregate(node.this, row, {}), node)
     return sorted_in_frame(node, row, keys) if name in _RANKED else node
 
 
@@ -184,7 +184,7 @@ def sorted_in_frame(node: exp.Window, row: Row, keys: Sequence[Key]) -> exp.Expr
 
 
 def _over(made: exp.Expression, node: exp.Window) -> exp.Expression:
-    """The aggregate inside a settled expression with the window's OVER."""
+    """The aggregate inside a deterministic expression with the window's OVER."""
     inner = made
     while isinstance(inner, exp.Dot) or call_name(inner) in ("transform", "sort_array", "array_sort", "get"):
         inner = inner.this if isinstance(inner, exp.Dot) else inner.expressions[0]
