@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.errors import Span, SqlError, did_you_mean
-from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.complaints import wrong
 from penstock.sql.text import span_of
 
 
@@ -60,9 +60,3 @@ def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> 
     return wrong(
         code="UNKNOWN_FUNCTION", message=message, place=place, candidates=did_you_mean(name, known), sqlstate="42883"
     )
-
-
-__all__ = [
-    "NotIncremental", "ReadsAround", "ambiguous_column", "unknown_column", "unknown_function", "unknown_relation",
-    "unsupported", "wrong",
-]  # fmt: skip

@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.trees import conjunction, data_type
 from penstock.catalog.types import INTEGRAL, Type, is_decimal
 from penstock.plan.nodes import Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar
 from penstock.plan.sides import Sides, sides_of
+from penstock.sql.trees import conjunction, data_type
 from penstock.types.common import common_type
 
 

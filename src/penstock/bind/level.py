@@ -19,15 +19,16 @@ from penstock.bind.bound_query import BoundQuery, OuterKey
 from penstock.bind.diagnose import unknown_column
 from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.group_window import GroupWindow
+from penstock.bind.marks import OUTER, marked
 from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Relation, Scope, Visible, with_fields
-from penstock.bind.trees import OUTER, grouped, marked
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
 from penstock.errors import Span, SqlError
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
+from penstock.sql.trees import grouped
 from penstock.types.infer import infer
 
 

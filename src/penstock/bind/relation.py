@@ -5,13 +5,13 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.scalars import unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
 from penstock.catalog.model import Table, View
 from penstock.plan.nodes import Field, Project, Scan, Values
 from penstock.plan.scalar import column
+from penstock.sql.complaints import wrong
 from penstock.sql.text import span_of
 
 ONE_ROW = Values(((),), ())

@@ -11,9 +11,9 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
-from penstock.bind.trees import at, bare, call_name
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
+from penstock.sql.trees import at, bare, call_name
 
 
 @dataclass(frozen=True)

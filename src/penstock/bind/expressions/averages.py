@@ -5,8 +5,8 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.level import Level
-from penstock.bind.trees import call, call_name, core_of, data_type
 from penstock.catalog.types import INTEGRAL
+from penstock.sql.trees import call, call_name, core_of, data_type
 
 
 def is_average(node: exp.Expression, level: Level) -> bool:

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.expressions.functions import begins_with_unit, check_call
 from penstock.bind.expressions.structs import bind_struct, zipped
 from penstock.bind.level import Level
+from penstock.bind.marks import OUTER, SUBQUERY
 from penstock.bind.select.stars import expand, is_star
 from penstock.bind.time_windows.group_functions import bind_group_function
-from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, cast_to, grouped
 from penstock.catalog.functions import is_aggregate, words
 from penstock.catalog.model import Function
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import call, call_name, cast_to, grouped
 
 _GROUP_FUNCTIONS = frozenset(
     words(

@@ -1,20 +1,20 @@
 """Expressions bound to fields: columns resolved, functions checked, subqueries put aside.
 
-The result is a tree over the input's fields, in which a subquery is a mark (`trees.py`).
+The result is a tree over the input's fields, in which a subquery is a mark (`marks.py`).
 """
 
 from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.expressions.averages import bound_average, is_average
 from penstock.bind.expressions.calls import bind_call
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
 from penstock.bind.subqueries.subquery import bind_subquery
-from penstock.bind.trees import call, replace_nodes
 from penstock.bind.windows.named_windows import with_definition
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.trees import call, replace_nodes
 
 _NAME_IT = "give the value a name in a query in FROM: SELECT x.* FROM (SELECT … AS x FROM t)"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unknown_function, wrong
+from penstock.bind.diagnose import unknown_function
 from penstock.catalog.functions import built_in, built_in_functions, words
+from penstock.sql.complaints import wrong
 
 # Functions whose first of three arguments is a unit of time, not a column.
 _UNIT_FIRST = frozenset(words("dateadd date_add timestampadd datediff date_diff timestampdiff"))

@@ -6,7 +6,7 @@ from sqlglot import exp
 
 from penstock.bind.level import Level
 from penstock.bind.select.stars import expand, is_star
-from penstock.bind.trees import bare, call
+from penstock.sql.trees import bare, call
 
 
 def bind_struct(node: exp.Anonymous | exp.Tuple, level: Level) -> exp.Expression:

@@ -9,18 +9,19 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.join_keys import join_on
 from penstock.bind.level import Level
+from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
-from penstock.bind.trees import OUTER, SUBQUERY, bare, call, call_name, conjuncts, has_mark
 from penstock.plan.expressions import COMPARISONS
 from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
 from penstock.plan.scalar import Scalar
 from penstock.plan.sides import Sides, sides_of
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.trees import bare, call, call_name, conjuncts
 
 _WORDS = {kind: word for word, kind in COMPARISONS.items()}
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}

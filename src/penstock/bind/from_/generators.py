@@ -7,19 +7,21 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.expressions.functions import check_call
 from penstock.bind.level import Level
+from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import RelationInScope, Scope, relation_in_scope
-from penstock.bind.trees import OUTER, SUBQUERY, call, call_name, has_mark, is_generator
 from penstock.catalog.functions import TABLE, built_in
 from penstock.catalog.types import Type, split_types
 from penstock.plan.nodes import Field, Generate, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column, column_tree
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of, spark_sql
+from penstock.sql.trees import call, call_name, is_generator
 from penstock.types.nested import certain, columns_of, element_of
 
 Column = tuple[str, Type | None]

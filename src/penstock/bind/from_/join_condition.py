@@ -10,8 +10,9 @@ from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.join_subqueries import joined_asking
 from penstock.bind.join_keys import join_on
 from penstock.bind.level import Level
-from penstock.bind.trees import OUTER, SUBQUERY, conjuncts, has_mark
+from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.plan.nodes import Join, JoinKey, Plan
+from penstock.sql.trees import conjuncts
 
 
 def on_condition(

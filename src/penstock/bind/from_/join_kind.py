@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported
 from penstock.plan.nodes import ANTI, FULL, INNER, LEFT, RIGHT, SEMI
+from penstock.sql.complaints import unsupported
 
 
 def kind_of(join: exp.Join) -> str:

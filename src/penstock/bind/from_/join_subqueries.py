@@ -14,16 +14,18 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.join_keys import columns_read, join_on
 from penstock.bind.level import Level
+from penstock.bind.marks import DENIED, SUBQUERY, has_mark, is_mark
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.attach import attached, filtered, is_subquery, subquery_of
 from penstock.bind.subqueries.membership import denials_named
-from penstock.bind.trees import DENIED, SUBQUERY, has_mark, is_mark, nodes, replace_nodes
 from penstock.plan.nodes import ANTI, FULL, INNER, LEFT, RIGHT, SEMI, JoinKey, Plan, Project
 from penstock.plan.scalar import column
+from penstock.sql.complaints import unsupported
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import nodes, replace_nodes
 
 _ASKED_BEFORE = {INNER: (0, 1), SEMI: (0, 1), LEFT: (1,), ANTI: (1,), RIGHT: (0,), FULL: ()}
 """The sides whose own conditions Spark asks before it joins."""

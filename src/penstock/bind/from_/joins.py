@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, ReadsAround, unsupported, wrong
+from penstock.bind.diagnose import NotIncremental, ReadsAround
 from penstock.bind.from_.asof import bind_asof
 from penstock.bind.from_.generators import is_lateral
 from penstock.bind.from_.join_condition import on_condition
@@ -15,6 +15,7 @@ from penstock.bind.from_.using import equalities_of, merged_scope, shared_column
 from penstock.bind.level import Level
 from penstock.bind.scope import Relation, Scope
 from penstock.plan.nodes import ANTI, FULL, RIGHT, SEMI, Join, Plan
+from penstock.sql.complaints import unsupported, wrong
 
 
 def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:

@@ -7,21 +7,22 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.from_.generators import generated
 from penstock.bind.from_.join_condition import on_condition
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.level import Level
+from penstock.bind.marks import OUTER, has_mark
 from penstock.bind.relation import ONE_ROW, aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.subqueries.attach import filtered, with_domain
 from penstock.bind.subqueries.over_domain import bind_over_domain
-from penstock.bind.trees import OUTER, conjuncts, has_mark
 from penstock.plan.nodes import ANTI, INNER, LEFT, SEMI, JoinKey, Plan, Project
 from penstock.plan.scalar import column
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import conjuncts
 
 
 def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:

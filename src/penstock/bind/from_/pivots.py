@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.from_.unpivots import unpivoted, unread
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
@@ -17,9 +16,10 @@ from penstock.bind.scope import RelationInScope, Scope, Visible
 from penstock.bind.select.aggregates import aggregated
 from penstock.bind.select.column_names import name_of
 from penstock.bind.select.grouping import Grouping
-from penstock.bind.trees import call, call_name, conjunction, replace_nodes
 from penstock.catalog.functions import is_aggregate
 from penstock.plan.nodes import Plan, Project
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.trees import call, call_name, conjunction, replace_nodes
 
 
 def bind_pivots(plan: Plan, scope: Scope, tree: exp.Expression, level: Level) -> tuple[Plan, Scope]:

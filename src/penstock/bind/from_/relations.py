@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation, unsupported
+from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.from_.generators import bind_lateral_view, constant_rows, is_lateral
 from penstock.bind.from_.joins import joined
@@ -19,6 +19,7 @@ from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
 from penstock.plan.nodes import INNER, Join, Plan, Project
 from penstock.plan.scalar import column
+from penstock.sql.complaints import unsupported
 from penstock.sql.nodes import TableFunction
 
 

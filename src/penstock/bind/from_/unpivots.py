@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.from_.generators import generated_columns
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Visible
-from penstock.bind.trees import call
 from penstock.plan.nodes import Field, Filter, Generate, Plan, Project
 from penstock.plan.scalar import column_tree
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import call
 
 _VALUE = "__unpivoted"
 

@@ -10,8 +10,8 @@ from penstock.bind.diagnose import unknown_column
 from penstock.bind.join_keys import aligned
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope, Visible
-from penstock.bind.trees import call
 from penstock.plan.nodes import ANTI, FULL, RIGHT, SEMI, JoinKey, Plan
+from penstock.sql.trees import call
 
 Pair = tuple[Visible, Visible]
 

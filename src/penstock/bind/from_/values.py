@@ -7,10 +7,11 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import NotIncremental, wrong
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.level import Context, Level
 from penstock.plan.nodes import Field, Values
 from penstock.plan.scalar import Scalar
+from penstock.sql.complaints import wrong
 from penstock.types.common import common_type
 
 

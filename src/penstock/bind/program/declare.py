@@ -8,19 +8,19 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.binder import context_of
-from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
+from penstock.bind.diagnose import unknown_column, unknown_relation
 from penstock.bind.level import Level
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
 from penstock.bind.program.views import dependants, refuse_reserved, replaced_view, view_of
 from penstock.bind.scope import Scope, Visible
-from penstock.bind.trees import call_name
 from penstock.catalog.model import Catalog, Column, Function, Table, View
 from penstock.catalog.types import lacks_equality
 from penstock.catalog.zones import zone_named
 from penstock.errors import Span, SqlError, UnsupportedError, did_you_mean
 from penstock.plan.scalar import column_tree, render_scalar
+from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import (
     CreateFunction,
@@ -34,6 +34,7 @@ from penstock.sql.statements import (
     Statement,
     Unparsed,
 )
+from penstock.sql.trees import call_name
 
 DDL = (CreateTable, CreateView, Unparsed, DeclareRecursiveView, CreateFunction, Drop, SetLateness, Set, Reset)
 

@@ -8,19 +8,20 @@ from sqlglot import exp
 
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import unknown_column, wrong
+from penstock.bind.diagnose import unknown_column
 from penstock.bind.level import Level
 from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, relation_in_scope
-from penstock.bind.trees import aggregate_calls, data_type, window_calls
 from penstock.catalog.model import Catalog, Column, Table
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
+from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, data_type, window_calls
 
 
 @dataclass(frozen=True)

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
-from penstock.bind.trees import call_name
 from penstock.catalog.functions import built_in
 from penstock.catalog.model import Catalog
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import call_name
 
 _HINTS = {
     "rand": "take a hash of the key instead, such as xxhash64(id)",

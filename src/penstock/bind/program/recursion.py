@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.program.views import reached
 from penstock.bind.query.ctes import recursion_limit
 from penstock.catalog.model import Catalog, View
 from penstock.plan.nodes import Field, Fixpoint, Plan
+from penstock.sql.complaints import wrong
 
 
 def close_components(catalog: Catalog, created: View) -> Catalog:

@@ -8,7 +8,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import wrong
 from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
 from penstock.catalog.reserved import RESERVED
@@ -16,6 +15,7 @@ from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.relations import relations_of
 from penstock.plan.scalar import column
+from penstock.sql.complaints import wrong
 from penstock.sql.statements import CreateView
 
 

@@ -10,7 +10,6 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.level import Context
 from penstock.catalog.model import Catalog
@@ -18,6 +17,7 @@ from penstock.errors import Diagnostic, SqlError
 from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
 from penstock.plan.relations import reads_any
 from penstock.plan.scalar import column
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
 from penstock.types.common import common_type
 

@@ -8,11 +8,12 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery, Correlation
-from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.generators import select_generator, with_generators
 from penstock.bind.from_.relations import bind_from, refuse_unread
 from penstock.bind.level import Context, Level
+from penstock.bind.marks import OUTER, has_mark
 from penstock.bind.query.clauses import Clauses
 from penstock.bind.query.output import output_of
 from penstock.bind.row_order.whole_row import Row, whole_row
@@ -24,21 +25,13 @@ from penstock.bind.select.stars import expand, is_star
 from penstock.bind.subqueries.attach import attached, filtered
 from penstock.bind.subqueries.correlation import split_correlated
 from penstock.bind.time_windows.group_functions import with_group_windows
-from penstock.bind.trees import (
-    OUTER,
-    aggregate_calls,
-    call_name,
-    cast_to,
-    conjuncts,
-    has_mark,
-    is_generator,
-    window_calls,
-)
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
 from penstock.bind.windows.top_k import filter_ranks
 from penstock.plan.nodes import Plan
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, call_name, cast_to, conjuncts, is_generator, window_calls
 
 
 def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> BoundQuery:

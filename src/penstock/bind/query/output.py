@@ -6,16 +6,16 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Level
 from penstock.bind.query.clauses import Clauses
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.select.ordering import Limit, Ordering, limit_of, ordered
-from penstock.bind.trees import replace_nodes
 from penstock.plan.nodes import Distinct, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import replace_nodes
 
 
 def output_of(select: exp.Select, plan: Plan, clauses: Clauses, level: Level, *, keep_order: bool) -> Plan:

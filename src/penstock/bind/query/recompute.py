@@ -9,7 +9,7 @@ from functools import partial
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.from_.relations import bind_from
 from penstock.bind.level import Context, Level
 from penstock.bind.query.ctes import bind_cte
@@ -18,14 +18,15 @@ from penstock.bind.relation import scan
 from penstock.bind.scalars import unique_names
 from penstock.bind.select.column_names import name_of
 from penstock.bind.select.stars import expand, is_star
-from penstock.bind.trees import call_name, cast_to, grouped, nodes, replace_nodes
 from penstock.bind.windows.over import in_groups
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Field, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column
+from penstock.sql.complaints import unsupported
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import call_name, cast_to, grouped, nodes, replace_nodes
 
 _FOREIGN: dict[type, str] = {
     exp.Join: "ASOF JOIN",

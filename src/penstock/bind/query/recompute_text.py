@@ -23,11 +23,11 @@ from penstock.bind.select.column_names import name_of
 from penstock.bind.select.grouping import grouped_by, has_sets
 from penstock.bind.select.ordering import by_position
 from penstock.bind.select.stars import is_star
-from penstock.bind.trees import aggregate_calls, call, directions, is_generator, nodes, window_calls
 from penstock.bind.windows.named_windows import named_windows, with_definition
 from penstock.bind.windows.over import deterministic_window
 from penstock.catalog.sorting import is_sorted
 from penstock.plan.nodes import Field
+from penstock.sql.trees import aggregate_calls, call, directions, is_generator, nodes, window_calls
 
 # The columns of a relation, None for a name that is not known.
 Columns = Callable[[str], tuple[Field, ...] | None]

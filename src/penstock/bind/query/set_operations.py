@@ -7,12 +7,12 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import wrong
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Context
-from penstock.bind.trees import data_type
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column, quoted
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import data_type
 from penstock.types.common import common_type
 
 

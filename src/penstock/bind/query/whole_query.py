@@ -7,7 +7,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import NotIncremental, unsupported
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.values import bind_values
 from penstock.bind.level import Context, Level
@@ -17,6 +17,7 @@ from penstock.bind.query.recompute import recomputed
 from penstock.bind.query.set_operations import bind_set_operation
 from penstock.bind.select.ordering import limit_of, ordered, ordering_of
 from penstock.plan.scalar import column
+from penstock.sql.complaints import unsupported
 
 
 def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:

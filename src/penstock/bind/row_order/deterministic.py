@@ -14,10 +14,10 @@ from sqlglot import exp
 from penstock.bind.row_order.sorted_lists import entry, first_value, in_order, values
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import scalar_of
-from penstock.bind.trees import call, call_name, core_of, directions, filter_of, ignores_nulls
 from penstock.catalog.sorting import is_sorted
 from penstock.catalog.types import INTEGRAL
 from penstock.plan.nodes import Field
+from penstock.sql.trees import call, call_name, core_of, directions, filter_of, ignores_nulls
 
 _FIRST = frozenset(["first", "first_value", "any_value"])
 _LAST = frozenset(["last", "last_value"])

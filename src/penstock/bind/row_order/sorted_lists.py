@@ -10,8 +10,8 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.trees import call
 from penstock.sql.parse import parse_expression
+from penstock.sql.trees import call
 
 Key = tuple[exp.Expression, bool, bool]  # expression, descending, NULLs first
 

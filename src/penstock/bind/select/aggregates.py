@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, wrong
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.level import Level
+from penstock.bind.marks import OUTER, has_mark
 from penstock.bind.row_order.deterministic import deterministic_aggregate, is_distinct
 from penstock.bind.row_order.whole_row import Row, whole_row
 from penstock.bind.scalars import fields_of, scalar_of
@@ -17,22 +18,12 @@ from penstock.bind.select.grouping import Grouping
 from penstock.bind.select.grouping_sets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.subqueries.attach import attached
 from penstock.bind.subqueries.grouped import as_grouped
-from penstock.bind.trees import (
-    OUTER,
-    aggregate_calls,
-    at,
-    call,
-    call_name,
-    core_of,
-    filter_of,
-    has_mark,
-    replace_nodes,
-    same,
-)
 from penstock.catalog.functions import UNREPEATABLE
 from penstock.plan.nodes import LEFT, Aggregate, AggregateCall, Join, JoinKey, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
+from penstock.sql.complaints import wrong
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, at, call, call_name, core_of, filter_of, replace_nodes, same
 
 _ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
 _EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])

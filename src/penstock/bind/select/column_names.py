@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.trees import call_name, core_of
 from penstock.sql.text import spark_sql, type_of
+from penstock.sql.trees import call_name, core_of
 
 
 def name_of(tree: exp.Expression) -> str:

@@ -8,11 +8,11 @@ from itertools import combinations, product
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.select.ordering import by_position
 from penstock.bind.time_windows.group_functions import group_keys
-from penstock.bind.trees import aggregate_calls, bare, same
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import aggregate_calls, bare, same
 
 
 @dataclass(frozen=True)

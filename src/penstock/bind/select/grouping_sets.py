@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.trees import call, call_name, same
 from penstock.plan.nodes import Field, Generate, Plan
 from penstock.plan.scalar import column_tree
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import call, call_name, same
 
 GROUPING_ID = "__gid"
 _SHIFT = 4294967296  # the position of a set stands above the 32 bits of the id

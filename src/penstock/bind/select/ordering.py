@@ -8,12 +8,12 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Level
-from penstock.bind.trees import directions
 from penstock.plan.nodes import Plan, SortKey, TopK
 from penstock.plan.scalar import column, column_tree
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import directions
 
 
 @dataclass(frozen=True)

@@ -6,9 +6,10 @@ from collections.abc import Iterator
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unknown_column, unknown_relation, wrong
+from penstock.bind.diagnose import unknown_column, unknown_relation
 from penstock.bind.level import Level
 from penstock.bind.scope import Visible, with_fields
+from penstock.sql.complaints import wrong
 from penstock.types.nested import columns_of
 
 Item = tuple[str, exp.Expression]

@@ -13,6 +13,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.level import EXISTS, IN, QUANTIFIED, Level, Subquery
+from penstock.bind.marks import DENIED, OUTER, SUBQUERY, has_mark, is_mark
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import (
     Answers,
@@ -27,11 +28,11 @@ from penstock.bind.subqueries.lookups import (
 from penstock.bind.subqueries.membership import MAYBE, SURE, denials_named, in_value
 from penstock.bind.subqueries.over_domain import over_its_domain
 from penstock.bind.subqueries.quantified import quantified_value
-from penstock.bind.trees import DENIED, OUTER, SUBQUERY, call, has_mark, is_mark, nodes, replace_nodes
 from penstock.bind.windows.top_k import filter_ranks
 from penstock.plan.nodes import ANTI, SEMI, Aggregate, AggregateCall, Distinct, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import call, nodes, replace_nodes
 
 
 def filtered(plan: Plan, parts: list[exp.Expression], level: Level) -> Plan:

@@ -7,8 +7,9 @@ from sqlglot import exp
 from penstock.bind.bound_query import OuterKey
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Level
-from penstock.bind.trees import OUTER, SUBQUERY, has_mark, is_mark, replace_nodes
+from penstock.bind.marks import OUTER, SUBQUERY, has_mark, is_mark
 from penstock.plan.scalar import column_tree
+from penstock.sql.trees import replace_nodes
 
 
 def split_correlated(parts: list[exp.Expression], level: Level) -> list[exp.Expression]:

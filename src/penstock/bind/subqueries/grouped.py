@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from penstock.bind.level import Level
-from penstock.bind.trees import SUBQUERY, at, is_mark, nodes, replace_nodes
+from penstock.bind.marks import SUBQUERY, is_mark
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import at, nodes, replace_nodes
 
 
 def as_grouped(trees: list[exp.Expression], groups: Iterable[exp.Expression], level: Level) -> list[exp.Expression]:

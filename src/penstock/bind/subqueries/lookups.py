@@ -9,10 +9,10 @@ from sqlglot import exp
 
 from penstock.bind.join_keys import aligned, join_on
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.trees import call
 from penstock.catalog.types import INTEGRAL, Type, is_collated, is_decimal
 from penstock.plan.nodes import INNER, LEFT, AggregateCall, Join, Plan, Project
 from penstock.plan.scalar import Scalar, column
+from penstock.sql.trees import call
 
 Key = tuple[exp.Expression, exp.Expression, bool]
 """An expression over the query, one over the subquery, and whether NULL equals NULL."""

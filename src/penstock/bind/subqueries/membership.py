@@ -20,6 +20,7 @@ from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.level import IN, Level
+from penstock.bind.marks import DENIED, SUBQUERY, is_mark, marked
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import (
     Answers,
@@ -34,9 +35,9 @@ from penstock.bind.subqueries.lookups import (
     renamed,
     told_apart_alike,
 )
-from penstock.bind.trees import DENIED, SUBQUERY, call, conjunction, is_mark, marked, replace_nodes
 from penstock.plan.nodes import INNER, LEFT, Aggregate, Distinct, Field, Filter, Generate, Plan, Project
 from penstock.plan.scalar import column_tree
+from penstock.sql.trees import call, conjunction, replace_nodes
 
 SURE, MAYBE, OPEN = "sure", "maybe", "open"
 """TRUE where equal; TRUE where equal or open; SQL's three values."""

@@ -11,15 +11,15 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported
 from penstock.bind.level import Subquery
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import Answers, Key, aggregate_call, count_rows, groups_of, join, keyed, on_keys
 from penstock.bind.subqueries.membership import OPEN, Value, in_value
-from penstock.bind.trees import call
 from penstock.catalog.types import Type, is_numeric
 from penstock.plan.nodes import INNER, LEFT, Aggregate, Distinct, Plan, Project
 from penstock.plan.scalar import column_tree
+from penstock.sql.complaints import unsupported
+from penstock.sql.trees import call
 
 Subject = tuple[Subquery, list[exp.Expression], list[str]]
 _ORDERED = (exp.GT, exp.GTE, exp.LT, exp.LTE)

@@ -13,11 +13,12 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import Correlation
-from penstock.bind.diagnose import wrong
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import EXISTS, IN, QUANTIFIED, SCALAR, Level, Subquery
+from penstock.bind.marks import OUTER, SUBQUERY, is_mark, marked
 from penstock.bind.subqueries.over_domain import subquery_over_domain
-from penstock.bind.trees import OUTER, SUBQUERY, aggregate_calls, bare, is_generator, is_mark, marked, replace_nodes
+from penstock.sql.complaints import wrong
+from penstock.sql.trees import aggregate_calls, bare, is_generator, replace_nodes
 
 
 def bind_subquery(node: exp.Expression, level: Level) -> exp.Expression:

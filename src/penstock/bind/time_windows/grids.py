@@ -18,9 +18,9 @@ from enum import Enum
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import unsupported, wrong
-from penstock.bind.trees import call
 from penstock.catalog.zones import clocks_change, origin_offset
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.trees import call
 from penstock.types.durations import Duration, later, long, month_start, timestamp
 
 HOUR, DAY = 3_600_000_000, 86_400_000_000

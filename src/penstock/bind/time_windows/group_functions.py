@@ -15,18 +15,20 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import NotIncremental, unsupported, wrong
+from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import NeedDomain
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.level import Level
+from penstock.bind.marks import SUBQUERY, has_mark
 from penstock.bind.scope import with_fields
 from penstock.bind.time_windows.grids import Exploded, Grid
 from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
 from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, with_time
-from penstock.bind.trees import SUBQUERY, aggregate_calls, bare, call, call_name, has_mark
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, bare, call, call_name
 from penstock.types.durations import Duration, duration_of, duration_of_text
 
 _FORMS = {

@@ -14,17 +14,17 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
 from penstock.bind.time_windows.times import event_time, window_time
-from penstock.bind.trees import call_name
 from penstock.plan.nodes import Plan, Project, Session
 from penstock.plan.scalar import Scalar, column_tree
+from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
+from penstock.sql.trees import call_name
 from penstock.types.durations import Duration, duration_of, timestamp
 
 START, END = "window_start", "window_end"

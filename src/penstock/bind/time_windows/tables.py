@@ -11,7 +11,6 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import unsupported, wrong
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
@@ -19,10 +18,11 @@ from penstock.bind.scope import Scope
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
 from penstock.bind.time_windows.times import END, START, TIME, event_time, grid_of, refuse_gaps, window_time, with_time
-from penstock.bind.trees import call, call_name
 from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import TableFunction
+from penstock.sql.trees import call, call_name
 from penstock.types.durations import Duration, duration_of
 
 

@@ -4,15 +4,15 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.time_windows.grids import Grid
-from penstock.bind.trees import data_type
 from penstock.catalog.zones import zone_named
 from penstock.plan.nodes import Filter, Plan
+from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import data_type
 from penstock.types.durations import Duration, micros_of
 
 START, END, TIME = "window_start", "window_end", "window_time"

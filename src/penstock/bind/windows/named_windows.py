@@ -6,8 +6,8 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.errors import did_you_mean
+from penstock.sql.complaints import wrong
 
 
 def named_windows(select: exp.Select) -> dict[str, exp.Expression]:

@@ -15,13 +15,17 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from sqlglot import exp
 
-from penstock.bind.diagnose import wrong
 from penstock.bind.level import Level
 from penstock.bind.row_order.deterministic import deterministic_aggregate, nth_of
 from penstock.bind.row_order.sorted_lists import Key, entry, first_value, in_order, values
 from penstock.bind.row_order.whole_row import Row
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.trees import (
+from penstock.catalog.functions import words
+from penstock.plan.nodes import Field, Plan, Window
+from penstock.plan.scalar import column_tree
+from penstock.sql.complaints import wrong
+from penstock.sql.text import spark_sql
+from penstock.sql.trees import (
     call,
     call_name,
     conjunction,
@@ -32,10 +36,6 @@ from penstock.bind.trees import (
     replace_nodes,
     window_calls,
 )
-from penstock.catalog.functions import words
-from penstock.plan.nodes import Field, Plan, Window
-from penstock.plan.scalar import column_tree
-from penstock.sql.text import spark_sql
 
 _PEERS = words("rank dense_rank percent_rank cume_dist")
 _NUMBERED = words("row_number ntile lag lead")

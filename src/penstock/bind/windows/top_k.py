@@ -7,8 +7,8 @@ from collections.abc import Iterator
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.bind.trees import bare, call_name, conjunction, directions
 from penstock.plan.nodes import Filter, Plan, Project, SortKey, TopK, Window
+from penstock.sql.trees import bare, call_name, conjunction, directions
 
 _FLIPPED: dict[type, type] = {exp.LTE: exp.GTE, exp.LT: exp.GT, exp.EQ: exp.EQ, exp.GTE: exp.LTE, exp.GT: exp.LT}
 _TIES = {"row_number": None, "rank": "rank", "dense_rank": "dense_rank"}

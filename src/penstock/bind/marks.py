@@ -9,30 +9,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.sql.trees import (
-    aggregate_calls,
-    at,
-    bare,
-    call,
-    call_name,
-    cast_to,
-    conjunction,
-    conjuncts,
-    core_of,
-    data_type,
-    directions,
-    filter_of,
-    frame_of,
-    grouped,
-    ignores_nulls,
-    is_aggregate_call,
-    is_generator,
-    nodes,
-    replace_nodes,
-    same,
-    window_calls,
-)
-
 OUTER, SUBQUERY, DENIED = "__outer", "__subquery", "__denied"
 
 
@@ -49,11 +25,3 @@ def is_mark(tree: object, name: str) -> bool:
 def has_mark(tree: exp.Expression, name: str) -> bool:
     """Whether that mark stands anywhere in the tree."""
     return any(is_mark(node, name) for node in tree.walk())
-
-
-__all__ = [
-    "DENIED", "OUTER", "SUBQUERY", "aggregate_calls", "at", "bare", "call", "call_name", "cast_to", "conjunction",
-    "conjuncts", "core_of", "data_type", "directions", "filter_of", "frame_of", "grouped", "has_mark",
-    "ignores_nulls", "is_aggregate_call", "is_generator", "is_mark", "marked", "nodes", "replace_nodes", "same",
-    "window_calls",
-]  # fmt: skip
