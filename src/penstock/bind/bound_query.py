@@ -24,7 +24,7 @@ class OuterKey:
 
 @dataclass(frozen=True)
 class Correlation:
-    """What ties one SELECT to the query around it: equalities, and conditions that only a join can carry whole."""
+    """The ties of one SELECT to the query around it: equalities, and conditions that only a join can carry whole."""
 
     keys: tuple[OuterKey, ...] = ()
     residual: tuple[exp.Expression, ...] = ()

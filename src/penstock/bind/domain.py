@@ -21,7 +21,7 @@ class NeedDomain(Exception):  # noqa: N818 - a signal: bind the subquery again, 
         self.outers = outers
 
     def concerns(self, outers: dict[str, exp.Expression]) -> bool:
-        """Whether the subquery is meant that collects what it reads there."""
+        """True if the subquery is meant that collects its outer values there."""
         return self.outers is None or self.outers is outers
 
 

@@ -33,7 +33,7 @@ from penstock.types.infer import infer
 
 
 class Binder(Protocol):
-    """What binding functions of all clauses ask of each other."""
+    """The three ways by which binding functions of all clauses reach each other."""
 
     def expression(self, tree: exp.Expression, level: Level) -> exp.Expression:
         """A copy of a parsed expression in which every name has its meaning."""
@@ -47,7 +47,7 @@ class Binder(Protocol):
 
 @dataclass(frozen=True)
 class Context:
-    """What a query is bound in: the catalogue, CTEs, and for a subquery the enclosing level.
+    """The surroundings of a query: the catalogue, CTEs, and for a subquery the enclosing level.
 
     `outers` collects what the subquery reads of the enclosing one, by text.
     """
@@ -76,7 +76,7 @@ class Context:
 
 @dataclass
 class Level:
-    """What one SELECT collects while it is bound.
+    """One SELECT while it is bound, and all that it collects.
 
     `generators` give rows before they are grouped, `selected` are those of the SELECT list.
     """

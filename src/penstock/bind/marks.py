@@ -18,10 +18,10 @@ def marked(name: str, expressions: list[exp.Expression]) -> exp.Anonymous:
 
 
 def is_mark(tree: object, name: str) -> bool:
-    """Whether the node is that mark."""
+    """True for that mark."""
     return isinstance(tree, exp.Anonymous) and tree.this == name
 
 
 def has_mark(tree: exp.Expression, name: str) -> bool:
-    """Whether that mark stands anywhere in the tree."""
+    """True if that mark stands anywhere in the tree."""
     return any(is_mark(node, name) for node in tree.walk())

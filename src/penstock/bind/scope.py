@@ -1,4 +1,4 @@
-"""What names mean inside one query: the relations of its FROM, merged USING columns, the enclosing query.
+"""The names of one query and their meaning: the relations of its FROM, and the columns that a USING has merged.
 
 A column's internal field is named `alias.column`, one name with a dot in it, so fields of different relations never
 clash. Names are compared without regard to case.
@@ -118,7 +118,7 @@ class Scope:
 
 
 Relation = tuple[Plan, Scope]
-"""What FROM has, or one item of it: rows, and what finds their columns."""
+"""The rows of FROM, or of one item of it, and the scope that finds their columns."""
 
 
 def with_fields(tree: exp.Expression, fields: list[str]) -> exp.Expression:
@@ -130,7 +130,7 @@ def with_fields(tree: exp.Expression, fields: list[str]) -> exp.Expression:
 
 
 def _given_field(tree: exp.Expression, name: str) -> exp.Expression | None:
-    """What `named_struct('a', x, …)` has as its field."""
+    """The value that `named_struct('a', x, …)` has as its field."""
     struct = bare(tree)
     if call_name(struct) != "named_struct":
         return None

@@ -13,5 +13,5 @@ def relations_of(plan: Plan) -> set[str]:
 
 
 def reads_any(plan: Plan, names: AbstractSet[str]) -> bool:
-    """Whether a plan scans a relation with one of these lower-case names."""
+    """True if a plan scans a relation with one of these lower-case names."""
     return any(isinstance(node, Scan) and node.relation.lower() in names for node in plan.walk())

@@ -10,7 +10,7 @@ from penstock.sql.trees import call, call_name, core_of, data_type
 
 
 def is_average(node: exp.Expression, level: Level) -> bool:
-    """Whether the node is a whole call of AVG, with its FILTER and OVER, and the dialect is Flink's."""
+    """True for a whole call of AVG, with its FILTER and OVER, in the dialect of Flink."""
     if level.context.catalog.settings.get("dialect") != "flink" or not isinstance(
         node, exp.Anonymous | exp.Filter | exp.Window
     ):

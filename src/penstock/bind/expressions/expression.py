@@ -66,7 +66,7 @@ def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
 
 
 def _average(node: exp.Expression, level: Level) -> exp.Expression | None:
-    """What AVG is in a dialect where it is not Spark's."""
+    """AVG in a dialect where it is not Spark's; None for anything else."""
     return bound_average(node, level) if is_average(node, level) else None
 
 

@@ -37,5 +37,5 @@ def check_call(name: str, node: exp.Anonymous) -> None:
 
 
 def begins_with_unit(name: str, arguments: list[exp.Expression]) -> bool:
-    """Whether the first argument of a call is a unit of time."""
+    """True if the first argument of a call is a unit of time."""
     return name in _UNIT_FIRST and len(arguments) == _THREE and arguments[0].name.upper() in _UNITS

@@ -35,7 +35,7 @@ def _own_name(item: exp.Expression) -> str | None:
 
 
 def _key(item: exp.Expression) -> str | None:
-    """What STRUCT calls `x['key']`."""
+    """The name that STRUCT gives to `x['key']`."""
     item = bare(item)
     place = item.expressions[0] if isinstance(item, exp.Bracket) else None
     return str(place.name) if isinstance(place, exp.Literal) and place.is_string else None

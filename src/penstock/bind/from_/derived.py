@@ -28,7 +28,7 @@ def bind_apart(tree: exp.Expression, context: Context) -> BoundQuery:
 
 
 def _reads_outside(tree: exp.Expression, context: Context) -> bool:
-    """Whether the enclosing query's columns are what the tree lacks."""
+    """True if the tree lacks nothing but the enclosing query's columns."""
     try:
         replace(context, domain=None, outers={}).bind_query(tree)
     except NeedDomain:

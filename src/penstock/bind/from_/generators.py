@@ -44,7 +44,7 @@ _CONSTANT: dict[str, tuple[Column, ...]] = {
 
 
 def is_lateral(tree: exp.Expression) -> bool:
-    """Whether a joined item reads the relations before it."""
+    """True if a joined item reads the relations before it."""
     table = isinstance(tree, exp.Table) and isinstance(tree.this, exp.Anonymous) and is_generator(tree.this)
     return table or isinstance(tree, exp.Lateral | exp.Unnest)
 

@@ -19,7 +19,7 @@ from penstock.sql.complaints import unsupported, wrong
 
 
 def joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
-    """What FROM has so far, joined with one more relation; PIVOT and UNPIVOT behind a join are over all of that."""
+    """FROM so far, joined with one more relation; PIVOT and UNPIVOT behind a join are over all of that."""
     plan, scope = _joined(left, scope, join, level)
     if not join.args.get("pivots"):
         return plan, scope

@@ -37,7 +37,7 @@ def equalities_of(pairs: Iterable[Pair], left: Plan, right: Plan) -> tuple[JoinK
 
 
 def merged_scope(pairs: Sequence[Pair], scopes: tuple[Scope, Scope], kind: str) -> Scope:
-    """What is visible behind the join: shared columns once."""
+    """The scope behind the join: shared columns once."""
     one, two = scopes
     if kind in (SEMI, ANTI):
         return one.merging(tuple(first for first, _ in pairs), frozenset(first.field for first, _ in pairs))

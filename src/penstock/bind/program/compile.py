@@ -115,7 +115,7 @@ def _created(statement: Statement) -> set[str]:
 
 
 def _follows(error: PenstockError, broken: set[str]) -> bool:
-    """Whether an error only says that something is missing whose own mistake has been reported."""
+    """True for an error that only misses something whose own mistake has been reported."""
     unknown = all(item.code in ("UNKNOWN_RELATION", "UNKNOWN_TABLE") for item in error.diagnostics)
     return unknown and all(any(f"'{name}'" in item.message.lower() for name in broken) for item in error.diagnostics)
 

@@ -48,7 +48,7 @@ class BoundUpdate:
 
 @dataclass(frozen=True)
 class BoundDelete:
-    """Which rows to delete, over the table's own column names; None for all.
+    """The rows to delete by a condition over the table's own column names; None for all.
 
     Where a subquery takes part, `rows` is a query for them instead.
     """

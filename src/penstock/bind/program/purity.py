@@ -32,13 +32,13 @@ def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
 
 
 def is_impure(call: exp.Anonymous) -> bool:
-    """Whether it calls a function of Spark's whose answer its arguments do not decide."""
+    """True for a call of a function of Spark's whose answer its arguments do not decide."""
     found = built_in(call_name(call) or "")
     return found is not None and (not found.deterministic or _draws_a_vector(call))
 
 
 def _draws_a_vector(node: exp.Anonymous) -> bool:
-    """Whether the call encrypts with a random initialisation vector, though Spark calls it deterministic."""
+    """True for a call that encrypts with a random initialisation vector, though Spark calls it deterministic."""
     arguments = node.expressions
     if call_name(node) != "aes_encrypt" or len(arguments) > 4:  # noqa: PLR2004 - the vector is 5th
         return False

@@ -11,7 +11,7 @@ from penstock.bind.select.ordering import Ordering
 
 @dataclass
 class Clauses:
-    """What stands behind FROM and WHERE, bound: everything here is rewritten by GROUP BY and OVER alike."""
+    """The clauses behind FROM and WHERE, bound: GROUP BY and OVER rewrite all of them alike."""
 
     names: list[str]
     items: list[exp.Expression]

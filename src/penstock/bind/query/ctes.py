@@ -95,7 +95,7 @@ def _recursive(cte: exp.CTE, context: Context) -> BoundQuery:
 
 
 def _free_name(alias: str, context: Context) -> str:
-    """What stands for the rows so far; a recursion within another of its name has one more prime."""
+    """The name of the rows so far; a recursion within another of its name has one more prime."""
     taken = {bound.plan.relation.lower() for bound in context.ctes.values() if isinstance(bound.plan, Scan)}
     while f"{alias}@recursive".lower() in taken:
         alias += "'"

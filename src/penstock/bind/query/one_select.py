@@ -105,7 +105,7 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
 
 
 def _may_lack_rows(select: exp.Select) -> bool:
-    """Whether a global aggregate need not have its one row."""
+    """True if a global aggregate need not have its one row."""
     limit = limit_of(select)
     left_out = limit is not None and (limit.offset > 0 or limit.rows == 0)
     return left_out or any(select.args.get(clause) is not None for clause in ("having", "qualify"))

@@ -1,4 +1,4 @@
-"""What no plan node expresses is recomputed by Spark: the query as text, over the relations that it reads."""
+"""Queries that no plan node expresses, left to Spark to recompute: as text, over the relations that they read."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) 
 
 
 def _is_own(table: exp.Table) -> bool:
-    """Whether a name is that of a CTE around the place; one sees those before it, and itself if it is recursive."""
+    """True for the name of a CTE around the place; one sees those before it, and itself if it is recursive."""
     name, within = table.name.lower(), set[int]()
     node: exp.Expr | None = table
     while node is not None:

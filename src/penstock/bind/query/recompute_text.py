@@ -38,7 +38,7 @@ _CLAUSES = ("expressions", "having", "order")
 
 @dataclass(frozen=True)
 class _From:
-    """What stands in FROM: the whole row, column by column if `named`, and those columns that a name alone tells."""
+    """The rows of FROM: the whole row, column by column if `named`, and those columns that a name alone tells."""
 
     row: Row
     fields: Mapping[str, Field]
@@ -131,7 +131,7 @@ def _replace_windows(select: exp.Select, read: _From) -> None:
 
 
 def _row_of_groups(select: exp.Select, read: _From) -> Row:
-    """What the groups are told apart by."""
+    """The keys that tell groups apart."""
     group = select.args.get("group") or exp.Group()
     if group.args.get("all"):
         keys = [item.unalias() for item in select.expressions if next(aggregate_calls(item), None) is None]
@@ -143,7 +143,7 @@ def _row_of_groups(select: exp.Select, read: _From) -> Row:
 
 
 def _key(item: exp.Expression, select: exp.Select, read: _From) -> exp.Expression:
-    """What an item of GROUP BY means: an item of the list by its number or alias, or itself."""
+    """The expression that an item of GROUP BY means: an item of the list by its number or alias, or itself."""
     tree = by_position(item, select.expressions, "GROUP BY")
     if tree is not None:
         return cast("exp.Expression", tree.unalias())

@@ -59,7 +59,7 @@ def deterministic_aggregate(
 
 
 def is_distinct(tree: exp.Expression) -> bool:
-    """Whether a call is one of DISTINCT values."""
+    """True for a call over DISTINCT values."""
     arguments = core_of(tree).expressions
     return bool(arguments) and isinstance(arguments[0], exp.Distinct)
 

@@ -20,7 +20,7 @@ Row = tuple[exp.Expression, ...]
 
 
 def whole_row(plan: Plan, scope: Scope | None = None) -> Row:
-    """What makes the order of rows: the columns of `*`, without a scope all fields, in forms that can be sorted."""
+    """The columns of `*`, without a scope all fields, in forms that can be sorted: rows are ordered by them."""
     fields = fields_of(plan)
     trees = [column_tree(name) for name in fields] if scope is None else [item.tree for item in scope.star() or ()]
     kinds = [scalar_of(tree, fields).type for tree in trees]
@@ -36,7 +36,7 @@ def sortable_tree(tree: exp.Expression, kind: str | None) -> exp.Expression:
 
 
 def _is_variable(name: exp.Expr) -> bool:
-    """Whether a name is that of a variable which `sortable` has made."""
+    """True for the name of a variable that `sortable` has made."""
     return not name.args.get("quoted") and re.fullmatch(VARIABLE + r"\d+", name.name) is not None
 
 

@@ -49,7 +49,7 @@ class Aggregation:
     functions: dict[str, str]
 
     def empty_value(self, tree: exp.Expression) -> exp.Expression | None:
-        """What an expression over the aggregates is where there are no rows; None if that is NULL."""
+        """The value of an expression over the aggregates where there are no rows; None if that is NULL."""
         if isinstance(tree, exp.Column) and self.functions.get(tree.name) not in _ZERO | _EMPTY_ARRAY:
             return None
         return replace_nodes(tree, self._empty)
@@ -132,7 +132,7 @@ def _refuse_sketches(calls: list[exp.Expression]) -> None:
 
 
 def empty_of(function: str) -> exp.Expression:
-    """What an aggregate is over no rows."""
+    """The value of an aggregate over no rows."""
     if function in _ZERO:
         return exp.Cast(this=exp.Literal.number(0), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
     return exp.Anonymous(this="array", expressions=[]) if function in _EMPTY_ARRAY else exp.Null()

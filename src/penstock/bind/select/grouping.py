@@ -62,7 +62,7 @@ def grouped_by(group: exp.Group) -> Iterator[exp.Expression]:
 
 
 def has_sets(group: exp.Group) -> bool:
-    """Whether a GROUP BY has GROUPING SETS, CUBE or ROLLUP."""
+    """True for a GROUP BY with GROUPING SETS, CUBE or ROLLUP."""
     items = [*(group.args.get("grouping_sets") or []), *_parts(group)]
     return any(isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in items)
 

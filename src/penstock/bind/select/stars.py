@@ -16,7 +16,7 @@ Item = tuple[str, exp.Expression]
 
 
 def is_star(tree: exp.Expression) -> bool:
-    """Whether the item is `*` or `relation.*`."""
+    """True for `*` and `relation.*`."""
     return isinstance(tree, exp.Star) or (isinstance(tree, exp.Column) and isinstance(tree.this, exp.Star))
 
 
@@ -36,7 +36,7 @@ def expand(tree: exp.Expression, level: Level) -> Iterator[Item]:
 
 
 def _replaced(star: exp.Expression, found: tuple[Visible, ...], level: Level) -> Iterator[Item]:
-    """What stands in the place of columns, by their names in lower case."""
+    """The expressions that REPLACE puts in the place of columns, by their names in lower case."""
     for part in star.args.get("replace") or []:
         if part.alias.lower() not in {item.name.lower() for item in found}:
             raise unknown_column(part.alias, tuple(item.name for item in found), part)

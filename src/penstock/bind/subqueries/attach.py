@@ -134,7 +134,7 @@ def attached(plan: Plan, trees: list[exp.Expression], level: Level) -> tuple[Pla
 
 
 def is_subquery(node: exp.Expression) -> bool:
-    """Whether a node is a subquery's mark."""
+    """True for a subquery's mark."""
     return is_mark(node, SUBQUERY) or is_mark(node, DENIED)
 
 
@@ -166,7 +166,7 @@ def _value(plan: Plan, mark: exp.Expression, level: Level) -> tuple[Plan, exp.Ex
 
 
 def _needs_domain(found: Subquery, plan: Plan, outers: list[exp.Expression]) -> bool:
-    """Whether the subquery has to be asked for each value of the enclosing query.
+    """True if the subquery has to be asked for each value of the enclosing query.
 
     A join on keys carries no other condition; it has no row for a key over which a global aggregate has one; and keys
     of different types are equal to several that differ ('1' and '01' both are 1).

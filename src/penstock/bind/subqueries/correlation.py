@@ -58,7 +58,7 @@ def _carrying(part: exp.Expression, level: Level) -> exp.Expression:
 
 
 def _only_outer(tree: exp.Expression) -> bool:
-    """Whether every column in the tree is the enclosing query's."""
+    """True if every column in the tree is the enclosing query's."""
     if is_mark(tree, OUTER):
         return True
     if isinstance(tree, exp.Column):

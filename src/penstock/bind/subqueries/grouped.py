@@ -27,7 +27,7 @@ def as_grouped(trees: list[exp.Expression], groups: Iterable[exp.Expression], le
 
 
 def _content(mark: exp.Expression, level: Level) -> tuple[str, ...]:
-    """What a mark asks, whichever number it bears: the subquery's text, and all that it reads around itself."""
+    """The question of a mark, whatever number it bears: the subquery's text, and all that it reads around itself."""
     number, *arguments = mark.expressions
     found = level.subqueries[int(number.this)]
     return found.kind, spark_sql(found.compared or found.tree), *map(spark_sql, arguments)

@@ -1,4 +1,4 @@
-"""What a subquery gives, looked up for each row of the query around it: joins on keys of both."""
+"""The answers of a subquery, looked up for each row of the query around it: joins on keys of both."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Key = tuple[exp.Expression, exp.Expression, bool]
 
 @dataclass(frozen=True)
 class Answers:
-    """What a subquery gives: its rows, what ties them to the row that asks, and a prefix for new names."""
+    """The answers of a subquery: its rows, the keys that tie them to the row that asks, and a prefix for new names."""
 
     plan: Plan
     keys: Sequence[Key]
@@ -28,7 +28,7 @@ class Answers:
 
 
 def told_apart_alike(one: Type | None, other: Type | None) -> bool:
-    """Whether values of two types that differ are equal to different values of the other, where the types are known."""
+    """True if values of one type that differ equal different ones of the other, as far as the types are known."""
     if one is None or other is None or one == other or "void" in (one, other):
         return True
     exact = all(kind in INTEGRAL or is_decimal(kind) for kind in (one, other))
@@ -37,7 +37,7 @@ def told_apart_alike(one: Type | None, other: Type | None) -> bool:
 
 
 def can_be_null(keys: Sequence[Key], left: Plan, right: Plan) -> bool:
-    """Whether an equality of the keys can be unknown."""
+    """True if an equality of the keys can be unknown."""
     one, two = fields_of(left), fields_of(right)
     return any(scalar_of(item, one).nullable or scalar_of(value, two).nullable for item, value, _ in keys)
 
@@ -75,7 +75,7 @@ def aggregate_call(function: str, argument: exp.Expression, right: Plan) -> Aggr
 
 
 def count_rows(right: Plan) -> AggregateCall:
-    """How many rows there are."""
+    """The number of rows."""
     return aggregate_call("count", exp.Literal.number(1), right)
 
 

@@ -118,7 +118,7 @@ def _sure_of_unlike(plan: Plan, right: Plan, every: list[Key], prefix: str) -> V
 
 
 def _maybe_one(plan: Plan, found: Answers, pair: Pair) -> Value:
-    """Whether a NULL leaves it open: the row's own where there are answers, or one of the answers."""
+    """The condition under which a NULL leaves it open: the row's own where there are answers, or one of the answers."""
     right, keys, prefix = found.plan, found.keys, found.prefix
     needle, value = pair
     missing = aggregate_call("count_if", call("isnull", value), right)
@@ -135,7 +135,7 @@ def _maybe_one(plan: Plan, found: Answers, pair: Pair) -> Value:
 
 
 def _maybe_by_patterns(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> Value:
-    """Whether a row of the answer is equal wherever neither is NULL, by the patterns of NULLs on both sides."""
+    """The condition that an answer is equal wherever neither is NULL, by the patterns of NULLs on both sides."""
     right, keys, prefix = found.plan, found.keys, found.prefix
     nullable = [pair for pair in pairs if can_be_null([(*pair, False)], plan, right)]
     if len(nullable) > _MOST_NULLABLE:
@@ -200,7 +200,7 @@ def _chosen(plan: Plan, names: list[str]) -> Project:
 
 
 def _looked_up(plan: Plan, found: Plan, asked: list[tuple[exp.Expression, str]], prefix: str) -> Value:
-    """Whether the row's values are among those found."""
+    """The condition that the row's values are among those found."""
     mark = f"{prefix}maybe"
     items = tuple((name, column_tree(name)) for _, name in asked)
     fields = fields_of(found)

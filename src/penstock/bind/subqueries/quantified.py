@@ -49,7 +49,7 @@ def quantified_value(plan: Plan, answers: Answers, subject: Subject) -> Value:
 
 
 def _ordered_alike(left: Type | None, right: Type | None) -> bool:
-    """Whether the answers' own order is the one in which they are compared with the other type."""
+    """True if the answers' own order is the one in which they are compared with the other type."""
     if left is None or right is None:
         return False
     return left == right or (is_numeric(left) and is_numeric(right)) or (left in _DATES and right in _DATES)

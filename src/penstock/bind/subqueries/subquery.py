@@ -98,7 +98,7 @@ def _plain(query: exp.Expression) -> exp.Select | None:
 
 
 def _always_a_row(query: exp.Expression) -> bool:
-    """Whether the query is a global aggregate, which has one row over nothing too."""
+    """True for a global aggregate, which has one row over nothing too."""
     select = _plain(query)
     if select is None or any(select.args.get(key) for key in ("group", "having", "qualify", "limit", "offset")):
         return False

@@ -34,7 +34,7 @@ _KIND = "array<struct<s: bigint, e: bigint>>"
 
 @dataclass(frozen=True)
 class Bounds:
-    """Which rows begin and end a session, and whether they belong to it."""
+    """The rows that begin and end a session, and whether they belong to it."""
 
     begin: exp.Expression
     end: exp.Expression
@@ -44,7 +44,7 @@ class Bounds:
 
 @dataclass(frozen=True)
 class Limits:
-    """What ends a session: an idle time, a length, rows."""
+    """The ends of a session: an idle time, a length, rows."""
 
     idle: Duration
     longest: Duration | None

@@ -1,4 +1,4 @@
-"""Where windows of time begin: at 1970-01-01 00:00 of a time zone, and every step from there.
+"""The grid on which windows of time begin: at 1970-01-01 00:00 of a time zone, and every step from there.
 
 In a zone that has kept its distance from UTC since 1970 that is all. Where clocks change,
 
@@ -96,7 +96,7 @@ class Grid:
         return Exploded(ends, lambda end: (self._moment(rule, start), self._instant(rule, end)))
 
     def _rule(self, step: int, place: exp.Expression, *others: int) -> _Rule:
-        """How windows that begin every `step` follow the clock."""
+        """The rule by which windows that begin every `step` follow the clock."""
         if not clocks_change(self.zone) or self.moment is not None:
             return _Rule.ELAPSED
         if HOUR % step == 0:
@@ -134,7 +134,7 @@ class Grid:
         return exp.Paren(this=exp.Sub(this=read, expression=past))
 
     def _origin(self, rule: _Rule) -> exp.Expression | None:
-        """Where counting begins, None for 0."""
+        """The moment at which counting begins, None for 0."""
         if self.moment is not None:
             return call("unix_micros", timestamp(self.moment))
         micros = self.offset - (origin_offset(self.zone) if rule is _Rule.ELAPSED else 0)

@@ -109,7 +109,7 @@ def _check_gap(gap: exp.Expression, node: exp.Anonymous) -> None:
 
 
 def _texts(name: str, node: exp.Anonymous, level: Level) -> tuple[str, ...]:
-    """What two calls must agree on to mean the same windows."""
+    """The texts that two calls must have in common to mean the same windows."""
     time, lengths, grid = _arguments(name, node, level)
     moment = "" if grid.moment is None else spark_sql(grid.moment)
     return (spark_sql(time), *map(str, lengths), str(grid.offset), moment)
@@ -121,7 +121,7 @@ def _known(name: str, node: exp.Anonymous, level: Level) -> GroupWindow | None:
 
 
 def _other_keys(select: exp.Select, plan: Plan, level: Level) -> list[exp.Expression]:
-    """What else the query groups by: each of its values has sessions of its own."""
+    """The other keys of the query: each of their values has sessions of its own."""
     group = select.args["group"]
     if level.residual:
         raise NeedDomain
@@ -158,7 +158,7 @@ GROUP_WINDOWS = frozenset(
 
 
 def group_keys(item: exp.Expression, level: Level) -> list[exp.Expression] | None:
-    """What a window with two ends in GROUP BY groups by; None for any other expression."""
+    """The keys of a window with two ends in GROUP BY; None for any other expression."""
     if call_name(item) == "window":
         struct = level.bind(item)
         return [struct.expressions[1], struct.expressions[3]]

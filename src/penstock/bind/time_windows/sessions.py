@@ -113,7 +113,7 @@ def fixed_gap(tree: exp.Expression) -> Duration:
 def _limits(
     gap: exp.Expression, longest: exp.Expression | None, between: exp.Expression | None, level: Level
 ) -> Limits:
-    """What ends a session; in the dialect of Timeplus it is no longer than five times its idle time, if not said."""
+    """The limits of a session; in the dialect of Timeplus the longest is five times the idle time, if not said."""
     idle = fixed_gap(gap)
     most = None if longest is None else duration_of(longest)
     if most is None and level.context.catalog.settings.get("dialect") == "timeplus":

@@ -76,7 +76,7 @@ def event_time(relation: exp.Expression, place: exp.Expression, level: Level) ->
 
 
 def grid_of(offset: exp.Expression | None, zone: exp.Expression | None, level: Level) -> Grid:
-    """Where windows begin: in the pipeline's time zone or another one, moved by an interval, a TIME or to a moment."""
+    """The grid of windows in the pipeline's time zone or another one, moved by an interval, a TIME or to a moment."""
     session = level.context.catalog.settings.get("time zone", "UTC")
     name = session if zone is None else str(zone.name)
     if zone_named(name) is None:

@@ -106,14 +106,14 @@ def _with_ranks(plan: Plan, calls: list[exp.Window]) -> tuple[Plan, dict[str, ex
 
 
 def _needs_rank(node: exp.Window) -> bool:
-    """Whether the answer depends on the order of rows within a frame that takes equal rows together."""
+    """True if the answer depends on the order of rows within a frame that takes equal rows together."""
     name = call_name(core_of(node.this)) or ""
     frame = frame_of(node)
     return frame == "GROUPS" or (node.args.get("order") is not None and name in _RANKED and frame != "ROWS")
 
 
 def in_groups(node: exp.Expression) -> bool:
-    """Whether a node is a window call, or a window's definition, with a frame in GROUPS."""
+    """True for a window call, or a window's definition, with a frame in GROUPS."""
     return isinstance(node, exp.Window) and frame_of(node) == "GROUPS"
 
 
