@@ -6,41 +6,16 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental
-from penstock.bind.expressions.functions import check_call
+from penstock.bind.from_.generator_columns import generated_columns
 from penstock.bind.level import Level
-from penstock.bind.marks import OUTER, SUBQUERY, has_mark
-from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import RelationInScope, Scope, relation_in_scope
 from penstock.catalog.functions import TABLE, built_in
-from penstock.catalog.types import Type, split_types
-from penstock.plan.nodes import Field, Generate, Plan, Project, Recompute
-from penstock.plan.opaque import escaped
+from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.complaints import unsupported, wrong
-from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import call, call_name, is_generator
-from penstock.types.nested import certain, columns_of, element_of
-
-Column = tuple[str, Type | None]
-_ONE_BY_ONE = frozenset(["explode", "explode_outer"])
-_NUMBERED = frozenset(["posexplode", "posexplode_outer"])
-_ROWS = frozenset(["inline", "inline_outer"])
-_VARIANTS = frozenset(["variant_explode", "variant_explode_outer"])
-# Table functions of constants, with their columns.
-_CONSTANT: dict[str, tuple[Column, ...]] = {
-    "range": (("id", "bigint"),),
-    "sql_keywords": (("keyword", "string"), ("reserved", "boolean")),
-    "collations": tuple(
-        (name, "string")
-        for name in (
-            *("CATALOG", "SCHEMA", "NAME", "LANGUAGE", "COUNTRY"),
-            *("ACCENT_SENSITIVITY", "CASE_SENSITIVITY", "PAD_ATTRIBUTE", "ICU_VERSION"),
-        )
-    ),
-}
 
 
 def is_lateral(tree: exp.Expression) -> bool:
@@ -114,7 +89,7 @@ def _generated(
         message = f"{call_name(generator) or 'this'} gives no rows; explode, inline, stack and the like do"
         raise wrong(code="NOT_A_GENERATOR", message=message, place=generator)
     alias, names = named
-    tree = _placed(level.bind(generator))
+    tree = placed(level.bind(generator))
     columns = generated_columns(tree, names, level)
     if not {node.name for node in tree.find_all(exp.Column)} <= set(plan.names):
         reason = "a generator in parentheses that reads the query around it"
@@ -126,7 +101,7 @@ def _generated(
     return node, relation_in_scope(alias, tuple(name for name, _ in columns), fields)
 
 
-def _placed(tree: exp.Expression) -> exp.Expression:
+def placed(tree: exp.Expression) -> exp.Expression:
     """The call with a named argument in its place: LATERAL VIEW, which Spark gets, takes no names."""
     arguments = tree.expressions
     if any(isinstance(item, exp.Kwarg) for item in arguments) and len(arguments) == 1:
@@ -143,80 +118,6 @@ def _free(alias: str, plan: Plan) -> str:
     return candidate
 
 
-def generated_columns(tree: exp.Expression, names: list[str], level: Level) -> list[Column]:
-    """Names and types of a bound generator's columns; `names` replaces Spark's own."""
-    if has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):
-        reason = "a subquery inside a generator function"
-        raise NotIncremental(reason, tree, rewriting="the subquery in FROM, before the generator")
-    found = _own_columns(tree, len(names), level)
-    if not names:
-        return found
-    if len(names) != len(found):
-        message = f"{call_name(tree)} gives {len(found)} columns, but {len(names)} names are given"
-        raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
-    return [(name, kind) for name, (_, kind) in zip(names, found, strict=True)]
-
-
-def _own_columns(tree: exp.Expression, named: int, level: Level) -> list[Column]:
-    name = call_name(tree) or ""
-    first = tree.expressions[0] if tree.expressions else None
-    kind = None if first is None else level.shape(first)
-    if name in _ONE_BY_ONE or name in _NUMBERED:
-        position: list[Column] = [("pos", "int")] if name in _NUMBERED else []
-        return position + _elements(kind, named - len(position))
-    if name in _ROWS:
-        return _struct_columns(element_of(kind), named, tree)
-    if name == "stack":
-        rows = int(tree.expressions[0].name)
-        width = -(-(len(tree.expressions) - 1) // rows)
-        cells = [level.scalar(item).type for item in tree.expressions[1 : 1 + width]]
-        return [(f"col{index}", cell) for index, cell in enumerate(cells)]
-    if name in _VARIANTS:
-        return [("pos", "int"), ("key", "string"), ("value", "variant")]
-    if name == "json_tuple":
-        return [(f"c{index}", "string") for index in range(len(tree.expressions) - 1)]
-    reason = f"the generator function {name}"
-    raise NotIncremental(reason, tree)
-
-
-def _elements(kind: Type | None, named: int) -> list[Column]:
-    if kind is not None and kind.startswith("map<"):
-        key, value = split_types(kind[4:-1])
-        return [("key", certain(key)), ("value", certain(value))]
-    if kind is None and named == 2:  # noqa: PLR2004 - a map's key and value
-        return [("key", None), ("value", None)]
-    return [("col", certain(element_of(kind)))]
-
-
-def _struct_columns(kind: Type | None, named: int, tree: exp.Expression) -> list[Column]:
-    found = columns_of(kind)
-    if found is not None:
-        return found
-    if named > 0:
-        return [(f"col{index}", None) for index in range(named)]
-    raise wrong(
-        code="UNKNOWN_COLUMNS",
-        message="the columns of this call are not known",
-        place=tree,
-        hint="name them: AS x(a, b)",
-    )
-
-
-def constant_rows(tree: exp.Table, level: Level) -> tuple[Plan, Scope]:
-    """`range(…)` and the like: constant rows that Spark makes."""
-    name = call_name(tree.this) or ""
-    if built_in(name) is None:
-        check_call(name, tree.this)
-    columns = _CONSTANT.get(name)
-    if columns is None or any(True for _ in tree.this.find_all(exp.Column, exp.Select)):
-        reason = f"the table function {name}"
-        raise NotIncremental(reason, tree)
-    fields = tuple(Field(column, kind, nullable=name != "range") for column, kind in columns)
-    text = escaped(f"SELECT * FROM {spark_sql(tree.this)}")
-    node = Recompute((), text, fields, f"the table function {name}", span_of(tree))
-    return aliased(BoundQuery(node, tuple(column for column, _ in columns)), tree, level, name)
-
-
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:
     """`explode(…)` in the SELECT list: its columns; the level remembers to add the Generate node.
 
@@ -226,7 +127,7 @@ def select_generator(tree: exp.Expression, names: list[str], level: Level) -> li
         raise unsupported(
             code="SEVERAL_GENERATORS", message="two generators in one SELECT list", place=tree, hint="use LATERAL VIEW"
         )
-    tree = _placed(tree)
+    tree = placed(tree)
     columns = generated_columns(tree, names, level)
     fields = tuple(Field(f"__x{index}", kind) for index, (_, kind) in enumerate(columns))
     level.selected.append((tree, fields))

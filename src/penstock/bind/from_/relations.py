@@ -6,8 +6,9 @@ from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation
+from penstock.bind.from_.constant_rows import constant_rows
 from penstock.bind.from_.derived import bind_apart
-from penstock.bind.from_.generators import bind_lateral_view, constant_rows, is_lateral
+from penstock.bind.from_.generators import bind_lateral_view, is_lateral
 from penstock.bind.from_.joins import joined
 from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots

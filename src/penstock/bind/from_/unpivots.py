@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.from_.generators import generated_columns
+from penstock.bind.from_.generator_columns import generated_columns
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Visible

@@ -3,23 +3,18 @@
 from __future__ import annotations
 
 import re
-from collections import Counter
 from functools import partial
 
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental
-from penstock.bind.from_.relations import bind_from
-from penstock.bind.level import Context, Level
-from penstock.bind.query.ctes import bind_cte
+from penstock.bind.level import Context
+from penstock.bind.query.recompute_columns import joined_columns, output_names
 from penstock.bind.query.recompute_text import make_deterministic
 from penstock.bind.relation import scan
 from penstock.bind.scalars import unique_names
-from penstock.bind.select.column_names import name_of
-from penstock.bind.select.stars import expand, is_star
-from penstock.bind.windows.over import in_groups
-from penstock.errors import PenstockError
+from penstock.bind.windows.tied_rows import in_groups
 from penstock.plan.nodes import Field, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column
@@ -36,7 +31,6 @@ _FOREIGN: dict[type, str] = {
     exp.All: "ALL of a query",
     exp.Window: "a frame in GROUPS",
 }
-_UNSAID = "__"  # how the binder's own aliases begin, of relations that the query gives none
 _MARK = re.compile(r"`?__relation_(\d+)`?")
 
 
@@ -48,7 +42,7 @@ def recomputed(tree: exp.Expression, context: Context, reason: NotIncremental) -
     copy = tree.copy()
     copy.set("with_", None)
     columns = partial(_columns, context, _own_names(copy))
-    whole = make_deterministic(_inlined(copy, context), columns, partial(_joined_columns, context))
+    whole = make_deterministic(_inlined(copy, context), columns, partial(joined_columns, context))
     text = escaped(spark_sql(_placed(whole, context, relations)))
     text = _MARK.sub(r"{\1}", text)
     outputs = tuple(Field(name) for name in names)
@@ -93,7 +87,7 @@ def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) 
         name = str(node.name).lower()
         if isinstance(node.this, exp.Anonymous) or _is_own(node):
             continue
-        found = _relation(name, context)
+        found = relation_of(name, context)
         if found is None:
             continue
         relations.setdefault(name, found)
@@ -126,91 +120,15 @@ def _own_names(tree: exp.Expression) -> set[str]:
 
 def _columns(context: Context, own: set[str], name: str) -> tuple[Field, ...] | None:
     """The columns of a relation, None for a name of the query's own."""
-    found = None if name.lower() in own else _relation(name.lower(), context)
+    found = None if name.lower() in own else relation_of(name.lower(), context)
     return None if found is None else found.fields
 
 
-def _joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Field]] | None:
-    """The columns of all that FROM joins, each beside its relation, '' where none is said; None if they have no names.
-
-    They have none where FROM is recomputed or Spark's alone, reads an enclosing query or a recursive CTE, or says one
-    of them twice.
-    """
-    try:
-        whole = _with_own_ctes(select, context.alone())
-        if whole is None:
-            return None
-        level = Level(whole)
-        bind_from(_unconditioned(select), level)
-    except (NotIncremental, PenstockError):
-        return None
-    relations = level.scope.relations
-    owners = {item.field: relation.alias for relation in relations for item in relation.columns if item.field}
-    found: list[tuple[str, Field]] = []
-    for item in level.scope.columns:
-        owner, scalar = owners.get(item.field, ""), level.scalar(item.tree)
-        found.append(("" if owner.startswith(_UNSAID) else owner, Field(item.name, scalar.type, scalar.nullable)))
-    times = Counter(field.name.lower() for _, field in found)
-    once = {(alias.lower(), field.name.lower()) for alias, field in found if alias or times[field.name.lower()] == 1}
-    return found if len(once) == len(found) else None
-
-
-def _unconditioned(select: exp.Select) -> exp.Select:
-    """A copy whose joins have no ON, which says nothing of columns and may be what cannot be bound."""
-    copy = select.copy()
-    for join in copy.find_all(exp.Join):
-        if join.args.get("method") != "ASOF":
-            join.set("on", None)
-    return copy
-
-
-def _with_own_ctes(select: exp.Select, context: Context) -> Context | None:
-    """The context with every CTE of the recomputed query that a place in it can name; None if one is recursive."""
-    around: list[exp.Expr] = [select]
-    while (node := around[-1].parent) is not None:
-        around.append(node)
-    for clause in [node.args["with_"] for node in reversed(around) if node.args.get("with_") is not None]:
-        if clause.args.get("recursive"):
-            return None
-        for cte in clause.expressions:
-            if any(cte is node for node in around):
-                break
-            context = context.with_cte(cte.alias, bind_cte(cte, context))
-    return context
-
-
-def _relation(name: str, context: Context) -> Plan | None:
+def relation_of(name: str, context: Context) -> Plan | None:
+    """The rows of a CTE, or of a relation of the catalogue, by its lower-case name; None for an unknown one."""
     cte = context.ctes.get(name)
     if cte is not None:
         items = zip(unique_names(list(cte.names)), cte.fields, strict=True)
         return Project(cte.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
     found = context.catalog.relation(name)
     return None if found is None else scan(found)
-
-
-def output_names(tree: exp.Expression, context: Context) -> list[str]:
-    """The names of a query's columns."""
-    match tree:
-        case exp.SetOperation() | exp.Subquery():
-            return output_names(tree.this, context)
-        case exp.Values():
-            return [f"col{index + 1}" for index in range(len(tree.expressions[0].expressions))]
-        case exp.Select():
-            return _selected_names(tree, context)
-        case _:
-            raise unsupported(code="QUERY", message=f"{type(tree).__name__.upper()} as a query", place=tree)
-
-
-def _selected_names(select: exp.Select, context: Context) -> list[str]:
-    if not any(is_star(item) for item in select.expressions):
-        return [name_of(item) for item in select.expressions]
-    level = Level(context.alone())
-    try:
-        bind_from(_unconditioned(select), level)
-    except NotIncremental as error:
-        message = f"`*` over what is recomputed ({error.reason})"
-        raise unsupported(code="STAR_OVER_RECOMPUTED", message=message, place=select, hint="name the columns") from None
-    names: list[str] = []
-    for item in select.expressions:
-        names += [name for name, _ in expand(item, level)] if is_star(item) else [name_of(item)]
-    return names

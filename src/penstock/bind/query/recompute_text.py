@@ -24,7 +24,7 @@ from penstock.bind.select.grouping import grouped_by, has_sets
 from penstock.bind.select.ordering import by_position
 from penstock.bind.select.stars import is_star
 from penstock.bind.windows.named_windows import named_windows, with_definition
-from penstock.bind.windows.over import deterministic_window
+from penstock.bind.windows.tied_rows import deterministic_window
 from penstock.catalog.sorting import is_sorted
 from penstock.plan.nodes import Field
 from penstock.sql.trees import aggregate_calls, call, directions, is_generator, nodes, window_calls

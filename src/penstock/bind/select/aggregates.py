@@ -8,35 +8,23 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.diagnose import NotIncremental
-from penstock.bind.domain import Domain, NeedDomain
+from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, has_mark
 from penstock.bind.row_order.deterministic import deterministic_aggregate, is_distinct
 from penstock.bind.row_order.whole_row import Row, whole_row
 from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.select.empty_aggregates import empty_of, for_each_outer_value, is_null_when_empty, refuse_sketches
 from penstock.bind.select.grouping import Grouping
 from penstock.bind.select.grouping_sets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.subqueries.attach import attached
 from penstock.bind.subqueries.grouped import as_grouped
 from penstock.catalog.functions import UNREPEATABLE
-from penstock.plan.nodes import LEFT, Aggregate, AggregateCall, Join, JoinKey, Plan, Project
-from penstock.plan.scalar import Scalar, column, column_tree
+from penstock.plan.nodes import Aggregate, AggregateCall, Plan
+from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.complaints import wrong
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, at, call, call_name, core_of, filter_of, replace_nodes, same
-
-_ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
-_EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])
-_EMPTY_SKETCH = frozenset(
-    [
-        "bitmap_and_agg",
-        "bitmap_construct_agg",
-        "bitmap_or_agg",
-        "count_min_sketch",
-        "theta_sketch_agg",
-        "theta_union_agg",
-    ]
-)
+from penstock.sql.trees import aggregate_calls, at, call_name, core_of, filter_of, replace_nodes, same
 
 
 @dataclass(frozen=True)
@@ -50,7 +38,7 @@ class Aggregation:
 
     def empty_value(self, tree: exp.Expression) -> exp.Expression | None:
         """The value of an expression over the aggregates where there are no rows; None if that is NULL."""
-        if isinstance(tree, exp.Column) and self.functions.get(tree.name) not in _ZERO | _EMPTY_ARRAY:
+        if isinstance(tree, exp.Column) and is_null_when_empty(self.functions.get(tree.name)):
             return None
         return replace_nodes(tree, self._empty)
 
@@ -84,9 +72,9 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     node: Plan = Aggregate(plan, tuple(groups), aggregates)
     single_row = not found.trees and found.sets is None
     if single_row and (level.keys or level.context.domain is not None):
-        _refuse_sketches(call_trees)
+        refuse_sketches(call_trees)
     if single_row and level.context.domain is not None:
-        node = _for_all(node, level.context.domain, {name: item.function for name, item in aggregates})
+        node = for_each_outer_value(node, level.context.domain, {name: item.function for name, item in aggregates})
     level.remember_fields(node)
     level.carried = [(name, column_tree(name)) for name, _ in level.carried]
     columns: dict[str, exp.Expression] = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
@@ -102,40 +90,6 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
         _refuse_ungrouped(tree, readable)
     functions = {name: item.function for name, item in aggregates}
     return Aggregation(node, rewritten, single_row, functions)
-
-
-def _for_all(node: Plan, domain: Domain, functions: dict[str, str]) -> Plan:
-    """A global aggregate has a row for each of the enclosing query's values, also where it has nothing to aggregate."""
-    there = Project(node, tuple((f"{item.name}'", column(item.name, item.type)) for item in node.fields))
-    keys = tuple(
-        JoinKey(column(item.name, item.type), column(f"{item.name}'", item.type), null_safe=True)
-        for item in domain.types
-    )
-    joined = Join(domain.leaf, there, LEFT, keys)
-    fields = fields_of(joined)
-    items = [(item.name, column(item.name, item.type, item.nullable)) for item in domain.types]
-    for name, function in functions.items():
-        empty = empty_of(function)
-        value = column_tree(f"{name}'")
-        items.append(
-            (name, scalar_of(value if isinstance(empty, exp.Null) else call("coalesce", value, empty), fields))
-        )
-    return Project(joined, tuple(items))
-
-
-def _refuse_sketches(calls: list[exp.Expression]) -> None:
-    """Raise NotIncremental for a sketch in a correlated subquery: over no rows it is one that only Spark can write."""
-    found = next((tree for tree in calls if call_name(core_of(tree)) in _EMPTY_SKETCH), None)
-    if found is not None:
-        reason = f"{call_name(core_of(found))} in a correlated subquery"
-        raise NotIncremental(reason, found)
-
-
-def empty_of(function: str) -> exp.Expression:
-    """The value of an aggregate over no rows."""
-    if function in _ZERO:
-        return exp.Cast(this=exp.Literal.number(0), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
-    return exp.Anonymous(this="array", expressions=[]) if function in _EMPTY_ARRAY else exp.Null()
 
 
 def _distinct_calls(trees: list[exp.Expression]) -> dict[str, exp.Expression]:

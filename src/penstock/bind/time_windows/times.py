@@ -16,11 +16,7 @@ from penstock.sql.trees import data_type
 from penstock.types.durations import Duration, micros_of
 
 START, END, TIME = "window_start", "window_end", "window_time"
-
-
 _TIMES = ("timestamp", "timestamp_ntz", "timestamp_ltz", "date", "void")
-
-
 _EVENT_TIME = ("event_time_column", "_tp_time")
 
 

@@ -1,0 +1,169 @@
+"""TUMBLE, HOP and SESSION in GROUP BY: every row in its windows."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from sqlglot import exp
+
+from penstock.bind.diagnose import NotIncremental
+from penstock.bind.domain import NeedDomain
+from penstock.bind.group_window import GroupWindow
+from penstock.bind.level import Level
+from penstock.bind.marks import SUBQUERY, has_mark
+from penstock.bind.time_windows.grids import Exploded, Grid
+from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
+from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, with_time
+from penstock.plan.nodes import Field, Plan
+from penstock.plan.scalar import column_tree
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, bare, call, call_name
+from penstock.types.durations import Duration, duration_of, duration_of_text
+
+FORMS = {
+    "tumble": "(time, size[, align])",
+    "hop": "(time, slide, size[, align])",
+    "session": "(time, gap)",
+    "session_window": "(time, '10 minutes')",
+}
+_LENGTHS = {"tumble": 1, "hop": 2, "session": 1, "session_window": 1}
+_CALENDAR = re.compile(r"(?i)month|year")
+_QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
+
+
+def with_group_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:
+    """The plan in which every row is in the windows of GROUP BY, which the level knows from now on."""
+    group = select.args.get("group")
+    if group is None:
+        return plan
+    for node in calls_in(group):
+        name = call_name(node) or ""
+        if name in FORMS and known_window(name, node, level) is None:
+            plan = _with_window(name, node, select, plan, level)
+    return plan
+
+
+def calls_in(tree: exp.Expression) -> Iterator[exp.Anonymous]:
+    """The calls in an expression, those in its subqueries left out."""
+    for node in tree.walk(prune=lambda item: isinstance(item, _QUERIES)):
+        if isinstance(node, exp.Anonymous):
+            yield node
+
+
+def _with_window(name: str, node: exp.Anonymous, select: exp.Select, plan: Plan, level: Level) -> Plan:
+    time, lengths, grid = _arguments(name, node, level)
+    if name.startswith("session"):
+        keys = _other_keys(select, plan, level)
+        touching = name == "session_window"
+        mark = str(len(level.group_windows))
+        plan, start, end = with_sessions(plan, time, keys, lengths[0], mark, touching=touching)
+        level.remember_fields(plan)
+    elif name == "hop":
+        refuse_gaps(name, lengths, node)
+        windows = grid.hopping(time, lengths[0], lengths[1], node)
+        start, end = windows.ends(hop_column(windows, level))
+    else:
+        plan = with_time(plan, time)
+        start, end = grid.tumbling(time, lengths[0], node)
+    level.group_windows.append(GroupWindow(name, _texts(name, node, level), start, end))
+    if name == "session_window":
+        level.aliases.setdefault(name, struct_of(start, end))
+    return plan
+
+
+def _arguments(name: str, node: exp.Anonymous, level: Level) -> tuple[exp.Expression, list[Duration], Grid]:
+    """The bound time, the lengths and the grid of a call; SqlError if they do not fit."""
+    count = _LENGTHS[name]
+    most = count + 1 + (name in ("tumble", "hop"))
+    if not count + 1 <= len(node.expressions) <= most:
+        message = f"{name.upper()} is written {name.upper()}{FORMS[name]}"
+        raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node)
+    given = node.expressions[1 : count + 1]
+    if name == "session_window":
+        _check_gap(given[0], node)
+    length = fixed_gap if name.startswith("session") else duration_of
+    lengths = [duration_of_text(item) if isinstance(item, exp.Literal) else length(item) for item in given]
+    offset = node.expressions[count + 1] if len(node.expressions) > count + 1 else None
+    time = window_time(node.expressions[0], level, from_text=name == "session_window")
+    return time, lengths, grid_of(offset, None, level)
+
+
+def _check_gap(gap: exp.Expression, node: exp.Anonymous) -> None:
+    """Raise NotIncremental for a gap of session_window that is of another length from row to row."""
+    if not isinstance(gap, exp.Literal | exp.Interval):
+        reason = "session_window with a gap that is no constant"
+        raise NotIncremental(reason, node)
+    if isinstance(gap, exp.Literal) and _CALENDAR.search(str(gap.this)):
+        reason = "session_window with a gap of months"
+        raise NotIncremental(reason, node)
+
+
+def _texts(name: str, node: exp.Anonymous, level: Level) -> tuple[str, ...]:
+    """The texts that two calls must have in common to mean the same windows."""
+    time, lengths, grid = _arguments(name, node, level)
+    moment = "" if grid.moment is None else spark_sql(grid.moment)
+    return (spark_sql(time), *map(str, lengths), str(grid.offset), moment)
+
+
+def known_window(name: str, node: exp.Anonymous, level: Level) -> GroupWindow | None:
+    """The window of GROUP BY that a call with these arguments means."""
+    texts = _texts(name, node, level)
+    return next((item for item in level.group_windows if item.name == name and item.arguments == texts), None)
+
+
+def _other_keys(select: exp.Select, plan: Plan, level: Level) -> list[exp.Expression]:
+    """The other keys of the query: each of their values has sessions of its own."""
+    group = select.args["group"]
+    if level.residual:
+        raise NeedDomain
+    if any(isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup) for item in group.walk()):
+        message, hint = "SESSION in GROUPING SETS", "write one query for each set, with UNION ALL"
+        raise unsupported(code="SESSION_WINDOW", message=message, place=group, hint=hint)
+    keys = [tree.copy() for _, tree in level.carried]
+    for item in group.expressions:
+        found = _selected(bare(item), select, level)
+        if any(call_name(node) in GROUP_WINDOWS for node in calls_in(found)) or next(aggregate_calls(found), None):
+            continue
+        key = level.bind(found)
+        if has_mark(key, SUBQUERY) or not {node.name for node in key.find_all(exp.Column)} <= set(plan.names):
+            message, hint = "SESSION beside this expression in GROUP BY", "compute it in a subquery in FROM"
+            raise unsupported(code="SESSION_WINDOW", message=message, place=item, hint=hint)
+        keys.append(key)
+    return keys
+
+
+def _selected(item: exp.Expression, select: exp.Select, level: Level) -> exp.Expression:
+    """The expression of the SELECT list that an ordinal or an alias in GROUP BY stands for, or the item itself."""
+    if isinstance(item, exp.Literal) and not item.is_string and item.name.isdigit():
+        place = int(item.name) - 1
+        return select.expressions[place].unalias() if 0 <= place < len(select.expressions) else item
+    if isinstance(item, exp.Column) and len(item.parts) == 1 and level.scope.resolve([item.name], item) is None:
+        named = (part for part in select.expressions if part.alias.lower() == item.name.lower())
+        return next((part.unalias() for part in named), item)
+    return item
+
+
+GROUP_WINDOWS = frozenset(
+    f"{name}{end}" for name in ("tumble", "hop", "session") for end in ("", "_start", "_end", "_rowtime", "_proctime")
+) | {"session_window"}
+
+
+def struct_of(start: exp.Expression, end: exp.Expression) -> exp.Expression:
+    """A window as Spark shows it: a struct of both ends."""
+    names = exp.Literal.string("start"), exp.Literal.string("end")
+    return call("named_struct", names[0], start.copy(), names[1], end.copy())
+
+
+def hop_column(windows: Exploded, level: Level) -> exp.Expression:
+    """The window's start beside each row, once for all mentions of the same HOP."""
+    tree = call("explode", windows.array)
+    text = spark_sql(tree)
+    for known, fields in level.generators:
+        if spark_sql(known) == text:
+            return column_tree(fields[0].name)
+    item = Field(f"__h{len(level.generators)}", "timestamp", nullable=False)
+    level.generators.append((tree, (item,)))
+    level.fields[item.name] = item
+    return column_tree(item.name)
