@@ -1,0 +1,55 @@
+"""DROP of tables, views and functions."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from types import MappingProxyType
+
+from penstock.bind.diagnose import unknown_relation
+from penstock.bind.program.existing import refuse_dependants
+from penstock.catalog.model import Catalog
+from penstock.errors import did_you_mean
+from penstock.sql.complaints import wrong
+from penstock.sql.statements import Drop
+
+
+def drop(catalog: Catalog, statement: Drop) -> Catalog:
+    """The catalogue without what a DROP names."""
+    if statement.what == "function":
+        return _drop_function(catalog, statement)
+    found = (
+        catalog.tables.get(statement.name.lower())
+        if statement.what == "table"
+        else catalog.views.get(statement.name.lower())
+    )
+    if found is None:
+        other = catalog.relation(statement.name)
+        if other is not None:
+            kind = "view" if statement.what == "table" else "table"
+            message = f"{other.name!r} is a {kind}"
+            raise wrong(
+                code="WRONG_KIND",
+                message=message,
+                place=statement.name_span,
+                hint=f"use DROP {kind.upper()} {other.name}",
+                sqlstate="42809",
+            )
+        if statement.if_exists:
+            return catalog
+        raise unknown_relation(statement.name, catalog.relation_names(), statement.name_span)
+    refuse_dependants(catalog, statement.name, statement.name_span, "drop")
+    return catalog.without(statement.name)
+
+
+def _drop_function(catalog: Catalog, statement: Drop) -> Catalog:
+    lower = statement.name.lower()
+    if lower not in catalog.functions:
+        if statement.if_exists:
+            return catalog
+        close = did_you_mean(statement.name, tuple(catalog.functions))
+        message = f"there is no function {statement.name[:80]!r}"
+        raise wrong(
+            code="UNKNOWN_FUNCTION", message=message, place=statement.name_span, candidates=close, sqlstate="42883"
+        )
+    kept = {name: item for name, item in catalog.functions.items() if name != lower}
+    return replace(catalog, functions=MappingProxyType(kept))

@@ -1,0 +1,33 @@
+"""Names that are taken, and relations that others read."""
+
+from __future__ import annotations
+
+from penstock.bind.program.views import dependants
+from penstock.catalog.model import Catalog, Table
+from penstock.errors import Span
+from penstock.sql.complaints import wrong
+
+
+def refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_replace: bool) -> None:
+    """Raise SqlError if a table or a view has the name already."""
+    found = catalog.relation(name)
+    if found is not None and not or_replace:
+        what = "table" if isinstance(found, Table) else "view"
+        hint = f"CREATE OR REPLACE replaces it, DROP {what.upper()} {found.name} removes it"
+        raise wrong(
+            code="ALREADY_EXISTS",
+            message=f"there is a {what} {found.name!r} already",
+            place=span,
+            hint=hint,
+            sqlstate="42P07",
+        )
+
+
+def refuse_dependants(catalog: Catalog, name: str, span: Span | None, action: str) -> None:
+    """Raise SqlError if views read the relation."""
+    readers = dependants(catalog, name)
+    if readers:
+        message = f"cannot {action} {name!r}: it is read by {', '.join(readers)}"
+        raise wrong(
+            code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
+        )
