@@ -4,7 +4,7 @@ The life of a query, stage by stage; each is a function from one frozen value to
 
     text            "CREATE VIEW totals AS SELECT customer, SUM(amount) …"
       sql.parse.parse(text)                statements: trees with their place in the text
-      bind.program.compile_program(text)   statements + catalog → plans: names, scopes, subqueries (`plan.nodes`)
+      bind.program.compile.compile_program statements + catalog → plans: names, scopes, subqueries (`plan.nodes`)
       rewrite.rewrite(plan)                the same answer with less work: one rule per file, each checked
       analysis.*                           facts about a plan: append-only? which key? what state?
       circuit.build.build_circuit(views)   operators that take changes: linear, bilinear, keyed, recomputed
