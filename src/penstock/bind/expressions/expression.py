@@ -1,4 +1,4 @@
-"""Expressions bound to fields: columns resolved, functions checked, subqueries put aside.
+"""Expressions bound to fields: columns resolved, functions checked, subqueries left as marks.
 
 The result is a tree over the input's fields, in which a subquery is a mark (`marks.py`).
 """

@@ -1,1 +1,1 @@
-"""Subqueries in expressions: put aside as marks, then joined to the query around them."""
+"""Subqueries in expressions: left as marks, then joined to the query around them."""

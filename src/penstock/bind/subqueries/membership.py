@@ -2,7 +2,7 @@
 
 Whether a row is in the query's answer has three answers in SQL: TRUE where an answer is equal, NULL where a NULL leaves
 it open, else FALSE. Spark asks for two of them at a time: a bare IN is TRUE or FALSE (*sure*), and a NOT IN is what is
-left when nothing is equal and nothing is open (not *maybe*). NOT goes down through AND and OR before that is settled.
+left when nothing is equal and nothing is open (not *maybe*). NOT goes down through AND and OR before that is decided.
 
 One column is maybe in the answer if it is there, or if it or one of the answers is NULL. With several columns a pair of
 rows is open if it is equal wherever neither is NULL. Which columns those are depends on both rows' NULLs, so each row

@@ -1,4 +1,4 @@
-"""Subqueries in expressions, put aside as marks until the query's plan is there to join them with.
+"""Subqueries in expressions, left as marks until the query's plan is there to join them with.
 
 A subquery reads the enclosing query in one of two ways. Where `inner = outer` conditions say it all, they become join
 keys (`correlation.py`). Otherwise the subquery is bound once for all distinct values that it reads of the enclosing
