@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
@@ -34,7 +36,7 @@ def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str)
             message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
             raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
         names = columns
-    prefix = _free_prefix(alias, level)
+    prefix = free_prefix(alias, level.fields)
     fields = [f"{prefix}.{name}" for name in unique_names(names)]
     items = tuple(
         (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
@@ -43,8 +45,9 @@ def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str)
     return plan, Scope((relation_in_scope(alias, tuple(names), plan.fields),))
 
 
-def _free_prefix(alias: str, level: Level) -> str:
-    taken = {name.rpartition(".")[0].lower() for name in level.fields}
+def free_prefix(alias: str, names: Iterable[str]) -> str:
+    """The alias, with a number behind it if fields of these names have it already."""
+    taken = {name.rpartition(".")[0].lower() for name in names}
     candidate, number = alias, 1
     while candidate.lower() in taken:
         number += 1

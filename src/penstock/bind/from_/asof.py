@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
-from penstock.bind.join_keys import join_on
+from penstock.bind.join_keys import columns_read, join_on
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.bind.scalars import fields_of, scalar_of
@@ -58,7 +58,7 @@ def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
             place=condition,
         )
     one, two = tree.this, tree.expression
-    sides = sides_of(_reads(one), _reads(two), left.names, right.names)
+    sides = sides_of(columns_read(one), columns_read(two), left.names, right.names)
     if sides is Sides.CROSSED:
         one, two, comparison = two, one, _FLIPPED[comparison]
     if sides is None:
@@ -83,10 +83,6 @@ def _collation(tree: exp.Expression) -> str | None:
     if isinstance(node, exp.Collate):
         return str(node.expression.name)
     return str(node.expressions[1].name) if call_name(node) == "collate" else None
-
-
-def _reads(tree: exp.Expression) -> set[str]:
-    return {node.name for node in tree.find_all(exp.Column)}
 
 
 def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKey, ...]:

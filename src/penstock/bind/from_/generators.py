@@ -9,6 +9,7 @@ from sqlglot import exp
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.from_.generator_columns import generated_columns
 from penstock.bind.level import Level
+from penstock.bind.relation import free_prefix
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import RelationInScope, Scope, relation_in_scope
 from penstock.catalog.functions import TABLE, built_in
@@ -94,7 +95,7 @@ def _generated(
     if not {node.name for node in tree.find_all(exp.Column)} <= set(plan.names):
         reason = "a generator in parentheses that reads the query around it"
         raise NotIncremental(reason, generator)
-    prefix = _free(alias, plan)
+    prefix = free_prefix(alias, plan.names)
     fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
     node = Generate(plan, level.scalar(tree), fields, outer)
     level.remember_fields(node)
@@ -107,15 +108,6 @@ def placed(tree: exp.Expression) -> exp.Expression:
     if any(isinstance(item, exp.Kwarg) for item in arguments) and len(arguments) == 1:
         tree.set("expressions", [arguments[0].expression])
     return tree
-
-
-def _free(alias: str, plan: Plan) -> str:
-    taken = {name.rpartition(".")[0].lower() for name in plan.names}
-    candidate, number = alias, 1
-    while candidate.lower() in taken:
-        number += 1
-        candidate = f"{alias}#{number}"
-    return candidate
 
 
 def select_generator(tree: exp.Expression, names: list[str], level: Level) -> list[tuple[str, exp.Expression]]:

@@ -8,7 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.from_.unpivots import unpivoted, unread
+from penstock.bind.from_.unpivots import parts_of, unpivoted, unread
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
@@ -61,7 +61,7 @@ def _pivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vis
             hint="write aggregates with FILTER (WHERE …)",
         )
     aggregates = [(item.alias if isinstance(item, exp.Alias) else "", item.unalias()) for item in pivot.expressions]
-    over = _parts(fields[0].this)
+    over = parts_of(fields[0].this)
     groups = unread(level, [aggregate for _, aggregate in aggregates] + over)
     names: list[str] = []
     trees = [item.tree.copy() for item in groups]
@@ -96,7 +96,7 @@ def _values(field: exp.In, columns: list[exp.Expression]) -> Iterator[tuple[str,
     """Name and condition of each pivoted value, or of each combination of values."""
     for item in field.expressions:
         named = isinstance(item, exp.PivotAlias | exp.Alias)
-        values = _parts(item.this if named else item)
+        values = parts_of(item.this if named else item)
         if len(values) != len(columns):
             message = f"PIVOT is over {len(columns)} columns, and here are {len(values)} values"
             raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=item)
@@ -114,7 +114,3 @@ def _named(values: list[exp.Expression]) -> str:
         for value in values
     ]
     return names[0] if len(names) == 1 else f"{{{', '.join(names)}}}"
-
-
-def _parts(tree: exp.Expression) -> list[exp.Expression]:
-    return list(tree.expressions) if isinstance(tree, exp.Tuple) else [tree]

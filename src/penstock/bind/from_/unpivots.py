@@ -24,7 +24,7 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vi
     Rows whose values are all NULL are left out, unless INCLUDE NULLS says otherwise.
     """
     listed = pivot.args["fields"][0]
-    values = _parts(pivot.expressions[0])
+    values = parts_of(pivot.expressions[0])
     names = [listed.this.name, *(item.name for item in values)]
     rows = [_row(item, len(values), pivot) for item in listed.expressions]
     kept = unread(level, [column for _, columns in rows for column in columns])
@@ -36,7 +36,7 @@ def unpivoted(plan: Plan, pivot: exp.Pivot, level: Level) -> tuple[Plan, list[Vi
     fields = fields_of(node)
     items = [(f"{place}.{item.name}", scalar_of(item.tree, fields)) for place, item in enumerate(kept)]
     items += [
-        (f"{len(kept) + place}.{name}", scalar_of(_column(f"{_VALUE}.{name}"), fields))
+        (f"{len(kept) + place}.{name}", scalar_of(column_tree(f"{_VALUE}.{name}"), fields))
         for place, name in enumerate(names)
     ]
     return Project(node, tuple(items)), kept, names
@@ -66,23 +66,20 @@ def _generated(plan: Plan, generator: exp.Expression, names: list[str], level: L
 def _without_nulls(node: Plan, names: list[str]) -> Plan:
     some: exp.Expression | None = None
     for name in names:
-        there = exp.Not(this=exp.Is(this=_column(name), expression=exp.Null()))
+        there = exp.Not(this=exp.Is(this=column_tree(name), expression=exp.Null()))
         some = there if some is None else exp.Or(this=some, expression=there)
     return node if some is None else Filter(node, scalar_of(some, fields_of(node)))
 
 
-def _column(name: str) -> exp.Column:
-    return column_tree(name)
-
-
-def _parts(tree: exp.Expression) -> list[exp.Expression]:
+def parts_of(tree: exp.Expression) -> list[exp.Expression]:
+    """The columns or values in parentheses, or the only one."""
     return list(tree.expressions) if isinstance(tree, exp.Tuple) else [tree]
 
 
 def _row(item: exp.Expression, width: int, pivot: exp.Pivot) -> tuple[str, list[exp.Expression]]:
     """The name and the columns of one row that each input row becomes."""
     named = isinstance(item, exp.PivotAlias | exp.Alias)
-    columns = _parts(item.this if named else item)
+    columns = parts_of(item.this if named else item)
     if len(columns) != width:
         message = f"UNPIVOT names {width} value columns, and lists {len(columns)} together"
         raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=pivot)

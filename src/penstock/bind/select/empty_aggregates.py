@@ -9,7 +9,7 @@ from penstock.bind.domain import Domain
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.plan.nodes import LEFT, Join, JoinKey, Plan, Project
 from penstock.plan.scalar import column, column_tree
-from penstock.sql.trees import call, call_name, core_of
+from penstock.sql.trees import call, call_name, cast_to, core_of
 
 _ZERO = frozenset(["count", "count_if", "approx_count_distinct", "regr_count"])
 _EMPTY_ARRAY = frozenset(["collect_list", "collect_set", "array_agg"])
@@ -60,5 +60,5 @@ def is_null_when_empty(function: str | None) -> bool:
 def empty_of(function: str) -> exp.Expression:
     """The value of an aggregate over no rows."""
     if function in _ZERO:
-        return exp.Cast(this=exp.Literal.number(0), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
+        return cast_to(exp.Literal.number(0), "bigint")
     return exp.Anonymous(this="array", expressions=[]) if function in _EMPTY_ARRAY else exp.Null()

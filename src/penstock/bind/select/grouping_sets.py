@@ -13,7 +13,7 @@ from penstock.bind.scalars import fields_of, scalar_of
 from penstock.plan.nodes import Field, Generate, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.complaints import wrong
-from penstock.sql.trees import call, call_name, same
+from penstock.sql.trees import call, call_name, cast_to, same
 
 GROUPING_ID = "__gid"
 _SHIFT = 4294967296  # the position of a set stands above the 32 bits of the id
@@ -48,7 +48,7 @@ def _struct(
 
 
 def _long(value: int) -> exp.Expression:
-    return exp.Cast(this=exp.Literal.number(value), to=exp.DataType(this=exp.DType.USERDEFINED, kind="bigint"))
+    return cast_to(exp.Literal.number(value), "bigint")
 
 
 def grouping_bits(node: exp.Expression, keys: dict[str, exp.Expression]) -> exp.Expression:
@@ -65,7 +65,7 @@ def grouping_bits(node: exp.Expression, keys: dict[str, exp.Expression]) -> exp.
         raise wrong(code="NOT_IN_GROUP_BY", message=message, place=node)
     bits = [_bit(identifier, len(keys) - 1 - (index or 0)) for index in found]
     if call_name(node) == "grouping":
-        return exp.Cast(this=bits[0], to=exp.DataType(this=exp.DType.USERDEFINED, kind="tinyint"))
+        return cast_to(bits[0], "tinyint")
     total: exp.Expression = bits[0]
     for bit in bits[1:]:
         total = exp.Paren(this=exp.Add(this=exp.Mul(this=total, expression=_long(2)), expression=bit))
