@@ -51,7 +51,6 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
-from penstock.plan.relations import reads_any
 from penstock.plan.scalar import Scalar, column, quoted
 from penstock.sql.parse import parse_expression
 
@@ -71,7 +70,7 @@ class Unliftable(Exception):  # noqa: N818 (it is an answer, not an error)
 
 def independent(plan: Plan, views: frozenset[str]) -> Iterator[Plan]:
     """The largest parts of a body that do not read a recursive view."""
-    if not reads_any(plan, views):
+    if not plan.scanned & views:
         yield plan
     else:
         for item in plan.inputs:
@@ -106,7 +105,7 @@ class _Lifting:
         return self.lifted(plan) if self.reads(plan) else _with_round(plan, "0")
 
     def reads(self, plan: Plan) -> bool:
-        return reads_any(plan, self.views)
+        return bool(plan.scanned & self.views)
 
     def lifted(self, plan: Plan) -> Plan:
         """A plan that reads a recursive view, with the round among its columns."""

@@ -16,6 +16,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from dataclasses import fields as dataclass_fields
+from functools import cached_property
 from typing import Any
 
 from penstock.catalog.types import Type
@@ -83,6 +84,11 @@ class Plan:
         yield self
         for item in self.inputs:
             yield from item.walk()
+
+    @cached_property
+    def scanned(self) -> frozenset[str]:
+        """The lower-case names of the relations that the node and all below it read."""
+        return frozenset(node.relation.lower() for node in self.walk() if isinstance(node, Scan))
 
     def __post_init__(self) -> None:
         """Refuse two output columns of one name."""

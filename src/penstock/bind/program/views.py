@@ -13,7 +13,6 @@ from penstock.catalog.model import Catalog, Column, View
 from penstock.catalog.reserved import RESERVED
 from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project
-from penstock.plan.relations import relations_of
 from penstock.plan.scalar import column
 from penstock.sql.complaints import wrong
 from penstock.sql.statements import CreateView
@@ -105,7 +104,7 @@ def reached(catalog: Catalog, name: str) -> set[str]:
     waiting = [name.lower()]
     while waiting:
         view = catalog.views.get(waiting.pop())
-        for item in () if view is None or view.plan is None else relations_of(view.plan):
+        for item in () if view is None or view.plan is None else view.plan.scanned:
             if item not in found:
                 found.add(item)
                 waiting.append(item)
@@ -118,7 +117,7 @@ def dependants(catalog: Catalog, name: str) -> list[str]:
     return [
         view.name
         for key, view in catalog.views.items()
-        if view.plan is not None and key != lower and lower in relations_of(view.plan)
+        if view.plan is not None and key != lower and lower in view.plan.scanned
     ]
 
 

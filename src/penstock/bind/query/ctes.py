@@ -15,7 +15,6 @@ from penstock.bind.level import Context
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, SqlError
 from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
-from penstock.plan.relations import reads_any
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
@@ -83,7 +82,7 @@ def _recursive(cte: exp.CTE, context: Context) -> BoundQuery:
     fields = tuple(Field(name, item.type) for name, item in zip(names, base.fields, strict=True))
     name = _free_name(cte.alias, context)
     body, outputs = _body(union, cte.alias, Scan(name, fields), context)
-    if any(isinstance(node, Fixpoint) and reads_any(node, {name.lower()}) for node in body.walk()):
+    if any(isinstance(node, Fixpoint) and name.lower() in node.scanned for node in body.walk()):
         message = f"a recursion within that of {cte.alias!r}, which it reads"
         hint = "put both into one recursion: DECLARE RECURSIVE VIEW for views that read each other"
         raise unsupported(code="RECURSION_INSIDE", message=message, place=cte, hint=hint)
