@@ -95,10 +95,10 @@ def line_and_column(source: str, offset: int) -> tuple[int, int]:
     return before.count("\n") + 1, offset - (before.rfind("\n") + 1) + 1
 
 
-def did_you_mean(name: str, known: Sequence[str], limit: int = 3) -> tuple[str, ...]:
-    """The known names that are close to a misspelt one, best first."""
+def did_you_mean(name: str, known: Sequence[str], limit: int = 3, *, cutoff: float = 0.6) -> tuple[str, ...]:
+    """The known names that are close to a misspelt one, best first; `cutoff` (to 1) is how close."""
     by_lower = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower()[:200], list(by_lower), n=limit, cutoff=0.6)
+    close = difflib.get_close_matches(name.lower()[:200], list(by_lower), n=limit, cutoff=cutoff)
     return tuple(by_lower[match] for match in close)
 
 

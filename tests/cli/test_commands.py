@@ -232,3 +232,28 @@ def test_explain_runs_nothing_and_says_where_measurements_come_from():
 def test_a_profile_is_on_or_off():
     assert "BAD_SETTING" in call("check", "-e", f"SET profile = 'full'; {GOOD}").stderr
     assert call("check", "-e", f"SET profile = on; {GOOD} EXPLAIN ANALYZE v;").exit_code == 0
+
+
+@pytest.mark.parametrize("arguments", [(), ("--once",)])
+def test_run_without_anything_to_follow_says_so_before_spark_starts(arguments, monkeypatch):
+    from penstock.pipeline.opening import Opened
+
+    monkeypatch.setattr(Opened, "workspace", property(lambda _: pytest.fail("Spark was to start")))
+    result = call("run", *arguments, "-e", GOOD)
+    assert result.exit_code == 1
+    assert "error[NO_SOURCE]: no table has a connector" in result.stderr
+
+
+SPARKS = "CREATE TABLE t (a INT) USING delta\nCLUSTER BY (a);"
+
+
+def test_what_has_no_meaning_is_a_warning_on_stderr():
+    result = call("check", "-e", SPARKS)
+    assert (result.exit_code, result.stdout) == (0, "no mistakes: 1 table, 0 views, 0 functions\n")
+    assert "warning[NO_MEANING]: CLUSTER BY (a) has no meaning here\n  at line 2, column 1" in result.stderr
+
+
+def test_warnings_as_json():
+    found = json.loads(call("check", "--format", "json", "-e", SPARKS).stdout)
+    assert found["ok"]
+    assert [(item["severity"], item["line"]) for item in found["diagnostics"]] == [("warning", 2), ("warning", 1)]

@@ -83,7 +83,6 @@ def test_mistake(text, code, marked, said):
         "INSERT OVERWRITE t SELECT 1",
         "CREATE TABLE t AS SELECT 1",
         "CREATE TABLE t (a INT UNIQUE)",
-        "CREATE TABLE t (a INT GENERATED ALWAYS AS (1))",
     ],
 )
 def test_unsupported_names_the_alternative(text):

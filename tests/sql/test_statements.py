@@ -158,8 +158,8 @@ def test_the_rest():
         ("SET dialect = 'flink'", "dialect", "flink"),
         ("SET TIME ZONE 'Europe/Berlin'", "time zone", "Europe/Berlin"),
         ("SET spark.sql.ansi.enabled = false", "spark.sql.ansi.enabled", "false"),
-        ("SET clock_resolution = 5 seconds", "clock_resolution", "5 seconds"),
-        ("SET a", "a", None),
+        ("SET spark.sql.broadcastTimeout = 5 seconds", "spark.sql.broadcastTimeout", "5 seconds"),
+        ("SET PROFILE", "profile", None),
         ("SET", None, None),
     ],
 )

@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.types import Type
-from penstock.errors import Span
+from penstock.errors import Diagnostic, Span
 
 if TYPE_CHECKING:
     from sqlglot import exp
@@ -59,7 +59,10 @@ class ForeignKey:
 
 @dataclass(frozen=True)
 class Table:
-    """A table: a multiset without a `key`, a map from key to row with one (A1)."""
+    """A table: a multiset without a `key`, a map from key to row with one (A1).
+
+    `warnings` are the parts of its statement that have no meaning here.
+    """
 
     name: str
     columns: tuple[Column, ...]
@@ -67,6 +70,7 @@ class Table:
     stream: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     foreign_keys: tuple[ForeignKey, ...] = ()
+    warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
     text: str = field(default="", compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
@@ -154,10 +158,15 @@ class Catalog:
         """The catalog with a function added or replaced."""
         return replace(self, functions=_with(self.functions, function.name, function))
 
+    @property
+    def warnings(self) -> tuple[Diagnostic, ...]:
+        """What stands in the statements of the tables and has no meaning here."""
+        return tuple(item for table in self.tables.values() for item in table.warnings)
+
     def with_setting(self, name: str, value: str | None) -> Catalog:
-        """The catalog with a setting changed, or removed if `value` is None."""
-        kept = {key: old for key, old in self.settings.items() if key != name.lower()}
-        return replace(self, settings=MappingProxyType(kept if value is None else kept | {name.lower(): value}))
+        """The catalog with a setting changed, or removed if `value` is None; Spark's own settings keep their case."""
+        kept = {key: old for key, old in self.settings.items() if key != name}
+        return replace(self, settings=MappingProxyType(kept if value is None else kept | {name: value}))
 
     def without(self, name: str) -> Catalog:
         """The catalog without the table or view of that name."""

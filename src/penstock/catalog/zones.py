@@ -12,6 +12,8 @@ from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
 from zoneinfo import ZoneInfo
 
+from penstock.catalog.settings import TIME_ZONE
+
 _OFFSET = re.compile(r"([+-])(\d{1,2}):(\d{2})")
 _FIRST, _LAST, _EVERY = datetime(1970, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC), timedelta(days=10)
 
@@ -67,12 +69,11 @@ class Shifts:
 
 
 NO_SHIFTS = Shifts()
-_ZONE_SETTINGS = ("time zone", "timezone", "spark.sql.session.timezone")
 
 
 def session_shifts(settings: Mapping[str, str]) -> Shifts:
     """Those of the session's zone; a zone of one distance from UTC has none."""
-    named = next((settings[name] for name in _ZONE_SETTINGS if name in settings), "UTC").strip("'\"")
+    named = settings.get(TIME_ZONE, "UTC").strip("'\"")
     return NO_SHIFTS if is_fixed(named) else _shifts(named)
 
 

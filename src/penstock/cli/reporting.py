@@ -8,12 +8,12 @@ from __future__ import annotations
 import os
 import sys
 import traceback
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 
 import click
 
-from penstock.errors import InternalError, PenstockError
+from penstock.errors import Diagnostic, InternalError, PenstockError, render
 from penstock.steps.interrupts import interrupt_behind
 
 FINE, WRONG, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -23,6 +23,12 @@ _REPORT = "This is a mistake of Penstock, not yours; please report it. PENSTOCK_
 def note(text: str) -> None:
     """One line for the person, on stderr."""
     click.echo(text, err=True)
+
+
+def warn(warnings: Iterable[Diagnostic], source: str) -> None:
+    """Show what the program says in vain."""
+    for warning in warnings:
+        note(render(warning, source))
 
 
 def report(error: PenstockError) -> int:

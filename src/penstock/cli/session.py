@@ -11,6 +11,7 @@ import click
 
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
+from penstock.cli.reporting import warn
 from penstock.cli.results import Table, write_frame, write_table
 from penstock.cli.show import described, shown
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError
@@ -71,6 +72,8 @@ class Session:
                 self._table(shown(sql.Show(text=text, span=statement.span, what="settings"), self.pipeline))
             case _:
                 self.results.on_changes(self.pipeline.execute(text))
+                if isinstance(statement, sql.CreateTable):
+                    warn(statement.table.warnings, text)
 
     def _table(self, table: Table) -> None:
         write_table(table, self.results.style if self.results.style in ("text", "json", "csv") else "text")
@@ -127,6 +130,7 @@ def open_session(
     from penstock.pipeline.pipeline import Pipeline
 
     program = compile_program(source, dialect)
+    warn(program.catalog.warnings, source)
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))
     try:
         pipeline = Pipeline(

@@ -290,6 +290,7 @@ class Execution:
             self._check_history(whole, added)
             check_promises(whole)
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
+        workspace.settings.follow(catalog.settings)
         installed = [name for name in added if whole.views[name.lower()].plan is not None]
         earlier = len(engine.installed)
         if installed:

@@ -17,6 +17,7 @@ from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, read_program
 from penstock.pipeline.run import Runner, RunOptions
 from penstock.pipeline.subscription import Subscription
+from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
 from penstock.sources.api import Output
 from penstock.steps.change import Change
@@ -264,6 +265,8 @@ class Pipeline:
 
     def run(self, *, once: bool = False, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
         """Follow the sources of the program's tables until `stop()`, or with `once` until they are used up."""
+        if not once:
+            check_followed(self.catalog, once=once)
         execution = self._opened()
         self._runner = Runner(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
         try:
@@ -273,6 +276,7 @@ class Pipeline:
 
     def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
         """`run()` on a thread of its own."""
+        check_followed(self.catalog, once=False)
         execution = self._opened()
         self._runner = Runner(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
         self._runner.start()

@@ -12,9 +12,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.errors import DataError, Diagnostic
 from penstock.pipeline.round import Part, Round, is_strict
-from penstock.plan.expressions import plan_reads_clock
+from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Output, Source
 from penstock.steps.change import Change
 from penstock.steps.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
@@ -78,12 +77,7 @@ class Runner:
         self._failure: BaseException | None = None
         self._input_ended = False
         self._sources: list[Source] = execution.opened_sources()
-        self._ticks = any(
-            plan_reads_clock(node)
-            for view in execution.catalog.views.values()
-            if view.plan is not None
-            for node in view.plan.walk()
-        )
+        self._ticks = follows_clock(execution.catalog)
 
     def start(self) -> None:
         """Run on a thread of its own."""
@@ -107,9 +101,8 @@ class Runner:
     def run(self, *, once: bool) -> None:
         """Step until `stop()`, or with `once` until the sources are used up."""
         sources = tuple(source.describe() for source in self._sources)
-        if not sources and not self._ticks and not once:
-            message = "no table has a connector, so there is nothing to follow"
-            raise DataError(Diagnostic("NO_SOURCE", message, hint="WITH ('connector' = 'files', …) names a source"))
+        if not once:
+            check_followed(self._execution.catalog, once=once)
         self._tell(RunStarted(sources, tuple(output.describe() for output in self._outputs)))
         last_step = 0.0
         try:

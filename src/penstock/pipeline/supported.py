@@ -6,8 +6,11 @@ from functools import partial
 
 from penstock.analysis.declarations import declaration_checks, raise_all
 from penstock.catalog.model import Catalog, Table
+from penstock.catalog.properties import CONNECTOR
 from penstock.circuit.demands import demand_checks
 from penstock.circuit.measured import check_setting
+from penstock.errors import DataError, Diagnostic
+from penstock.plan.expressions import plan_reads_clock
 from penstock.sources.api import check_source
 from penstock.steps.log import history_span
 
@@ -17,6 +20,29 @@ def check_supported(catalog: Catalog) -> None:
     tables = (partial(_check_table, table) for table in catalog.tables.values())
     setting = partial(check_setting, catalog)
     raise_all([*tables, setting, *declaration_checks(catalog), *demand_checks(catalog)])
+
+
+def check_followed(catalog: Catalog, *, once: bool) -> None:
+    """Refuse to follow a program that nothing comes into: no table has a connector, and no view reads the clock.
+
+    The clock is nothing to follow until the input is used up (`once`).
+    """
+    if has_sources(catalog) or (not once and follows_clock(catalog)):
+        return
+    message = "no table has a connector, so there is nothing to follow"
+    hint = "WITH ('connector' = 'files', 'path' = …) behind the columns of a table names its source"
+    raise DataError(Diagnostic("NO_SOURCE", message, hint=hint))
+
+
+def has_sources(catalog: Catalog) -> bool:
+    """Whether some table has a connector."""
+    return any(CONNECTOR in table.properties for table in catalog.tables.values())
+
+
+def follows_clock(catalog: Catalog) -> bool:
+    """Whether some view changes with the clock alone."""
+    plans = (view.plan for view in catalog.views.values() if view.plan is not None)
+    return any(plan_reads_clock(node) for plan in plans for node in plan.walk())
 
 
 def check_promises(catalog: Catalog) -> None:

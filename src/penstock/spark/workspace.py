@@ -28,6 +28,7 @@ from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.checkpoints import Checkpoints
 from penstock.spark.render import Renderer
 from penstock.spark.scans import Part, Scans
+from penstock.spark.settings import FollowedSettings
 from penstock.spark.shortcuts import Shortcuts
 from penstock.spark.thresholds import DRIVER_ROWS, MEMORY_ROWS
 from penstock.sql.parse import parse_expression
@@ -69,6 +70,11 @@ class Workspace:
     epoch: int = 0
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     scans: Scans | None = None  # what the operator under way has read, while that is measured
+
+    @cached_property
+    def settings(self) -> FollowedSettings:
+        """The program's settings that are Spark's."""
+        return FollowedSettings(self.spark)
 
     @cached_property
     def shortcuts(self) -> Shortcuts:
@@ -115,11 +121,12 @@ class Workspace:
         self.checkpoints.give_back()
 
     def close(self) -> None:
-        """Drop all names: a session that lives on would keep what they stand for."""
+        """Drop all names, which a session that lives on would keep, and have its settings as they were."""
         with self._lock:
             self._names += self._standing
             self._standing.clear()
         self.release()
+        self.settings.release()
 
     @property
     def _orphans(self) -> deque[str]:

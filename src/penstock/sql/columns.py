@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -12,6 +10,7 @@ from penstock.catalog.model import Column, ForeignKey, Lateness
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
+from penstock.sql.sparktables import generated
 from penstock.sql.text import spark_sql
 
 _ELEMENTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "UNIQUE", "CHECK", "WATERMARK", "PERIOD"})
@@ -25,6 +24,7 @@ class Elements:
     keys: list[tuple[tuple[str, ...], Span]] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     watermarks: list[tuple[str, Lateness, Span]] = field(default_factory=list)
+    idle: list[Diagnostic] = field(default_factory=list)  # what is read and does nothing here
 
 
 def read_elements(cursor: Cursor) -> Elements:
@@ -129,7 +129,10 @@ def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | Non
         return column
     if cursor.peek() in {"UNIQUE", "CHECK"}:
         refuse(cursor, f"{cursor.peek()} constraints", "leave the constraint out, or declare a PRIMARY KEY")
-    if cursor.peek() in {"GENERATED", "AS"}:
+    if cursor.peek() == "GENERATED":
+        elements.idle.append(generated(cursor))
+        return column
+    if cursor.peek() == "AS":
         refuse(cursor, "computed columns", "compute the column in a view over the table")
     return None
 
@@ -190,46 +193,3 @@ def _flink_watermark(cursor: Cursor) -> tuple[str, Lateness, Span]:
             ),
         )
     return name, Lateness(spark_sql(tree.expression), span=cursor.since(start)), span
-
-
-def read_properties(cursor: Cursor) -> Mapping[str, str]:
-    """`WITH ('k' = 'v', …)` and `SETTINGS k = v, …`; empty if neither stands here."""
-    found: dict[str, str] = {}
-    while True:
-        if cursor.peek() == "WITH" and cursor.peek(1) == "(":
-            cursor.move()
-            cursor.listed(lambda: _property(cursor, found), "the properties")
-        elif cursor.accept("SETTINGS"):
-            _property(cursor, found)
-            while cursor.accept(","):
-                _property(cursor, found)
-        else:
-            return MappingProxyType(found)
-
-
-def _property(cursor: Cursor, found: dict[str, str]) -> None:
-    token = cursor.token
-    span = cursor.here()
-    key = str(token.text) if token is not None else ""
-    if not key or not (key[0].isalnum() or key[0] in "_'"):
-        cursor.fail("expected a property")
-    cursor.move()
-    while cursor.accept("."):
-        key += "." + cursor.name("a property")[0]
-    if key.lower() in found:
-        raise ParseFailure(token, Diagnostic("DUPLICATE_PROPERTY", f"the property {key} is set twice", span))
-    if not (cursor.accept("=") or cursor.accept("==")):
-        cursor.fail(f"expected = after the property {key}")
-    found[key.lower()] = _value(cursor)
-
-
-def _value(cursor: Cursor) -> str:
-    start = cursor.index
-    cursor.accept("-")
-    token = cursor.token
-    if token is None or cursor.peek() in {",", ")", "("}:
-        cursor.fail("expected a value")
-    cursor.move()
-    assert token is not None  # noqa: S101 - fail() raises
-    sign = "-" if cursor.index - start > 1 else ""
-    return sign + str(token.text)

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import replace
 
 from penstock.catalog.model import Column, Lateness, Table
+from penstock.catalog.properties import COMMENT, check_table, check_view
 from penstock.errors import Diagnostic, Span, did_you_mean
-from penstock.sql.columns import Elements, read_elements, read_names, read_properties, refuse
+from penstock.sql.columns import Elements, read_elements, read_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.keywords import words
+from penstock.sql.properties import Properties, read_properties
+from penstock.sql.sparktables import SparkClauses, described, read_clauses
 from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
 from penstock.sql.unread import spark_alone_reads
 
@@ -40,6 +42,8 @@ def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | 
 def _modifiers(cursor: Cursor) -> set[str]:
     found: set[str] = set()
     while modifier := cursor.accept_any("LOCAL", "MATERIALIZED", "TEMPORARY", "TEMP", "EXTERNAL", "GLOBAL"):
+        if modifier == "EXTERNAL" and cursor.peek() == "TABLE":
+            continue  # what LOCATION says anyway
         if modifier in {"EXTERNAL", "GLOBAL"}:
             cursor.move(-1)
             refuse(cursor, f"CREATE {modifier} statements", f"leave out {modifier}")
@@ -69,16 +73,17 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     if cursor.peek() in {"AS", "LIKE", "USING"}:
         refuse(cursor, f"CREATE TABLE … {cursor.peek()} statements", "list the columns: CREATE TABLE t (c TYPE, …)")
     elements = read_elements(cursor)
-    properties = dict(read_properties(cursor))
+    properties, clauses = Properties(), SparkClauses(idle=elements.idle)
+    read_properties(cursor, properties)
     start = cursor.index
     if cursor.accept("PRIMARY", "KEY"):
         elements.keys.append((read_names(cursor), cursor.since(start)))
-    if cursor.accept("COMMENT"):
-        properties["comment"] = cursor.string("the comment")
-    if cursor.peek() in {"PARTITIONED", "CLUSTER", "TBLPROPERTIES", "OPTIONS", "LOCATION"}:
-        refuse(cursor, f"{cursor.peek()} clauses", "properties stand in WITH ('key' = 'value', …)")
-    properties.update(read_properties(cursor))
+    read_clauses(cursor, clauses)
+    if cursor.peek() == "AS":
+        refuse(cursor, "CREATE TABLE … AS statements", "CREATE VIEW name AS … has the rows of a query, and keeps them")
+    read_properties(cursor, properties)
     cursor.end()
+    warnings = _joined(properties, clauses)
     _distinct(elements.columns, case_sensitive=cursor.rules.case_sensitive)
     columns = _with_watermarks(elements)
     key = _key(elements, columns)
@@ -87,11 +92,24 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
         columns=tuple(replace(column, nullable=column.nullable and column.name not in key) for column in columns),
         key=key,
         stream=stream,
-        properties=properties,
+        properties=properties.values,
         foreign_keys=tuple(elements.foreign_keys),
+        warnings=warnings,
         text=text,
         span=name_span,
     )
+
+
+def _joined(properties: Properties, clauses: SparkClauses) -> tuple[Diagnostic, ...]:
+    """Add what Spark's clauses say to the properties, all of them checked; the warnings for what they say in vain."""
+    found, warnings = described(clauses)
+    for name, value in found.values.items():
+        if name in found.spans:
+            properties.add(name, value, found.spans[name])
+        else:
+            properties.values.setdefault(name, value)
+    check_table(properties.values, properties.spans)
+    return tuple(warnings)
 
 
 def _with_watermarks(elements: Elements) -> tuple[Column, ...]:
@@ -164,10 +182,12 @@ def _view(
 ) -> CreateView | Unparsed:
     name, name_span = cursor.qualified_name("a view")
     columns = read_names(cursor) if cursor.peek() == "(" else ()
-    properties: Mapping[str, str] = read_properties(cursor)
+    properties = Properties()
+    read_properties(cursor, properties)
     into = cursor.qualified_name("a table")[0] if cursor.accept("INTO") else None
     if cursor.accept("COMMENT"):
-        properties = {**properties, "comment": cursor.string("the comment")}
+        properties.values[COMMENT] = cursor.string("the comment")
+    check_view(properties.values, properties.spans)
     cursor.expect("AS")
     kind = next((kind.lower() for kind in ("MATERIALIZED", "LOCAL") if kind in modifiers), "view")
     start = cursor.index
@@ -188,7 +208,7 @@ def _view(
             reason=reason,
             kind=kind,
             or_replace=or_replace,
-            properties=properties,
+            properties=properties.values,
         )
     return CreateView(
         text=text,
@@ -201,7 +221,7 @@ def _view(
         kind=kind,
         or_replace=or_replace,
         if_not_exists=if_not_exists,
-        properties=properties,
+        properties=properties.values,
         into=into,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.catalog.settings import TIME_ZONE, known_setting
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.columns import read_lateness
 from penstock.sql.cursor import Cursor
@@ -144,7 +145,7 @@ def set_(cursor: Cursor, text: str, span: Span) -> Set:
     cursor.expect("SET")
     if cursor.accept("TIME", "ZONE"):
         zone = _rest(cursor, "a time zone")
-        return Set(text=text, span=span, name="time zone", value=zone)
+        return Set(text=text, span=span, name=TIME_ZONE, value=zone)
     if cursor.token is None:
         return Set(text=text, span=span, name=None, value=None)
     name = _setting(cursor)
@@ -161,19 +162,21 @@ def reset(cursor: Cursor, text: str, span: Span) -> Reset:
     if cursor.token is None or cursor.accept("ALL"):
         cursor.end()
         return Reset(text=text, span=span, name=None)
-    name = "time zone" if cursor.accept("TIME", "ZONE") else _setting(cursor)
+    name = TIME_ZONE if cursor.accept("TIME", "ZONE") else _setting(cursor)
     cursor.end()
     return Reset(text=text, span=span, name=name)
 
 
 def _setting(cursor: Cursor) -> str:
-    token = cursor.token
+    """The setting that is named here, as it is kept."""
+    token, start = cursor.token, cursor.index
     if token is not None and token.token_type is TokenType.STRING:
-        return cursor.string("a setting").lower()
-    parts = [cursor.name("a setting")[0]]
-    while cursor.accept("."):
-        parts.append(cursor.name("a setting")[0])
-    return ".".join(parts).lower()
+        name = cursor.string("a setting")
+    else:
+        name = cursor.name("a setting")[0]
+        while cursor.accept("."):
+            name += "." + cursor.name("a setting")[0]
+    return known_setting(name, cursor.since(start))
 
 
 def _rest(cursor: Cursor, what: str) -> str:

@@ -9,7 +9,7 @@ import click
 
 from penstock.cli.options import format_option, program_options
 from penstock.cli.programs import program_text
-from penstock.cli.reporting import WRONG, note
+from penstock.cli.reporting import WRONG, note, warn
 from penstock.errors import PenstockError
 
 
@@ -36,11 +36,14 @@ def command(
         click.echo(json.dumps({"ok": False, "diagnostics": found}, ensure_ascii=False))
         return WRONG
     unchecked = [view.name for view in catalog.views.values() if view.query is None]
+    if style != "json":
+        warn(catalog.warnings, source)
     for name in unchecked:
         note(f"view {name}: not checked without Spark")
     counts = {"tables": len(catalog.tables), "views": len(catalog.views), "functions": len(catalog.functions)}
     if style == "json":
-        click.echo(json.dumps({"ok": True, "diagnostics": [], "unchecked": unchecked, **counts}))
+        said = [warning.to_json(source) for warning in catalog.warnings]
+        click.echo(json.dumps({"ok": True, "diagnostics": said, "unchecked": unchecked, **counts}, ensure_ascii=False))
     else:
         click.echo(
             "no mistakes: "

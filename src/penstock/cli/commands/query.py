@@ -21,6 +21,7 @@ def command(arguments: Sequence[str], **values: Any) -> None:
     """Run the PROGRAM, take in what its sources hold now, and answer the query SQL."""
     from penstock.cli.session import Results, check_finished, open_session, write_answer
     from penstock.errors import PenstockError
+    from penstock.pipeline.supported import has_sources
 
     *programs, question = arguments
     source = program_text(_existing(programs), values["files"], values["execute"], needed=False)
@@ -32,7 +33,7 @@ def command(arguments: Sequence[str], **values: Any) -> None:
                 continue
             session.run(statement, source)
         check_finished(pipeline)
-        if any("connector" in table.properties for table in pipeline.catalog.tables.values()):
+        if has_sources(pipeline.catalog):
             pipeline.run(once=True)
         try:
             write_answer(pipeline, question, values["style"])

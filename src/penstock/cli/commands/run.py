@@ -43,6 +43,7 @@ def command(**values: Any) -> None:
     from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
     from penstock.cli.session import Results, check_finished, open_session
+    from penstock.pipeline.supported import check_followed
 
     source = program_text(values["program"], values["files"], values["execute"])
     progress = Progress(quiet=values["quiet"])
@@ -59,6 +60,8 @@ def command(**values: Any) -> None:
         views = chosen_views(session.pipeline.catalog, values["views"])
         if values["output"] is None:
             refuse_several(views, values["style"])
+        if not statements:
+            check_followed(session.pipeline.catalog, once=values["once"])
         if not values["final"]:
             outputs.append(change_output(values["style"], views, values["output"]))
         for statement in statements:
@@ -71,8 +74,9 @@ def command(**values: Any) -> None:
 
 def _follow(session: Session, outputs: Sequence[Output], *, once: bool) -> None:
     """Follow the sources; a program without any ends here. Ctrl-C is the way to end it, and no error."""
-    sources = any("connector" in table.properties for table in session.pipeline.catalog.tables.values())
-    if not sources and (once or session.pipeline.steps):
+    from penstock.pipeline.supported import has_sources
+
+    if not has_sources(session.pipeline.catalog) and (once or session.pipeline.steps):
         for output in outputs:
             output.close()
         return

@@ -1,0 +1,94 @@
+"""The properties that tables and views can have, by name: what stands in WITH, and what a connector adds to it.
+
+The names of what a connector's tables take stand here too, so that a misspelt word is found without loading it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from types import MappingProxyType
+
+from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+
+CONNECTOR, FORMAT, COMMENT = "connector", "format", "comment"
+
+
+@dataclass(frozen=True, slots=True)
+class Property:
+    """A property and what it is for, in one line."""
+
+    name: str
+    meaning: str
+
+
+_COMMENT = Property(COMMENT, "a text for whoever reads the program")
+
+TABLE: tuple[Property, ...] = (
+    Property(CONNECTOR, "where the rows come from"),
+    Property("append_only", "'true': rows are only inserted"),
+    Property("history", "how much of what came is kept: 'all', 'none' or a duration"),
+    Property("materialized", "Feldera's; the content of a table can always be asked for"),
+    Property("event_time_column", "Timeplus' column of time"),
+    Property("mode", "Timeplus' kind of stream"),
+    _COMMENT,
+)
+VIEW: tuple[Property, ...] = (
+    Property("emit_final", "the column by whose waterline a row is final"),
+    _COMMENT,
+)
+
+# What the tables of a connector may say beside that, by the connector's name; the connector itself says what of it.
+CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "files": (
+            "path", "pattern", "complete_after", "on_replaced", FORMAT, "on_error", "unknown_columns", "epoch",
+            "header", "delimiter", "quote", "null_text",
+        ),
+    }
+)  # fmt: skip
+
+
+def check_table(properties: Mapping[str, str], spans: Mapping[str, Span]) -> None:
+    """SqlError for each property that no table has, or that says nothing without a connector."""
+    connector = properties.get(CONNECTOR, "").lower()
+    if connector and connector not in CONNECTORS:
+        return  # the connector itself is what is wrong
+    own = [item.name for item in TABLE]
+    known = [*own, *(CONNECTORS[connector] if connector else _of_connectors())]
+    found = [_misspelt(name, "table", known, spans) for name in _unknown(properties, known)]
+    if not connector and not found:
+        found = [_without_connector(name, spans) for name in _unknown(properties, own)]
+    if found:
+        raise SqlError(found)
+
+
+def check_view(properties: Mapping[str, str], spans: Mapping[str, Span]) -> None:
+    """SqlError for each property that no view has."""
+    known = [item.name for item in VIEW]
+    unknown = _unknown(properties, known)
+    if unknown:
+        raise SqlError([_misspelt(name, "view", known, spans) for name in unknown])
+
+
+def _of_connectors() -> list[str]:
+    return [name for names in CONNECTORS.values() for name in names]
+
+
+def _unknown(properties: Mapping[str, str], known: Sequence[str]) -> list[str]:
+    return [name for name in properties if name not in known]
+
+
+def _misspelt(name: str, what: str, known: Sequence[str], spans: Mapping[str, Span]) -> Diagnostic:
+    message = f"a {what} has no property {name[:60]!r}"
+    if name in {item.name for item in (TABLE if what == "view" else VIEW)}:
+        hint = f"it is a property of {'tables' if what == 'view' else 'views'}"
+        return Diagnostic("UNKNOWN_PROPERTY", message, spans.get(name), hint=hint)
+    hint = f"the properties of a {what} are {', '.join(known)}"
+    return Diagnostic("UNKNOWN_PROPERTY", message, spans.get(name), did_you_mean(name, known), hint)
+
+
+def _without_connector(name: str, spans: Mapping[str, Span]) -> Diagnostic:
+    owner = next(connector for connector, names in CONNECTORS.items() if name in names)
+    message = f"{name!r} says nothing of a table that has no connector"
+    return Diagnostic("MISSING_PROPERTY", message, spans.get(name), hint=f"add 'connector' = '{owner}'")

@@ -1,0 +1,94 @@
+"""The settings that SET knows: the program's own by name, and Spark's.
+
+Spark's stand in `spark_settings.txt`, which `scripts/spark_settings.py` writes from Spark itself. A name that begins
+with `spark.` and is not among them may be another version's, or a library's; it is refused only where it is nearly one
+of them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cache
+from importlib.resources import files
+
+from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+
+SPARK = "spark."
+TIME_ZONE = "time zone"
+_NEARLY = 0.85
+# Spark reads these when it starts, whatever comes behind.
+_AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """A setting of the program and what it is for, in one line."""
+
+    name: str
+    meaning: str
+
+
+SETTINGS: tuple[Setting, ...] = (
+    Setting("dialect", "the names of types and functions"),
+    Setting(TIME_ZONE, "the zone in which timestamps without one are read and days begin"),
+    Setting("unbounded_state", "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
+    Setting("recursion_limit", "after how many rounds a recursion is taken to be endless"),
+    Setting("profile", "whether operators are measured: 'on', 'off'"),
+    Setting("error_history", "how many rows error_view keeps"),
+)
+_OTHER_NAMES = {"timezone": TIME_ZONE, "spark.sql.session.timezone": TIME_ZONE}
+
+
+def known_setting(name: str, span: Span | None = None) -> str:
+    """The name of a setting as it is kept; SqlError for one that there is not, or that Spark has read already."""
+    lower = name.lower()
+    if lower in _OTHER_NAMES:
+        return _OTHER_NAMES[lower]
+    if lower.startswith(SPARK):
+        return _of_spark(name, span)
+    known = [item.name for item in SETTINGS]
+    if lower in known:
+        return lower
+    near = did_you_mean(lower, known) or _spark_without_prefix(lower)
+    hint = f"the settings are {', '.join(known)}, and those of Spark, which begin with spark."
+    raise SqlError(Diagnostic("UNKNOWN_SETTING", f"there is no setting {name[:60]!r}", span, near, hint))
+
+
+def _spark_without_prefix(lower: str) -> tuple[str, ...]:
+    known = spark_settings()
+    return tuple(known[name].name for name in (f"{SPARK}sql.{lower}", SPARK + lower) if name in known)
+
+
+def _of_spark(name: str, span: Span | None) -> str:
+    lower = name.lower()
+    found = spark_settings().get(lower)
+    if lower.startswith(_AT_START) or (found is not None and found.at_start):
+        message = f"{name[:100]} is read when Spark starts; SET comes too late for it"
+        hint = "--master at the command line, master= in Python" if lower == "spark.master" else _AT_THE_START
+        raise SqlError(Diagnostic("STATIC_SETTING", message, span, hint=hint))
+    if found is not None:
+        return found.name
+    near = did_you_mean(lower, [item.name for item in spark_settings().values()], cutoff=_NEARLY)
+    if near:
+        raise SqlError(Diagnostic("UNKNOWN_SETTING", f"Spark has no setting {name[:100]!r}", span, near))
+    return name
+
+
+_AT_THE_START = "--conf name=value at the command line, conf={name: value} in Python"
+
+
+@dataclass(frozen=True, slots=True)
+class SparkSetting:
+    """A setting of Spark in its own spelling; `at_start` if it cannot be set later."""
+
+    name: str
+    at_start: bool
+
+
+@cache
+def spark_settings() -> Mapping[str, SparkSetting]:
+    """Lower-case name → setting, for all that Spark lists."""
+    text = files("penstock.catalog").joinpath("spark_settings.txt").read_text(encoding="utf-8")
+    found = (SparkSetting(line.removeprefix("="), line.startswith("=")) for line in text.split())
+    return {item.name.lower(): item for item in found}

@@ -1,0 +1,254 @@
+"""Spark's own clauses of CREATE TABLE: USING, OPTIONS, LOCATION, PARTITIONED BY, TBLPROPERTIES and the others.
+
+    CREATE TABLE t (…) USING csv OPTIONS (header true) LOCATION 'in/t'    a folder of files
+    CREATE TABLE t (…) USING parquet                                      a plain table
+
+A clause that has no meaning here is a warning of the table, which goes on without it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from penstock.catalog.properties import COMMENT, CONNECTOR, CONNECTORS, FORMAT, TABLE
+from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
+from penstock.sql.cursor import Cursor
+from penstock.sql.properties import Properties, read_options
+
+FILES = ("parquet", "json", "csv")
+# Formats whose rows lie in a system of their own, so that a table of them is never plain.
+_SYSTEMS = ("jdbc", "kafka", "pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
+_STORED = {"parquet": "parquet", "jsonfile": "json"}
+# Spark's names for options that the connector has under another.
+_SAME = {"sep": "delimiter", "nullvalue": "null_text", "pathglobfilter": "pattern"}
+
+
+@dataclass
+class SparkClauses:
+    """What Spark's clauses say, while they are read; `idle` are those that do nothing here."""
+
+    format: str | None = None
+    format_span: Span | None = None
+    location: str | None = None
+    partitions: Span | None = None
+    comment: str | None = None
+    options: Properties = field(default_factory=Properties)
+    properties: Properties = field(default_factory=Properties)
+    idle: list[Diagnostic] = field(default_factory=list)
+
+
+def read_clauses(cursor: Cursor, found: SparkClauses) -> None:
+    """All of Spark's clauses that stand here, in any order."""
+    while _clause(cursor, found):
+        pass
+
+
+def _clause(cursor: Cursor, found: SparkClauses) -> bool:
+    start = cursor.index
+    match cursor.peek():
+        case "USING":
+            _using(cursor, found)
+        case "OPTIONS":
+            cursor.move()
+            read_options(cursor, found.options)
+        case "TBLPROPERTIES":
+            cursor.move()
+            read_options(cursor, found.properties)
+        case "LOCATION":
+            cursor.move()
+            found.location = _plain(cursor.string("the location"))
+        case "COMMENT":
+            cursor.move()
+            found.comment = cursor.string("the comment")
+        case "PARTITIONED":
+            cursor.expect("PARTITIONED", "BY")
+            _parentheses(cursor)
+            found.partitions = cursor.since(start)
+        case "STORED" if cursor.peek(1) == "AS" and cursor.peek(2) not in {"INPUTFORMAT", "DIRECTORIES"}:
+            _stored(cursor, found)
+        case _:
+            return _idle_clause(cursor, found)
+    return True
+
+
+def _using(cursor: Cursor, found: SparkClauses) -> None:
+    cursor.move()
+    start = cursor.index
+    name = cursor.name("a format")[0]
+    while cursor.accept("."):
+        name = cursor.name("a format")[0]
+    found.format, found.format_span = name.lower(), cursor.since(start)
+
+
+def _stored(cursor: Cursor, found: SparkClauses) -> None:
+    start = cursor.index
+    cursor.expect("STORED", "AS")
+    name = cursor.name("a format")[0].lower()
+    found.format, found.format_span = _STORED.get(name, name), cursor.since(start)
+
+
+def _plain(location: str) -> str:
+    """A path of this machine without its scheme."""
+    return "/" + location.removeprefix("file:").lstrip("/") if location.startswith("file:/") else location
+
+
+def _idle_clause(cursor: Cursor, found: SparkClauses) -> bool:
+    start = cursor.index
+    match cursor.peek(), cursor.peek(1):
+        case "CLUSTER BY", _:  # one token, as ORDER BY is
+            cursor.move()
+            if cursor.accept_any("AUTO", "NONE") is None:
+                _parentheses(cursor)
+        case "CLUSTERED", "BY":
+            _clustered(cursor)
+        case "SKEWED", "BY":
+            _skewed(cursor)
+        case ("STORED", "AS" | "BY") | ("ROW", "FORMAT"):
+            _to_the_next_clause(cursor)
+        case "DEFAULT", "COLLATION":
+            cursor.move(2)
+            cursor.name("a collation")
+        case _:
+            return False
+    found.idle.append(idle(cursor, start))
+    return True
+
+
+def _clustered(cursor: Cursor) -> None:
+    cursor.move(2)
+    _parentheses(cursor)
+    if cursor.accept("SORTED", "BY"):
+        _parentheses(cursor)
+    cursor.expect("INTO")
+    cursor.move()
+    cursor.expect("BUCKETS")
+
+
+def _skewed(cursor: Cursor) -> None:
+    cursor.move(2)
+    _parentheses(cursor)
+    cursor.expect("ON")
+    _parentheses(cursor)
+    cursor.accept("STORED", "AS", "DIRECTORIES")
+
+
+_CLAUSES = frozenset(
+    {"USING", "OPTIONS", "TBLPROPERTIES", "LOCATION", "COMMENT", "PARTITIONED", "STORED", "CLUSTER BY", "CLUSTERED"}
+)
+
+
+def _to_the_next_clause(cursor: Cursor) -> None:
+    """Step over a clause of Hive's, whose end only the next one shows."""
+    cursor.move(2)
+    while cursor.token is not None and cursor.peek() not in _CLAUSES:
+        cursor.move()
+
+
+def _parentheses(cursor: Cursor) -> None:
+    """Step over what stands in parentheses."""
+    cursor.expect("(")
+    depth = 1
+    while depth:
+        if cursor.token is None:
+            cursor.fail()
+        depth += {"(": 1, ")": -1}.get(cursor.peek(), 0)
+        cursor.move()
+
+
+def idle(cursor: Cursor, start: int, why: str = "") -> Diagnostic:
+    """The warning for a clause, from its first token on, that does nothing here."""
+    span = cursor.since(start)
+    text = " ".join(cursor.source[span.start : span.end].split())
+    return no_meaning(text if len(text) <= _SHOWN else text[: _SHOWN - 1] + "…", span, why)
+
+
+_SHOWN = 60
+
+
+def no_meaning(what: str, span: Span | None, why: str = "") -> Diagnostic:
+    """The warning for what does nothing here."""
+    return Diagnostic("NO_MEANING", f"{what} has no meaning here", span, hint=why or None, severity="warning")
+
+
+def generated(cursor: Cursor) -> Diagnostic:
+    """`GENERATED ALWAYS | BY DEFAULT AS (e) | IDENTITY […]`, which computes nothing here."""
+    start = cursor.index
+    cursor.expect("GENERATED")
+    if not cursor.accept("BY", "DEFAULT"):
+        cursor.expect("ALWAYS")
+    cursor.expect("AS")
+    cursor.accept("IDENTITY")
+    if cursor.peek() == "(":
+        _parentheses(cursor)
+    return idle(cursor, start, "the column is as it comes in; compute it in a view over the table")
+
+
+def described(found: SparkClauses) -> tuple[Properties, list[Diagnostic]]:
+    """What the clauses say as properties of the table, and the warnings for what they say in vain.
+
+    Raises SqlError or UnsupportedError for files of a format that cannot be read.
+    """
+    warnings = list(found.idle)
+    result = _own_properties(found, warnings)
+    if found.comment is not None:
+        result.values[COMMENT] = found.comment
+    location = found.location or found.options.values.get("path")
+    if found.format in _SYSTEMS or (location is not None and found.format not in (*FILES, None)):
+        raise _unreadable(found)
+    if location is None:
+        warnings += _of_a_plain_table(found)
+        return result, warnings
+    if found.partitions is not None:
+        message = "files in folders named by column (PARTITIONED BY) are not supported"
+        hint = "leave it out where the files hold all columns"
+        raise UnsupportedError(Diagnostic("UNSUPPORTED", message, found.partitions, hint=hint))
+    result.values |= {CONNECTOR: "files", "path": location, FORMAT: found.format or "parquet"}
+    warnings += _options(found, result)
+    return result, warnings
+
+
+def _own_properties(found: SparkClauses, warnings: list[Diagnostic]) -> Properties:
+    """TBLPROPERTIES: those that are ours; Spark and its libraries have many that are not."""
+    result, known = Properties(), [item.name for item in TABLE]
+    for name, value in found.properties.values.items():
+        span = found.properties.spans[name]
+        if name in known:
+            result.add(name, value, span)
+            continue
+        near = did_you_mean(name, known, cutoff=0.8)
+        if near:
+            raise SqlError(Diagnostic("UNKNOWN_PROPERTY", f"a table has no property {name[:60]!r}", span, near))
+        warnings.append(no_meaning(f"the property {name[:60]!r}", span))
+    return result
+
+
+def _of_a_plain_table(found: SparkClauses) -> list[Diagnostic]:
+    warnings = [no_meaning(f"the option {name[:60]!r}", span) for name, span in found.options.spans.items()]
+    if found.partitions is not None:
+        warnings.append(no_meaning("PARTITIONED BY", found.partitions))
+    if found.format not in (*FILES, None):
+        hint = "this is a plain table, which begins without rows"
+        warnings.append(no_meaning(f"the format {found.format}", found.format_span, hint))
+    return warnings
+
+
+def _options(found: SparkClauses, result: Properties) -> list[Diagnostic]:
+    """Spark's options as properties of the connector; the warnings for those that it lacks."""
+    known, warnings = CONNECTORS["files"], []
+    if result.values[FORMAT] == "csv":
+        result.values["header"] = found.options.values.get("header", "false")  # as Spark reads CSV
+    for name, value in found.options.values.items():
+        ours, span = _SAME.get(name, name), found.options.spans[name]
+        if ours in known and ours != FORMAT:
+            result.values[ours], result.spans[ours] = value, span
+        elif name != "path":
+            warnings.append(no_meaning(f"the option {name[:60]!r}", span))
+    return warnings
+
+
+def _unreadable(found: SparkClauses) -> UnsupportedError:
+    """The error for rows that lie where no connector reaches."""
+    message = f"a table USING {found.format} needs the connector {found.format!r}, which is not there"
+    known = f"the connectors are {', '.join(CONNECTORS)} (of {', '.join(FILES)})"
+    hint = f"{known}; step() takes a DataFrame of Spark's reader"
+    return UnsupportedError(Diagnostic("UNKNOWN_CONNECTOR", message, found.format_span, hint=hint))
