@@ -50,16 +50,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan = with_generators(plan, level.generators, level)
     if grouping is not None and _read_generated(grouping, level):
         plan, level.selected = with_generators(plan, level.selected, level), []
-    made = None
-    if grouping is not None or select.args.get("having") or _has_aggregates(clauses, level):
-        trees = [*clauses.trees(), *(tree for tree, _ in level.selected)]
-        made = aggregated(plan, grouping, trees, level)
-        plan, clauses = made.plan, clauses.with_trees(made.trees[: len(clauses.trees())])
-        if made.single_row and level.keys and clauses.having:
-            raise NeedDomain
-        made = replace(made, single_row=made.single_row and not _may_lack_rows(select))
-        level.selected = [(tree, fields) for tree, (_, fields) in zip(made.trees[-1:], level.selected, strict=False)]
-        made = replace(made, single_row=made.single_row and not level.selected)
+    plan, clauses, made = _aggregated(select, plan, grouping, clauses, level)
     plan = with_generators(plan, level.selected, level)
     _refuse_outer(clauses)
     plan, clauses = _computed(plan, clauses, level, whole_row(plan, level.scope if made is None else None))
@@ -102,6 +93,22 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
             sqlstate="42903",
         )
     return filtered(plan, split_correlated(list(conjuncts(condition)), level), level)
+
+
+def _aggregated(
+    select: exp.Select, plan: Plan, grouping: Grouping | None, clauses: Clauses, level: Level
+) -> tuple[Plan, Clauses, Aggregation | None]:
+    """The groups of a SELECT and its clauses over them, as they are where nothing is grouped or aggregated."""
+    if grouping is None and not select.args.get("having") and not _has_aggregates(clauses, level):
+        return plan, clauses, None
+    trees = [*clauses.trees(), *(tree for tree, _ in level.selected)]
+    made = aggregated(plan, grouping, trees, level)
+    clauses = clauses.with_trees(made.trees[: len(clauses.trees())])
+    if made.single_row and level.keys and clauses.having:
+        raise NeedDomain
+    level.selected = [(tree, fields) for tree, (_, fields) in zip(made.trees[-1:], level.selected, strict=False)]
+    single_row = made.single_row and not _may_lack_rows(select) and not level.selected
+    return made.plan, clauses, replace(made, single_row=single_row)
 
 
 def _may_lack_rows(select: exp.Select) -> bool:
