@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from functools import partial
 from typing import Any, TypeVar
 
 from penstock.catalog.model import Catalog, View
@@ -29,16 +30,44 @@ def of_view(
     if view.plan is None:
         return unknown
     found = _facts(catalog)
-    place = (question, view.name.lower())
-    if place not in found:
-        found[place] = unknown
-        try:
-            found[place] = answer(view.plan)
-        except BaseException:
-            del found[place]
-            raise
-    known: Fact | Unknown = found[place]
+    for below in _unanswered(catalog, view, question):
+        _find(found, (question, below.name.lower()), partial(answer, below.plan), unknown)
+    known: Fact | Unknown = found[question, view.name.lower()]
     return known
+
+
+def _find(found: dict[tuple[str, str], Any], place: tuple[str, str], answer: Callable[[], Any], unknown: Any) -> None:
+    if place in found:
+        return
+    found[place] = unknown
+    try:
+        found[place] = answer()
+    except BaseException:
+        del found[place]
+        raise
+
+
+def _unanswered(catalog: Catalog, view: View, question: str) -> list[View]:
+    """The view and those below it that lack an answer, readers last, so that no chain is too long."""
+    found = _facts(catalog)
+    ordered: dict[str, View] = {}
+    seen: set[str] = set()
+    waiting: list[tuple[View, bool]] = [(view, False)]
+    while waiting:
+        item, followed = waiting.pop()
+        name = item.name.lower()
+        if followed:
+            ordered[name] = item
+        elif name not in seen and (question, name) not in found:
+            seen.add(name)
+            waiting.append((item, True))
+            waiting += [(catalog.views[read], False) for read in sorted(item.plan.scanned) if _has_plan(catalog, read)]
+    return list(ordered.values())
+
+
+def _has_plan(catalog: Catalog, name: str) -> bool:
+    found = catalog.views.get(name)
+    return found is not None and found.plan is not None
 
 
 def _facts(catalog: Catalog) -> dict[tuple[str, str], Any]:

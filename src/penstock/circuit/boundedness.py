@@ -7,13 +7,14 @@ operators' own `expiries`, which the engine goes by.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never, cast
 
 from penstock.analysis.growth import Growth, few_values, growth
+from penstock.analysis.views import of_view
 from penstock.analysis.waterline import Reader, Waterlines
-from penstock.catalog.model import Catalog, Table
+from penstock.catalog.model import Catalog, Table, View
 from penstock.circuit.buckets import BUCKET_TITLE, BUCKETS, is_by_bucket
 from penstock.circuit.build import build_circuit
 from penstock.circuit.closing import base_of, determining
@@ -189,7 +190,7 @@ class _Finder:
         return relation if isinstance(relation, Table) else None
 
     def _declare(self, node: Plan, clause: str) -> str:
-        tables = dict.fromkeys(self._growing_tables(node))
+        tables = self._growing_tables(node)
         late = [f"{name}.{column}" for name in tables for column in self._late_columns(name)]
         if late:
             return f"use a column with LATENESS in {clause}: {', '.join(late)}"
@@ -199,12 +200,19 @@ class _Finder:
         table = self.catalog.tables.get(name.lower())
         return [] if table is None else [column.name for column in table.columns if column.lateness is not None]
 
-    def _growing_tables(self, plan: Plan) -> Iterator[str]:
-        for node in plan.walk():
-            if isinstance(node, Scan) and growth(node, self.catalog) is Growth.UNBOUNDED:
-                relation = self.catalog.relation(node.relation)
-                inner = None if relation is None or isinstance(relation, Table) else relation.plan
-                yield from self._growing_tables(inner) if inner is not None else [node.relation]
+    def _growing_tables(self, plan: Plan) -> tuple[str, ...]:
+        """The tables below a plan that grow for ever."""
+        growing = (node for node in plan.walk() if isinstance(node, Scan) and self._grows(node))
+        return tuple(dict.fromkeys(name for node in growing for name in self._growing_behind(node)))
+
+    def _grows(self, scan: Scan) -> bool:
+        return growth(scan, self.catalog) is Growth.UNBOUNDED
+
+    def _growing_behind(self, scan: Scan) -> tuple[str, ...]:
+        relation = self.catalog.relation(scan.relation)
+        if not isinstance(relation, View) or relation.plan is None:
+            return (scan.relation,)
+        return of_view(self.catalog, relation, "growing tables", self._growing_tables, ())
 
     def _clock(self, operator: Operator, node: Plan) -> StateFact:
         bounded = bool(operator.expiries)

@@ -68,6 +68,7 @@ from penstock.plan.nodes import (
     Window,
 )
 from penstock.plan.scalar import Scalar, column
+from penstock.sql.nesting import room_for_nesting
 
 LINEAR = (Project, Filter, UnionAll, Generate)
 _COLLATED_SET = "which of several texts that a collation holds equal is in the set depends on the order of the rows"
@@ -90,10 +91,11 @@ def build_circuit(
     `given` names the views with LATENESS that another circuit maintains: they are sources here.
     """
     builder = _Builder(catalog, typing or Typing(), frozenset(given))
-    wanted = {name: builder.behind(name, plan) for name, plan in views.items()}
-    for plan in wanted.values():
-        builder.count(plan)
-    outputs = {name: builder.operator(plan) for name, plan in wanted.items()}
+    with room_for_nesting():  # views over views without end are one deep plan
+        wanted = {name: builder.behind(name, plan) for name, plan in views.items()}
+        for plan in wanted.values():
+            builder.count(plan)
+        outputs = {name: builder.operator(plan) for name, plan in wanted.items()}
     return Circuit(tuple(builder.operators), outputs)
 
 

@@ -81,8 +81,9 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
         raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, sqlstate="42P07")
     refuse_impure(statement.query, catalog, "a view")
     view = _bound_or_whole(catalog, statement)
-    found = catalog.with_view(view) if old is None else replaced_view(catalog, old, view, statement.name_span)
-    return close_components(found, view)
+    if old is None:  # nobody can read it yet, so it closes no cycle
+        return catalog.with_view(view)
+    return close_components(replaced_view(catalog, old, view, statement.name_span), view)
 
 
 def _bound_or_whole(catalog: Catalog, statement: CreateView) -> View:
