@@ -7,19 +7,19 @@ from functools import partial
 
 from penstock.analysis.growth import Growth
 from penstock.catalog.model import Catalog, View
-from penstock.circuit.boundedness import state_of
+from penstock.circuit.boundedness import StateFact, state_facts
+from penstock.circuit.build import build_circuit
 from penstock.errors import Diagnostic, SqlError
-from penstock.rewrite import rewrite
+from penstock.rewrite import rewrite_views
 
 SETTING = "unbounded_state"
 REJECT, WARN, ALLOW = "reject", "warn", "allow"
 
 
 def demand_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
-    """One check for the setting, and one for what it asks of each view."""
+    """One check for the setting, and one for what it asks of all views."""
     yield partial(check_setting, catalog)
-    for view in catalog.views.values():
-        yield partial(refuse_unbounded, view, catalog)
+    yield partial(refuse_unbounded, catalog)
 
 
 def check_setting(catalog: Catalog) -> None:
@@ -30,19 +30,25 @@ def check_setting(catalog: Catalog) -> None:
         raise SqlError(Diagnostic("BAD_SETTING", message))
 
 
-def refuse_unbounded(view: View, catalog: Catalog) -> None:
-    """SqlError for each operator of a view whose state no waterline bounds, where the setting says so."""
-    if catalog.settings.get(SETTING, WARN).lower() != REJECT or view.plan is None:
+def refuse_unbounded(catalog: Catalog) -> None:
+    """SqlError for each operator whose state no waterline bounds, at the first view that has it, if SET asks so."""
+    if catalog.settings.get(SETTING, WARN).lower() != REJECT:
         return
-    facts = [fact for fact in state_of(rewrite(view.plan), catalog) if fact.growth is Growth.UNBOUNDED]
-    found = [
-        Diagnostic(
-            "UNBOUNDED_STATE",
-            f"the state of view {view.name} is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}",
-            fact.span or view.span,
-            hint=fact.fix or f"SET {SETTING} = '{WARN}', or a predicate on time",
-        )
-        for fact in facts
-    ]
+    rewritten = rewrite_views(catalog)
+    plans = {name: view.plan for name, view in rewritten.views.items() if view.plan is not None}
+    circuit = build_circuit(plans, rewritten)
+    told: set[int] = set()
+    found: list[Diagnostic] = []
+    for name in plans:
+        own = circuit.reached(circuit.outputs[name], told)
+        facts = state_facts((circuit.operators[number] for number in own), rewritten)
+        found += [_unbounded(catalog.views[name], fact) for fact in facts if fact.growth is Growth.UNBOUNDED]
+        told |= own
     if found:
         raise SqlError(found)
+
+
+def _unbounded(view: View, fact: StateFact) -> Diagnostic:
+    message = f"the state of view {view.name} is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}"
+    hint = fact.fix or f"SET {SETTING} = '{WARN}', or a predicate on time"
+    return Diagnostic("UNBOUNDED_STATE", message, fact.span or view.span, hint=hint)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -27,6 +28,16 @@ class Circuit:
             for number in operator.inputs:
                 found[number] |= found[operator.number]
         return {number: tuple(views) for number, views in found.items()}
+
+    def reached(self, output: int, known: AbstractSet[int] = frozenset()) -> set[int]:
+        """An operator and all below it, but for the known ones and what only they read."""
+        waiting, found = [output], set[int]()
+        while waiting:
+            number = waiting.pop()
+            if number not in found and number not in known:
+                found.add(number)
+                waiting += self.operators[number].inputs
+        return found
 
     def consumers(self) -> dict[int, int]:
         """The number of readers that each operator's change has, views counted as one each."""
