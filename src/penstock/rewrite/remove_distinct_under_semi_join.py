@@ -2,15 +2,18 @@
 
 Join(semi)                     Join(semi)
   a                              a
-  Distinct                 →     b
-    b
+  Project(k AS s.k)        →     Project(k AS s.k)
+    Distinct                       b
+      b
+
+The projection is the one that gives the subquery its name, and need not be there.
 """
 
 from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.plan.nodes import ANTI, SEMI, Distinct, Join, Plan
+from penstock.plan.nodes import ANTI, SEMI, Distinct, Join, Plan, Project
 
 
 def remove_distinct_under_semi_join(plan: Plan) -> Plan | None:
@@ -18,5 +21,7 @@ def remove_distinct_under_semi_join(plan: Plan) -> Plan | None:
     match plan:
         case Join(kind=kind, right=Distinct(input=below)) if kind in (SEMI, ANTI):
             return replace(plan, right=below)
+        case Join(kind=kind, right=Project(input=Distinct(input=below)) as named) if kind in (SEMI, ANTI):
+            return replace(plan, right=replace(named, input=below))
         case _:
             return None
