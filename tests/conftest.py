@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pytest
 from hypothesis import HealthCheck, settings
 
-from penstock.testing.sessions import INTERPRETED, SETTINGS
+from penstock.testing.spark_settings import INTERPRETED, SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

@@ -2,16 +2,25 @@
 
 The life of a query, stage by stage; each is a function from one frozen value to the next:
 
-    text            "CREATE VIEW totals AS SELECT customer, SUM(amount) …"
-      sql.parse.parse(text)                statements: trees with their place in the text
-      bind.program.compile.compile_program statements + catalog → plans: names, scopes, subqueries (`plan.nodes`)
-      rewrite.rewrite(plan)                the same answer with less work: one rule per file, each checked
-      analysis.*                           facts about a plan: append-only? which key? what state?
-      circuit.build.build_circuit(views)   operators that take changes: linear, bilinear, keyed, recomputed
-      spark.engine.Engine.install(…)       the operators at work, their state in traces (`spark.trace`)
-      runtime.stepper.Stepper.step(…)      rows come in → folded (`steps.intake.fold`) → `Engine.step` → every view's
-                                           change → the input log → and only then is it so
-      connectors.*                         where rows come from, and where changes go
+    text     "CREATE VIEW totals AS SELECT customer, SUM(amount) …"
+      sql.parse.parse(text)                         statements: trees with their place in the text
+      bind.program.compile.compile_program(text)    statements + catalog → plans: names, scopes (`plan.nodes`)
+      rewrite.rewrite(plan)                         the same answer with less work: one rule per file, each checked
+      analysis.*                                    facts about a plan: append-only? which key? what state?
+      circuit.build.build_circuit(views)            operators that take changes: linear, bilinear, keyed, recomputed
+      spark.engine.Engine.install(…)                the operators at work, their state in traces (`spark.trace`)
+
+Then rows come, from `Pipeline.step`, from INSERT, or from a source (`sources.*`) that `pipeline.run` follows; one step:
+
+    rows     {"orders": [("+", (1, "ann", 5.00))]}
+      steps.stepper.Stepper.step(batches)           all of what follows, or nothing of it
+      steps.intake.fold.fold_keyed(batch, …)        late rows put aside; of the rest, the change of the table
+      spark.engine.Engine.step(changes)             every view's change, from the tables' changes and the traces
+      emit.*                                        what of it is shown, and when
+      steps.log.InputLog.stage(…)                   the tables' changes as files that nobody reads yet
+      steps.log.InputLog.publish(staged)            the manifest: from here on the step has happened
+      spark.engine.StepResult.commit()              the new traces count, and the old ones go
+      outputs.*                                     each view's change to its receivers, and as the answer
 
 `Pipeline` is all of it. Importing this package, or `penstock.sql` and `penstock.bind`, does not import pyspark, and
 nothing starts a JVM before a pipeline has its first row or question.

@@ -1,1 +1,13 @@
-"""What has been declared, and what is known of types and functions."""
+"""What has been declared, and what is known of types and functions.
+
+| module | what it knows |
+| --- | --- |
+| `model` | tables, views, functions, outputs and settings as declared |
+| `properties` | what may stand in WITH |
+| `settings` | the settings that SET knows |
+| `reserved` | names that a program cannot declare |
+| `types` | the names of types, as Spark writes them |
+| `functions` | Spark's built-in functions, from `functions.json` |
+| `sorting` | how values are sorted that Spark cannot sort |
+| `zones` | time zones |
+"""

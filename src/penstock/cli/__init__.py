@@ -1,1 +1,18 @@
-"""The command line: renderers of the same events, diagnostics and results that Python gets; no logic of its own."""
+"""The command line: renderers of the same events, diagnostics and results that Python gets; no logic of its own.
+
+| module | what it does |
+| --- | --- |
+| `main` | the command group |
+| `commands/` | one file for each command |
+| `options` | options that several commands share |
+| `programs` | program text from files, stdin and -e |
+| `session` | a program whose statements run one after the other |
+| `views` | which views a command is about |
+| `repl/` | the interactive shell |
+| `results` | rows on stdout, in each format |
+| `changes` | changes of views on stdout |
+| `show` | SHOW and DESCRIBE |
+| `progress` | how far a run is, on stderr |
+| `profile` | what each operator has cost, on stderr |
+| `reporting` | errors and notes on stderr, and exit codes |
+"""

@@ -1,7 +1,13 @@
 """The demo: the flights that left New York in 2013, replayed as they happened into a folder that a program follows.
 
-`dataset` reads the data, `times` says when things happened, `timeline` orders them, `replay` writes them into files,
-`board` shows the views, and `run` puts them together. The program is `flights.sql`.
+| module | what it does |
+| --- | --- |
+| `dataset` | reads the data |
+| `times` | says when things happened |
+| `timeline` | puts them in order |
+| `replay` | writes them into files |
+| `board` | shows the views |
+| `live` | puts it all together; the program is `flights.sql` |
 """
 
 from __future__ import annotations

@@ -1,1 +1,32 @@
-"""Text to statements: the grammar, its dialects, and trees back to Spark SQL."""
+"""Text to statements: the grammar, its dialects, and trees back to Spark SQL.
+
+| module | what it does |
+| --- | --- |
+| `parse` | a program's text to statements; the entry of this package |
+| `statements` | the statements, as frozen values |
+| `lexer` | text to tokens |
+| `cursor` | the place in a statement, and what the grammar asks of it |
+| `dialect` | the grammar, on sqlglot |
+| `dialects/` | what each dialect writes in its own way |
+| `rules` | in which ways dialects may differ |
+| `marks` | makes streaming words visible to the parser |
+| `nodes` | syntax nodes that sqlglot does not have |
+| `create` | CREATE, DECLARE and DROP |
+| `columns` | the columns, keys and properties of CREATE TABLE |
+| `properties` | properties in the text: WITH, SETTINGS, OPTIONS |
+| `sparktables` | Spark's own clauses of CREATE TABLE |
+| `dml` | INSERT, UPDATE, DELETE and queries |
+| `session` | transactions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE |
+| `pipes` | `FROM t |> …` |
+| `tablefunctions` | TUMBLE, HOP, SESSION and others in FROM |
+| `types` | types in any dialect's spelling |
+| `finish` | what is settled once a tree stands |
+| `trees` | questions about parsed trees |
+| `text` | trees back to text, and their places in it |
+| `nesting` | room for what is nested deeply |
+| `unread` | queries that the parser leaves to Spark |
+| `failure` | how a parse stops |
+| `diagnose` | what is wrong where it stopped, in words |
+| `complaints` | mistakes at their place in the program |
+| `keywords` | the words of the language |
+"""

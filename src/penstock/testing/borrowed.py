@@ -20,13 +20,18 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
 from penstock.plan.scalar import quoted
+from penstock.spark.session import open_session
 from penstock.testing.cases import Case
 from penstock.testing.content import Observed
 from penstock.testing.fuzz.check import first_line, opened
 from penstock.testing.fuzz.programs import Setting
-from penstock.testing.sessions import INTERPRETED, SETTINGS
+from penstock.testing.spark_settings import INTERPRETED, SETTINGS
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -112,9 +117,6 @@ def statements(text: str) -> Iterator[str]:
 
 def gathered(spark: SparkSession, path: Path, place: str) -> Iterator[Borrowed]:
     """The queries of a file that Spark can analyse, with the rows of all that they name."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
     known: dict[str, Relation] = {}
     number = 0
     for text in statements(path.read_text(encoding="utf-8")):
@@ -158,8 +160,6 @@ def forget(spark: SparkSession) -> None:
 
 def judged(spark: SparkSession, borrowed: Borrowed, seed: int) -> tuple[str, str]:
     """How the query ends as a view, and why."""
-    from penstock.bind.program.compile import compile_program
-
     try:
         compile_program(borrowed.program)
     except PenstockError as error:
@@ -183,7 +183,7 @@ def judged(spark: SparkSession, borrowed: Borrowed, seed: int) -> tuple[str, str
         return (UNSAID if _spark_fails(spark, borrowed) else WRONG), error.render()
     except Exception as error:  # noqa: BLE001 - whatever escapes is a finding
         text = first_line(error)
-        return (UNSAID if "testing/oracle.py" in text else WRONG), text
+        return (UNSAID if "testing/oracle/" in text else WRONG), text
     return RIGHT, ""
 
 
@@ -206,9 +206,6 @@ def _steps(borrowed: Borrowed, dice: random.Random) -> list[dict[str, list[Any]]
 
 def _spark_fails(spark: SparkSession, borrowed: Borrowed) -> bool:
     """Whether Spark has no answer either, over all rows."""
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import PySparkException
-
     try:
         for name, table in borrowed.tables.items():
             kinds = ", ".join(f"{quoted(column)} {kind}" for column, kind in table.columns)
@@ -224,8 +221,6 @@ def _spark_fails(spark: SparkSession, borrowed: Borrowed) -> bool:
 
 def main(arguments: list[str] | None = None) -> int:
     """Judge all files of a folder; 1 if anything is wrong."""
-    from penstock.spark.session import open_session
-
     parser = argparse.ArgumentParser(prog="python -m penstock.testing.borrowed", description=__doc__)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--only", default="", help="files whose path matches this expression")

@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from penstock.spark.session import open_session
 from penstock.testing.cases import read_cases
 from penstock.testing.runner import PASSED, Options, run_case
 
@@ -28,8 +29,6 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="session")
 def penstock_spark() -> Iterator[SparkSession]:
     """The Spark session of all cases."""
-    from penstock.spark.session import open_session
-
     session = open_session(master="local[2]", app_name="penstock-cases")
     yield session
     session.stop()

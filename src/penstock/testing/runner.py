@@ -14,8 +14,11 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from penstock.analysis.waterline import waterlines
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, UnsupportedError
+from penstock.pipeline.pipeline import Pipeline
 from penstock.plan.nodes import Field, Scan
 from penstock.sql import statements
 from penstock.sql.parse import parse
@@ -28,7 +31,6 @@ from penstock.testing.values import matches, plain
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.pipeline.pipeline import Pipeline
 
 PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
 
@@ -143,9 +145,6 @@ class _Run:
 
     def all(self) -> None:
         """Every step, then what is expected by the end."""
-        from penstock.bind.program.compile import compile_program
-        from penstock.pipeline.pipeline import Pipeline
-
         self._refuse_unbuilt()
         settings = "".join(f"SET {name} = '{value}';\n" for name, value in self.case.settings.items())
         text = settings + self.case.sql
@@ -178,8 +177,6 @@ class _Run:
 
     def _compare_waterlines(self, pipeline: Pipeline) -> None:
         """The columns of which the case says whether a waterline is inferred (B8)."""
-        from penstock.analysis.waterline import waterlines
-
         for name, columns in self.case.waterline.items():
             found = waterlines(_scan_of(pipeline.catalog, name), pipeline.catalog)
             for column, expected in columns.items():

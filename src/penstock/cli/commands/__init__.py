@@ -1,1 +1,15 @@
-"""One file for each command."""
+"""One file for each command.
+
+| module | command |
+| --- | --- |
+| `check` | is the program right? |
+| `explain` | how each view is maintained |
+| `run` | runs a program and follows its sources |
+| `query` | one question to a program |
+| `changes` | the changes of one view, live |
+| `sql` | the interactive shell |
+| `test` | runs case files |
+| `verify` | whether every view equals its query, run in batch |
+| `demo` | the flights of 2013 |
+| `bench` | the benchmarks |
+"""

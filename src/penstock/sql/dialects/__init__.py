@@ -1,4 +1,14 @@
-"""The dialects by name; each is a file of data."""
+"""The dialects by name; each is a file of data.
+
+| module | dialect |
+| --- | --- |
+| `penstock` | our own: Spark's names, and every streaming construct |
+| `calcite` | standard SQL's names |
+| `feldera` | Calcite's SQL with BigQuery's date functions |
+| `flink` | Flink SQL's names of types, and of the time of a row |
+| `timeplus` | ClickHouse's names of types and functions |
+| `rewriting` | (calls that a dialect writes in another way than Spark) |
+"""
 
 from __future__ import annotations
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
+from penstock.spark.session import open_session
 from penstock.testing.fuzz.answers import judged, without_examples
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.plans import Contents
@@ -19,7 +20,7 @@ from penstock.testing.fuzz.reading import Reading
 from penstock.testing.fuzz.reduce import reduced
 from penstock.testing.fuzz.reference import examples, function_names
 from penstock.testing.fuzz.report import summary, write_case
-from penstock.testing.sessions import INTERPRETED, SETTINGS
+from penstock.testing.spark_settings import INTERPRETED, SETTINGS
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
@@ -41,8 +42,6 @@ def main(arguments: list[str] | None = None) -> int:
 
 def open_spark(master: str, *, compiled: bool = False) -> SparkSession:
     """A session for many small queries that each run a few times; `compiled` as Spark runs them otherwise."""
-    from penstock.spark.session import open_session
-
     settings = SETTINGS if compiled else {**SETTINGS, **INTERPRETED}
     return open_session(master=master, conf=settings, app_name="penstock-fuzz")
 

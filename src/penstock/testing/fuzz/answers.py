@@ -10,7 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
+from penstock.pipeline.pipeline import Pipeline
+from penstock.steps.change import fetched_rows
 from penstock.testing.fuzz.check import Probe, first_line
 from penstock.testing.fuzz.reference import ARGUMENTS, Example, Lifted, Lifting, unanswered
 from penstock.testing.multisets import Content, Weighted, consolidate, difference
@@ -19,7 +22,6 @@ from penstock.testing.values import RELATIVE
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.pipeline.pipeline import Pipeline
     from penstock.steps.change import Change
 
 Table = tuple[str, tuple[tuple[str, str], ...], tuple[str, ...]]
@@ -88,8 +90,6 @@ class Answers:
 
     def _asked(self, example: Example, prefix: str) -> Asked | None:
         """The example as a view, with what Spark answers; what stands in the way of that is its verdict."""
-        from penstock.bind.program.compile import compile_program
-
         try:
             view = self._lifting.view(example, prefix)
             compile_program(_program([view]))
@@ -124,8 +124,6 @@ class Asked:
 
 def ask(probe: Probe, view: Lifted) -> Asked:
     """Spark's answers; raises what Spark raises when it looks at the query without running it."""
-    from penstock.steps.change import fetched_rows
-
     answers: dict[str, list[Weighted]] = {}
     for rows in STEPS:
         for name, columns, values in view.tables:
@@ -176,8 +174,6 @@ class _Run:
 
     def verdicts(self) -> dict[str, str]:
         """By the example's name, '' or what differs."""
-        from penstock.pipeline.pipeline import Pipeline
-
         views = [item.view for item in self.asked.values()]
         with Pipeline(_program(views), spark=self.spark) as pipeline:
             for rows in STEPS:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import traceback
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -9,11 +10,17 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
+from py4j.protocol import Py4JJavaError
+from pyspark.errors import PySparkException
+
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import View
 from penstock.errors import PenstockError, UnsupportedError
+from penstock.pipeline.pipeline import Pipeline
 from penstock.sql.parse import parse_query
 from penstock.testing.cases import Step
 from penstock.testing.content import Observed
+from penstock.testing.fuzz.duck import Duck
 from penstock.testing.fuzz.programs import Program, Setting
 from penstock.testing.fuzz.tables import Relation, sql_type
 from penstock.testing.multisets import difference
@@ -21,8 +28,6 @@ from penstock.testing.oracle import Oracle
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
-
-    from penstock.pipeline.pipeline import Pipeline
 
 
 @dataclass(frozen=True)
@@ -87,8 +92,6 @@ class Checker:
 
     def compiled(self, program: Program) -> tuple[Program, Finding | None]:
         """The program without views that are refused as not supported; a refusal of another kind is a finding."""
-        from penstock.bind.program.compile import compile_program
-
         kept = replace(program, views=())
         for view in program.views:
             trial = replace(kept, views=(*kept.views, view))
@@ -136,7 +139,6 @@ class _Second:
     """DuckDB's opinion on the views that it can read."""
 
     def __init__(self, program: Program) -> None:
-        from penstock.testing.fuzz.duck import Duck
 
         self._duck = Duck(program.tables)
         self.compared = 0
@@ -180,9 +182,6 @@ class Probe(Oracle):
 
     def accepts(self, name: str, text: str) -> bool:
         """Whether Spark can analyse the query and optimize it, where it has errors of its own; it is declared then."""
-        from py4j.protocol import Py4JJavaError
-        from pyspark.errors import PySparkException
-
         view = View(name, text, parse_query(text), (), None)
         try:
             frame = self._session.sql(self._text(view, None))
@@ -196,8 +195,6 @@ class Probe(Oracle):
 @contextmanager
 def opened(spark: SparkSession, sql: str, setting: Setting) -> Iterator[Pipeline]:
     """A pipeline with the setting's thresholds."""
-    from penstock.pipeline.pipeline import Pipeline
-
     with Pipeline(sql, spark=spark) as pipeline:
         workspace = pipeline._opening.workspace  # noqa: SLF001 - thresholds are no wish of users
         workspace.driver_rows, workspace.memory_rows = setting.driver_rows, setting.memory_rows
@@ -228,8 +225,6 @@ def _follows(view: tuple[str, str], program: Program, kept: Program) -> bool:
 
 def first_line(error: Exception) -> str:
     """An exception in one line, with our innermost place."""
-    import traceback
-
     places = [frame for frame in traceback.extract_tb(error.__traceback__) if "/penstock/" in frame.filename]
     at = f" [{places[-1].filename.rpartition('/penstock/')[2]}:{places[-1].lineno}]" if places else ""
     lines = str(error).strip().split("\n")

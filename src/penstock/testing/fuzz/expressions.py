@@ -145,11 +145,11 @@ def predicate(dice: Dice, scope: Scope, depth: int = 2) -> str:
 
 def comparison(dice: Dice, scope: Scope) -> str:
     """A column against a literal or another column."""
-    comparable = [column for column in scope if column.type in SCALARS]
-    if not comparable:
+    candidates = comparable(scope)
+    if not candidates:
         return "TRUE"
-    left = dice.pick(comparable)
-    others = [column.text for column in comparable if column.type == left.type and column.text != left.text]
+    left = dice.pick(candidates)
+    others = [column.text for column in candidates if column.type == left.type and column.text != left.text]
     right = dice.pick(others) if others and dice.often(0.3) else literal(dice, left.type)
     return f"{left.text} {dice.pick(_COMPARISONS)} {right}"
 
@@ -157,3 +157,8 @@ def comparison(dice: Dice, scope: Scope) -> str:
 def cast(text: str, kind: str) -> str:
     """The expression as exactly the type of a family."""
     return f"CAST({text} AS {sql_type(kind)})"
+
+
+def comparable(scope: Scope) -> list[Column]:
+    """The columns that can be compared with literals."""
+    return [column for column in scope if column.type in SCALARS]

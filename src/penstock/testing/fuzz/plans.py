@@ -8,9 +8,15 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from penstock.bind.program.compile import compile_program
+from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError, UnsupportedError
+from penstock.rewrite import rewrite
+from penstock.spark.batch import batch_frame
+from penstock.spark.workspace import Workspace
 from penstock.sql.parse import parse_query
+from penstock.steps.change import fetched_rows
 from penstock.testing.cases import Case, Step
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding, Probe, first_line
@@ -29,8 +35,6 @@ class Contents:
     """Some random tables with rows, known to Spark, to the compiler, and if `shared` to DuckDB."""
 
     def __init__(self, spark: SparkSession, random: Random, *, shared: bool = False) -> None:
-        from penstock.bind.program.compile import compile_program
-        from penstock.spark.workspace import Workspace
 
         self.spark = spark
         self.dice = Dice(random, shared=shared)
@@ -89,16 +93,12 @@ class Contents:
         return Finding("differs", f"DuckDB: {found.describe()}") if found else None
 
     def _planned(self, text: str) -> DataFrame:
-        from penstock.bind.program.queries import bind_query
-        from penstock.rewrite import rewrite
-        from penstock.spark.batch import batch_frame
 
         plan = rewrite(bind_query(parse_query(text), self.catalog, text))
         return batch_frame(self.workspace, plan, self.frames)
 
 
 def _rows(frame: DataFrame) -> list[tuple[int, tuple[Any, ...]]]:
-    from penstock.steps.change import fetched_rows
 
     return consolidate((1, row) for row in fetched_rows(frame))
 

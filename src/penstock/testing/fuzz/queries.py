@@ -6,8 +6,9 @@ from collections.abc import Callable, Sequence
 
 from penstock.testing.fuzz.aggregates import aggregate, derived, group_key
 from penstock.testing.fuzz.dice import Dice
-from penstock.testing.fuzz.expressions import Scope, cast, expression, predicate
-from penstock.testing.fuzz.relations import Columns, From, comparable, random_from
+from penstock.testing.fuzz.expressions import Scope, cast, comparable, expression, predicate
+from penstock.testing.fuzz.over import numbering, over_groups, sort_key, tells_rows_apart, window_calls
+from penstock.testing.fuzz.relations import Columns, From, random_from
 from penstock.testing.fuzz.subqueries import subquery_condition, subquery_value
 from penstock.testing.fuzz.tables import (
     BIGINT,
@@ -21,7 +22,6 @@ from penstock.testing.fuzz.tables import (
     Relation,
     literal,
 )
-from penstock.testing.fuzz.windows import numbering, over_groups, sort_key, tells_rows_apart, window_calls
 
 Query = tuple[str, Columns]
 Items = list[tuple[str, str]]

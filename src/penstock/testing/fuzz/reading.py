@@ -8,9 +8,11 @@ from __future__ import annotations
 
 from random import Random
 
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import View
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Fixpoint, Plan, Recompute, Scan
+from penstock.spark.render import Renderer
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding
 from penstock.testing.fuzz.dice import Dice
@@ -29,8 +31,6 @@ class Reading:
 
     def judge(self, program: Program, random: Random) -> Finding | None:
         """The first view of a shared program whose plan does not answer what its text answers."""
-        from penstock.bind.program.compile import compile_program
-
         try:
             catalog = compile_program(program.sql).catalog
         except PenstockError:
@@ -45,7 +45,6 @@ class Reading:
         return None
 
     def _difference(self, duck: Duck, view: View) -> str:
-        from penstock.spark.render import Renderer
 
         assert view.plan is not None  # noqa: S101 - it is readable
         leaves = {node.relation.lower(): node.relation for node in view.plan.walk() if isinstance(node, Scan)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from penstock.testing.fuzz.dice import Dice
 from penstock.testing.fuzz.expressions import comparison, expression
+from penstock.testing.fuzz.subqueries import membership
 from penstock.testing.fuzz.tables import ARRAY, BIGINT, DATE, INT, SCALARS, TIMESTAMP, Column, Relation
 
 Columns = tuple[tuple[str, str], ...]
@@ -115,8 +116,6 @@ def _joined(dice: Dice, left: From, right: From, relations: Sequence[Relation]) 
 
 
 def _asked(dice: Dice, relations: Sequence[Relation], scope: tuple[Column, ...]) -> str:
-    from penstock.testing.fuzz.subqueries import membership
-
     dice.use("subquery in ON")
     text = membership(dice, relations, scope)
     return f"({text} OR {comparison(dice, scope)})" if dice.often(0.2) else text
@@ -196,8 +195,3 @@ def _exploded(dice: Dice, found: From) -> From:
         return From(text, (*found.scope, *added))
     text = f"{found.text} {form} explode({array}) {alias} AS item"
     return From(text, (*found.scope, Column(f"{alias}.item", "item", INT)))
-
-
-def comparable(scope: Sequence[Column]) -> list[Column]:
-    """The columns that can be compared with literals."""
-    return [column for column in scope if column.type in SCALARS]

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from penstock.testing.fuzz.dice import Dice
-from penstock.testing.fuzz.expressions import Scope, expression, predicate
-from penstock.testing.fuzz.relations import comparable
+from penstock.testing.fuzz.expressions import Scope, comparable, expression, predicate
 from penstock.testing.fuzz.tables import BIGINT, BOOLEAN, INT, Column, Relation
 
 

@@ -10,7 +10,7 @@ from sqlglot import exp
 
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
-from penstock.testing.wholerows import WHOLE_ROW
+from penstock.testing.oracle.whole_rows import WHOLE_ROW
 
 _ANSWERS = {
     "first": "get({rows}, 0).v",

@@ -1,8 +1,8 @@
 """The oracle's whole row: all columns of a FROM clause as one value that can be sorted.
 
-The rewriting says `__whole_row()` where it means the row. Over groups that is their keys (`grouprows`). Else it becomes
-`struct(*)`, or, where Spark cannot sort one of the columns (a MAP, a VARIANT), all of them in forms that can be sorted.
-Only Spark knows the columns, so it is asked.
+The rewriting says `__whole_row()` where it means the row. Over groups that is their keys (`group_rows`). Else it
+becomes `struct(*)`, or, where Spark cannot sort one of the columns (a MAP, a VARIANT), all of them in forms that can be
+sorted. Only Spark knows the columns, so it is asked.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
+from pyspark.errors import AnalysisException
 from sqlglot import exp
 
 from penstock.catalog.sorting import is_sorted, sortable
@@ -17,7 +18,7 @@ from penstock.plan.scalar import quoted
 from penstock.spark.typetext import type_text
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
-from penstock.testing.grouprows import group_row, is_over_groups
+from penstock.testing.oracle.group_rows import group_row, is_over_groups
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -74,8 +75,6 @@ class WholeRows:
 
     def _frame(self, query: str) -> DataFrame | None:
         """The query analysed; None for one that reads an enclosing query, and so says nothing alone."""
-        from pyspark.errors import AnalysisException
-
         try:
             return self._session.sql(query)
         except AnalysisException:

@@ -22,8 +22,8 @@ from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
-from penstock.testing.limitedsessions import limited_sessions
-from penstock.testing.order import call, name_of
+from penstock.testing.oracle.limited_sessions import limited_sessions
+from penstock.testing.oracle.row_order import call, name_of
 
 _MICROS = {"MICROSECOND": 1, "MILLISECOND": 1_000, "SECOND": 1_000_000, "MINUTE": 60_000_000}
 _UNITS = _MICROS | {"HOUR": 3_600_000_000, "DAY": 86_400_000_000, "WEEK": 7 * 86_400_000_000}

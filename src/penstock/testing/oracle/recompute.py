@@ -1,8 +1,8 @@
 """The batch oracle: every view recomputed from scratch by Spark, from the tables' contents and the view's own text.
 
 Nothing of the binder, the plan or the engine takes part. The text is parsed for two reasons only: to find what Spark
-lacks or leaves open (`lacking`, `order`, `clock`), and to know which views to create first. A text that needs no
-rewriting goes to Spark as it was written.
+lacks or leaves open (`not_in_spark`, `row_order`, `clock`), and to know which views to create first. A text that
+needs no rewriting goes to Spark as it was written.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
 from penstock.steps.change import fetched_rows
-from penstock.testing import limitedsessions
-from penstock.testing.clock import fix_clock
-from penstock.testing.lacking import rewrite_lacking
 from penstock.testing.multisets import Weighted, consolidate, difference
-from penstock.testing.order import call, name_of, order_rows
-from penstock.testing.timed import Reading
-from penstock.testing.wholerows import WholeRows
+from penstock.testing.oracle import limited_sessions
+from penstock.testing.oracle.clock import fix_clock
+from penstock.testing.oracle.not_in_spark import in_sparks_words
+from penstock.testing.oracle.row_order import call, name_of, order_rows
+from penstock.testing.oracle.time_windows import Reading
+from penstock.testing.oracle.whole_rows import WholeRows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -151,15 +151,15 @@ class Oracle:
             return view.text
         tree = parse_query(view.text, self._dialect)
         before = spark_sql(tree)
-        tree = order_rows(rewrite_lacking(tree.copy(), self._reading))
+        tree = order_rows(in_sparks_words(tree.copy(), self._reading))
         if self._dialect == "flink":
             tree = _integer_averages(tree)
         tree = _order_limits(self._rows.spelled(tree), self._rows)
         if clock is not None:
             tree = fix_clock(tree, clock)
         after = spark_sql(tree)
-        if limitedsessions.FUNCTION in after:
-            limitedsessions.register(self._session)
+        if limited_sessions.FUNCTION in after:
+            limited_sessions.register(self._session)
         return view.text if after == before and self._dialect == "penstock" else after
 
     def _in_order(self, catalog: Catalog) -> tuple[list[View], list[View]]:

@@ -10,8 +10,8 @@ from sqlglot import exp
 
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
-from penstock.testing.order import inline_windows
-from penstock.testing.timed import cannot_say
+from penstock.testing.oracle.row_order import inline_windows
+from penstock.testing.oracle.time_windows import cannot_say
 
 _READ = ("from_", "joins", "laterals", "where")
 _SHOWN = ("expressions", "qualify", "order")

@@ -5,15 +5,15 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.sql.nodes import TableFunction
-from penstock.testing.asof import rewrite_asof
-from penstock.testing.groupframes import rewrite_group_frames
-from penstock.testing.quantified import rewrite_by_name, rewrite_quantified
-from penstock.testing.timed import Reading, group_windows, window_table
+from penstock.testing.oracle.asof import rewrite_asof
+from penstock.testing.oracle.group_frames import rewrite_group_frames
+from penstock.testing.oracle.quantified import rewrite_by_name, rewrite_quantified
+from penstock.testing.oracle.time_windows import Reading, group_windows, window_table
 
 _CONDITION = "__qualified"
 
 
-def rewrite_lacking(tree: exp.Expression, reading: Reading = Reading()) -> exp.Expression:  # noqa: B008 (frozen)
+def in_sparks_words(tree: exp.Expression, reading: Reading = Reading()) -> exp.Expression:  # noqa: B008 (frozen)
     """The query in words that Spark has; raises UnsupportedError for what the oracle cannot say."""
     for function in reversed(list(tree.find_all(TableFunction))):
         function.replace(window_table(function, reading))

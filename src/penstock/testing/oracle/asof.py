@@ -6,8 +6,8 @@ from sqlglot import exp
 
 from penstock.sql.parse import parse_expression, parse_query
 from penstock.sql.text import spark_sql
-from penstock.testing.timed import cannot_say
-from penstock.testing.wholerows import WHOLE_ROW
+from penstock.testing.oracle.time_windows import cannot_say
+from penstock.testing.oracle.whole_rows import WHOLE_ROW
 
 
 def is_asof(join: exp.Expression) -> bool:

@@ -7,7 +7,7 @@ from datetime import datetime
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
-from penstock.testing.order import call, name_of
+from penstock.testing.oracle.row_order import call, name_of
 
 _MOMENTS = ("now", "current_timestamp", "localtimestamp")
 _DATES = ("current_date", "curdate")

@@ -1,8 +1,8 @@
 """The oracle's own rewriting of functions that depend on the order of rows (SEMANTICS 0).
 
 They take rows in ascending order of the whole row, NULLs first. `__whole_row()` stands for all columns of the FROM
-clause (`wholerows`), so `first(x)` is `min_by(x, __whole_row())`, `collect_list(x)` sorts pairs of the row and `x`, and
-a window's ORDER BY is completed by the row.
+clause (`whole_rows`), so `first(x)` is `min_by(x, __whole_row())`, `collect_list(x)` sorts pairs of the row and `x`,
+and a window's ORDER BY is completed by the row.
 """
 
 from __future__ import annotations
@@ -13,8 +13,8 @@ from sqlglot import exp
 
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
-from penstock.testing.frames import comparison, settle_frame
-from penstock.testing.wholerows import WHOLE_ROW
+from penstock.testing.oracle.value_frames import comparison, settle_frame
+from penstock.testing.oracle.whole_rows import WHOLE_ROW
 
 _FIRST = ("first", "first_value", "any_value")
 _LAST = ("last", "last_value")
