@@ -132,6 +132,7 @@ INSERT INTO t VALUES (5, 5);"""
         assert "^" in error, error
 
 
+@pytest.mark.spark  # in processes of its own
 @pytest.mark.parametrize("seconds", [1.5, 3.0, 4.5])
 def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_path):
     program = tmp_path / "program.sql"

@@ -10,6 +10,8 @@ import pytest
 from penstock.cli.main import main
 
 
+@pytest.mark.spark  # in processes of its own
+@pytest.mark.extended
 def test_every_system_is_measured_in_its_own_process_and_compared(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
