@@ -14,11 +14,10 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import replace
 
-from sqlglot import exp
-
-from penstock.plan.expressions import bare, conjunction, conjuncts, disjunction, disjuncts
+from penstock.plan.expressions import conjunction, conjuncts, disjunction, disjuncts
+from penstock.plan.forms import EQUATED, Call
 from penstock.plan.nodes import Filter, Join, Plan
-from penstock.plan.scalar import Scalar, render_scalar
+from penstock.plan.scalar import Scalar
 from penstock.rewrite.raising import Types, cannot_raise, types_of
 
 
@@ -56,7 +55,8 @@ def _parts(part: Scalar, types: Types) -> tuple[Scalar, ...]:
 
 def _meaning(part: Scalar) -> Hashable:
     """The same for `a = b` and `b = a`."""
-    tree = bare(part.tree)
-    if not isinstance(tree, exp.EQ | exp.NullSafeEQ):
-        return part
-    return type(tree), frozenset(render_scalar(bare(side)) for side in (tree.this, tree.expression))
+    match part.form:
+        case Call(function, sides) if function in EQUATED:
+            return function, frozenset(sides)
+        case _:
+            return part

@@ -18,12 +18,11 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from sqlglot import exp
-
 from penstock.catalog.types import INTEGRAL, Type
-from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.expressions import conjuncts
+from penstock.plan.forms import EQUATED, Call, Cast, Form
 from penstock.plan.nodes import INNER, Filter, Join, JoinKey, Plan
-from penstock.plan.scalar import Scalar, render_scalar
+from penstock.plan.scalar import Scalar, scalar_of
 from penstock.plan.sides import Sides, sides_of
 from penstock.rewrite.raising import Types, can_only_overflow, cannot_raise, kind_of, types_of
 from penstock.rewrite.splitting import filtered, without
@@ -57,10 +56,10 @@ def _keys(condition: Scalar, join: Join) -> dict[Scalar, JoinKey]:
 
 
 def _key(part: Scalar, join: Join, types: Types, *, first: bool) -> JoinKey | None:
-    tree = bare(part.tree)
-    if not isinstance(tree, exp.EQ | exp.NullSafeEQ):
+    form = part.form
+    if not isinstance(form, Call) or form.function not in EQUATED:
         return None
-    one, other = (_side(side, part, types, first=first) for side in (tree.this, tree.expression))
+    one, other = (_side(side, part, types, first=first) for side in form.arguments)
     if one is None or other is None:
         return None
     sides = sides_of(one.columns, other.columns, join.left.names, join.right.names)
@@ -68,13 +67,12 @@ def _key(part: Scalar, join: Join, types: Types, *, first: bool) -> JoinKey | No
         return None
     if sides is Sides.CROSSED:
         one, other = other, one
-    return _of_one_type(one, other, null_safe=isinstance(tree, exp.NullSafeEQ))
+    return _of_one_type(one, other, null_safe=form.function == "<=>")
 
 
-def _side(tree: exp.Expression, part: Scalar, types: Types, *, first: bool) -> Scalar | None:
+def _side(form: Form, part: Scalar, types: Types, *, first: bool) -> Scalar | None:
     """One side of an equality, if it reads columns and may be asked of each row of a relation."""
-    inner = bare(tree).copy()
-    scalar = Scalar(render_scalar(inner), inner, kind_of(inner, types), span=part.span)
+    scalar = scalar_of(form, kind_of(form, types), span=part.span)
     fits = cannot_raise(scalar, types) or (first and can_only_overflow(scalar, types))
     return scalar if scalar.columns and fits else None
 
@@ -90,6 +88,6 @@ def _of_one_type(left: Scalar, right: Scalar, *, null_safe: bool) -> JoinKey | N
 def _cast(scalar: Scalar, kind: Type) -> Scalar:
     if scalar.type == kind:
         return scalar
-    tree = exp.Cast(this=scalar.tree.copy(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind))
+    cast = scalar_of(Cast(scalar.form, kind))
     # The text that the binder writes for the same key in ON, so that both are one plan.
-    return Scalar(f"CAST({scalar.text} AS {kind.upper()})", tree, kind, scalar.nullable, scalar.span)
+    return Scalar(f"CAST({scalar.text} AS {kind.upper()})", cast.tree, kind, scalar.nullable, scalar.span)

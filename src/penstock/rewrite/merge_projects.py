@@ -9,8 +9,7 @@ from __future__ import annotations
 
 from collections import Counter
 
-from sqlglot import exp
-
+from penstock.plan.forms import Constant, Reference
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.scalar import Scalar
 
@@ -29,13 +28,13 @@ def merge_projects(plan: Plan) -> Plan | None:
 
 
 def _computed_twice(plan: Project, given: dict[str, Scalar]) -> bool:
-    used = Counter(node.name for _, scalar in plan.items for node in scalar.tree.find_all(exp.Column))
+    used = Counter(item.name for _, scalar in plan.items for item in scalar.form.walk() if isinstance(item, Reference))
     return any(count > 1 and not is_cheap(given[name]) for name, count in used.items())
 
 
 def is_cheap(scalar: Scalar) -> bool:
     """Whether the expression may be computed as often as one likes: a column or a literal."""
-    return isinstance(scalar.tree, exp.Column | exp.Literal | exp.Boolean | exp.Null)
+    return isinstance(scalar.form, Reference | Constant)
 
 
 def substituted(scalar: Scalar, given: dict[str, Scalar]) -> Scalar:

@@ -7,13 +7,25 @@ yes unless a rule here says no.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
-from sqlglot import exp
-
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric, is_temporal
-from penstock.plan.expressions import bare, is_clock
+from penstock.plan.forms import (
+    COMPARED,
+    MATCHED,
+    NULL,
+    Call,
+    Case,
+    Cast,
+    Constant,
+    Form,
+    Reference,
+    Span,
+    is_clock,
+    reads_clock,
+    references,
+)
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar
 
@@ -39,100 +51,99 @@ def types_of(plan: Plan) -> Types:
 
 def cannot_raise(scalar: Scalar, types: Types) -> bool:
     """Whether the expression has a value, or NULL, for every row; `types` are those of the columns it reads."""
-    return _safe(scalar.tree, types)
+    return _safe(scalar.form, types)
 
 
 def can_only_overflow(scalar: Scalar, types: Types) -> bool:
     """Whether the expression is a sum or difference of two whole numbers, each a column or a literal."""
-    node = bare(scalar.tree)
-    if not isinstance(node, exp.Add | exp.Sub):
-        return False
-    sides = (bare(node.this), bare(node.expression))
-    return all(isinstance(side, exp.Column | exp.Literal) and kind_of(side, types) in INTEGRAL for side in sides)
+    match scalar.form:
+        case Call("+" | "-", (_, _) as sides):
+            return all(_is_plain(side) and kind_of(side, types) in INTEGRAL for side in sides)
+        case _:
+            return False
 
 
-def _safe(tree: exp.Expression, types: Types) -> bool:
-    node = bare(tree)
-    rule = next((rule for kinds, rule in _RULES if isinstance(node, kinds)), None)
-    return is_clock(node) or (rule is not None and rule(node, types))
+def _is_plain(form: Form) -> bool:
+    return isinstance(form, Reference) or _is_literal(form)
 
 
-def _leaf(_node: Any, _types: Types) -> bool:
-    return True
+def _is_literal(form: Form) -> bool:
+    """Whether it is a text or a number as it is written."""
+    return isinstance(form, Constant) and (form.is_text or form.is_number)
 
 
-def _children(node: Any, types: Types) -> bool:
-    return all(_safe(child, types) for child in node.iter_expressions())
+def _safe(form: Form, types: Types) -> bool:
+    match form:
+        case Reference() | Span():
+            return True
+        case Constant():
+            return form.type != "binary"
+        case Case():
+            return _case(form, types)
+        case Cast():
+            return _cast(form, types)
+        case Call() if not is_clock(form):
+            return _call(form, types)
+        case _:
+            return is_clock(form)
 
 
-def _comparison(node: Any, types: Types) -> bool:
-    return _children(node, types) and _comparable(node.this, node.expression, types)
+def _call(form: Call, types: Types) -> bool:
+    safe = all(_safe(item, types) for item in form.arguments)
+    match form:
+        case Call("and" | "or" | "not"):
+            return safe
+        case Call("between" | "in", (value, *others)):
+            return safe and all(_comparable(value, item, types) for item in others)
+        case Call(function, (one, other)) if function in COMPARED:
+            return safe and _comparable(one, other, types)
+        case Call("like" | "ilike", (value, pattern)):
+            plain = isinstance(pattern, Constant) and pattern.is_text and "\\" not in pattern.value
+            return plain and _safe(value, types) and kind_of(value, types) == "string"
+        case Call("is null" | "is true" | "is false"):
+            return safe
+        case Call("+" | "-" | "*", (one, other)):
+            return safe and _arithmetic(form, kind_of(one, types), kind_of(other, types))
+        case _:
+            return safe and _total(form, types)
 
 
-def _between(node: Any, types: Types) -> bool:
-    bounds = (node.args["low"], node.args["high"])
-    return all(_safe(item, types) and _comparable(node.this, item, types) for item in bounds) and _safe(
-        node.this, types
-    )
-
-
-def _in(node: Any, types: Types) -> bool:
-    if node.args.get("query") is not None or node.args.get("unnest") is not None:
-        return False
-    items = node.expressions
-    return _safe(node.this, types) and all(_safe(i, types) and _comparable(node.this, i, types) for i in items)
-
-
-def _like(node: Any, types: Types) -> bool:
-    pattern = bare(node.expression)
-    plain = isinstance(pattern, exp.Literal) and pattern.is_string and "\\" not in pattern.name
-    return plain and _safe(node.this, types) and kind_of(node.this, types) == "string"
-
-
-def _is(node: Any, types: Types) -> bool:
-    return _safe(node.this, types)
-
-
-def _arithmetic(node: Any, types: Types) -> bool:
+def _arithmetic(form: Call, one: Type | None, other: Type | None) -> bool:
     """Floating point does not overflow; a constant distance from the clock does not either."""
-    if not _children(node, types):
-        return False
-    kinds = kind_of(node.this, types), kind_of(node.expression, types)
-    if all(kind in FRACTIONAL for kind in kinds):
+    if one in FRACTIONAL and other in FRACTIONAL:
         return True
-    return not any(node.find_all(exp.Column)) and any(is_clock(item) for item in node.walk()) and "interval" in kinds
+    return not references(form) and reads_clock(form) and "interval" in (one, other)
 
 
-def _call(node: Any, types: Types) -> bool:
-    name = str(node.this).lower()
-    if name not in _TOTAL or not all(_safe(item, types) for item in node.expressions):
+def _total(form: Call, types: Types) -> bool:
+    if form.function not in _TOTAL:
         return False
     # Arguments of several types are cast to a common one, which may fail.
-    kinds = {kind_of(item, types) for item in node.expressions if not isinstance(bare(item), exp.Literal | exp.Null)}
-    return None not in kinds and (name in _MIXED or len(kinds) <= 1)
+    kinds = {kind_of(item, types) for item in form.arguments if not _is_literal(item) and item != NULL}
+    return None not in kinds and (form.function in _MIXED or len(kinds) <= 1)
 
 
 _MIXED = frozenset({"if", "nvl2", "date_trunc", "substring", "substr", "left", "right"})
 
 
-def _case(node: Any, types: Types) -> bool:
-    if node.args.get("this") is not None:
+def _case(form: Case, types: Types) -> bool:
+    if form.operand is not None:
         return False
-    results = [item.args["true"] for item in node.args["ifs"]]
-    if (otherwise := node.args.get("default")) is not None:
-        results.append(otherwise)
-    kinds = {kind_of(item, types) for item in results if not isinstance(bare(item), exp.Null)}
-    conditions = all(_safe(item.this, types) for item in node.args["ifs"])
+    results = [item.value for item in form.branches]
+    if form.otherwise is not None:
+        results.append(form.otherwise)
+    kinds = {kind_of(item, types) for item in results if item != NULL}
+    conditions = all(_safe(item.condition, types) for item in form.branches)
     return conditions and all(_safe(item, types) for item in results) and None not in kinds and len(kinds) <= 1
 
 
-def _cast(node: Any, types: Types) -> bool:
-    if isinstance(node, exp.TryCast) or node.meta.get("typed_literal") or node.meta.get("number"):
-        return _safe(node.this, types)
-    source, target = kind_of(node.this, types), kind_of(node, types)
-    if source is None or target is None or not _safe(node.this, types):
+def _cast(form: Cast, types: Types) -> bool:
+    if form.safe or form.literal:
+        return _safe(form.argument, types)
+    source = kind_of(form.argument, types)
+    if source is None or not _safe(form.argument, types):
         return False
-    return target in {source, "string"} or _widens(source, target)
+    return form.type in {source, "string"} or _widens(source, form.type)
 
 
 def _widens(source: Type, target: Type) -> bool:
@@ -142,38 +153,22 @@ def _widens(source: Type, target: Type) -> bool:
     return (is_numeric(source) and target in FRACTIONAL) or (source in moments and target in moments)
 
 
-_RULES: tuple[tuple[Any, Callable[[Any, Types], bool]], ...] = (
-    ((exp.Column, exp.Literal, exp.Boolean, exp.Null, exp.Interval), _leaf),
-    ((exp.And, exp.Or, exp.Not), _children),
-    ((exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE, exp.NullSafeEQ), _comparison),
-    (exp.Between, _between),
-    (exp.In, _in),
-    ((exp.Like, exp.ILike), _like),
-    (exp.Is, _is),
-    ((exp.Add, exp.Sub, exp.Mul), _arithmetic),
-    (exp.Case, _case),
-    (exp.Cast, _cast),
-    (exp.Anonymous, _call),
-)
-
-
-def _comparable(one: exp.Expression, other: exp.Expression, types: Types) -> bool:
+def _comparable(one: Form, other: Form, types: Types) -> bool:
     """Whether Spark compares the two without a cast that can fail."""
-    first, second = bare(one), bare(other)
-    if isinstance(first, exp.Null) or isinstance(second, exp.Null):
+    if NULL in (one, other):
         return True
-    kinds = kind_of(first, types), kind_of(second, types)
+    kinds = kind_of(one, types), kind_of(other, types)
     if None in kinds:
         return False
-    return _compatible(first, second, *kinds) or _compatible(second, first, *kinds[::-1])
+    return _compatible(other, *kinds) or _compatible(one, *kinds[::-1])
 
 
-def _compatible(_one: exp.Expression, other: exp.Expression, left: Any, right: Any) -> bool:
+def _compatible(other: Form, left: Any, right: Any) -> bool:
     if left == right or (is_numeric(left) and is_numeric(right) and not (is_decimal(left) and is_decimal(right))):
         return True
     if is_temporal(left) and is_temporal(right):
         return True
-    return isinstance(other, exp.Literal) and other.is_string and _reads_as(other.name, left)
+    return isinstance(other, Constant) and other.is_text and _reads_as(other.value, left)
 
 
 def _reads_as(text: str, kind: Type) -> bool:
@@ -184,33 +179,38 @@ def _reads_as(text: str, kind: Type) -> bool:
     return kind in ("int", "bigint", *FRACTIONAL) and _WHOLE.fullmatch(text) is not None
 
 
-def kind_of(tree: exp.Expression, types: Types) -> Type | None:
+_TRUTHS = (
+    COMPARED | MATCHED | {"and", "or", "not", "in", "between", "is null", "is true", "is false", "is distinct from"}
+)
+
+
+def kind_of(form: Form, types: Types) -> Type | None:
     """The type of an expression where it is plain to see."""
-    node = bare(tree)
-    if isinstance(node, exp.Column):
-        return types.get(node.name)
-    if isinstance(node, exp.Literal):
-        return _literal_kind(node)
-    if isinstance(node, exp.Interval):
-        return "interval"
-    if isinstance(node, exp.Cast):
-        from penstock.sql.text import type_of
+    match form:
+        case Reference(name):
+            return types.get(name)
+        case Constant():
+            return _constant_kind(form)
+        case Span():
+            return "interval"
+        case Cast():
+            return form.type
+        case Call(function) if function in _TRUTHS:
+            return "boolean"
+        case Call("+" | "-", (one, other)):
+            return _sum_kind(kind_of(one, types), kind_of(other, types))
+        case Call():
+            return _call_kind(form, types)
+        case _:
+            return None
 
-        return type_of(node.to)
-    if isinstance(node, exp.Boolean | exp.Predicate | exp.Connector | exp.Not):
-        return "boolean"
-    if isinstance(node, exp.Anonymous):
-        return _call_kind(node, types)
-    if isinstance(node, exp.Add | exp.Sub):
-        return _sum_kind(kind_of(node.this, types), kind_of(node.expression, types))
-    return None
 
-
-def _literal_kind(literal: exp.Literal) -> Type:
-    if literal.is_string:
-        return "string"
-    value = int(literal.name) if literal.name.isdigit() else None
-    return "decimal" if value is None or value >= 2**63 else "int" if value < 2**31 else "bigint"
+def _constant_kind(form: Constant) -> Type | None:
+    if form.is_text or form.type == "boolean":
+        return form.type
+    if not form.is_number:
+        return None
+    return form.type if form.type in ("int", "bigint") else "decimal"
 
 
 _RESULTS: Mapping[str, Type] = {
@@ -225,12 +225,11 @@ _RESULTS: Mapping[str, Type] = {
 }
 
 
-def _call_kind(node: exp.Anonymous, types: Types) -> Type | None:
-    name = str(node.this).lower()
-    if name in ("coalesce", "nvl", "ifnull", "greatest", "least") and node.expressions:
-        kinds = {kind_of(item, types) for item in node.expressions}
+def _call_kind(form: Call, types: Types) -> Type | None:
+    if form.function in ("coalesce", "nvl", "ifnull", "greatest", "least") and form.arguments:
+        kinds = {kind_of(item, types) for item in form.arguments}
         return kinds.pop() if len(kinds) == 1 else None
-    return _RESULTS.get(name)
+    return _RESULTS.get(form.function)
 
 
 def _sum_kind(left: Type | None, right: Type | None) -> Type | None:

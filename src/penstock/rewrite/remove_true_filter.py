@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from penstock.plan.expressions import conjunction, conjuncts
+from penstock.plan.forms import Constant
 from penstock.plan.nodes import Filter, Plan
 from penstock.plan.scalar import Scalar
 
@@ -24,4 +23,4 @@ def remove_true_filter(plan: Plan) -> Plan | None:
 
 
 def _is_true(part: Scalar) -> bool:
-    return isinstance(part.tree, exp.Boolean) and part.tree.this is True
+    return part.form == Constant("true", "boolean")

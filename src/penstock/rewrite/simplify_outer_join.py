@@ -13,13 +13,13 @@ from __future__ import annotations
 from collections.abc import Set as AbstractSet
 from dataclasses import replace
 
-from sqlglot import exp
-
-from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.expressions import conjuncts
+from penstock.plan.forms import Call, Form, Reference
 from penstock.plan.nodes import FULL, INNER, LEFT, RIGHT, AsofJoin, Filter, Join, Plan
 from penstock.plan.scalar import Scalar
 
-_COMPARISONS = (exp.EQ, exp.NEQ, exp.GT, exp.GTE, exp.LT, exp.LTE)
+_COMPARED = frozenset({"=", "<>", ">", ">=", "<", "<="})
+_TESTED = frozenset({"between", "in", "like"})
 
 
 def simplify_outer_join(plan: Plan) -> Plan | None:
@@ -45,28 +45,28 @@ def _remaining(join: Join, condition: Scalar) -> str:
 
 
 def _refuses_nulls(condition: Scalar, side: AbstractSet[str]) -> bool:
-    return any(_refuses(bare(part.tree), side) for part in conjuncts(condition))
+    return any(_refuses(part.form, side) for part in conjuncts(condition))
 
 
-def _refuses(tree: exp.Expression, side: AbstractSet[str]) -> bool:
+def _refuses(form: Form, side: AbstractSet[str]) -> bool:
     """Whether the part is not TRUE for a row whose columns of that side are NULL."""
-    if isinstance(tree, _COMPARISONS):
-        return _null_with(tree.this, side) or _null_with(tree.expression, side)
-    if isinstance(tree, exp.Between | exp.In | exp.Like):
-        return _null_with(tree.this, side)
-    if isinstance(tree, exp.Not):
-        inner = bare(tree.this)
-        if isinstance(inner, exp.Is) and isinstance(bare(inner.expression), exp.Null):
-            return _null_with(inner.this, side)
-        return isinstance(inner, exp.In | exp.Between | exp.Like) and _null_with(inner.this, side)
-    return False
+    match form:
+        case Call(function, sides) if function in _COMPARED:
+            return any(_null_with(item, side) for item in sides)
+        case Call("not", (Call(function, (value, *_)),)) if function in _TESTED or function == "is null":
+            return _null_with(value, side)
+        case Call(function, (value, *_)) if function in _TESTED:
+            return _null_with(value, side)
+        case _:
+            return False
 
 
-def _null_with(tree: exp.Expression, side: AbstractSet[str]) -> bool:
+def _null_with(form: Form, side: AbstractSet[str]) -> bool:
     """Whether the expression is NULL where the columns of that side are: a column itself, or arithmetic on one."""
-    inner = bare(tree)
-    if isinstance(inner, exp.Column):
-        return inner.name in side
-    if isinstance(inner, exp.Add | exp.Sub | exp.Mul | exp.Neg):
-        return any(_null_with(item, side) for item in inner.iter_expressions())
-    return False
+    match form:
+        case Reference(name):
+            return name in side
+        case Call("+" | "-" | "*", operands):
+            return any(_null_with(item, side) for item in operands)
+        case _:
+            return False

@@ -15,14 +15,14 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from sqlglot import exp
-
-from penstock.plan.expressions import bare, boolean, reads_clock, tree_reads_clock
+from penstock.plan.expressions import reads_clock
+from penstock.plan.forms import NULL, Aggregated, Branch, Call, Case, Constant, Form, Reference
+from penstock.plan.forms import reads_clock as form_reads_clock
 from penstock.plan.nodes import INNER, LEFT, Aggregate, AggregateCall, Filter, Join, JoinKey, Plan, Project
-from penstock.plan.scalar import Scalar, column, column_tree, render_scalar
+from penstock.plan.scalar import Scalar, column, scalar_of
 
 _FUNCTIONS = frozenset({"count", "sum", "avg", "mean", "min", "max", "count_if"})
-_BRANCHES = (2, 3)  # arguments of IF
+_ZERO = Constant("0", "int")
 
 
 @dataclass
@@ -59,7 +59,7 @@ def split_clock_aggregate(plan: Plan) -> Plan | None:
 
 
 def _joined(plan: Aggregate, timeless: list[tuple[str, AggregateCall]], parts: list[_Part]) -> Plan:
-    everything = AggregateCall("count", (), _scalar(exp.Anonymous(this="count", expressions=[exp.Literal.number(1)])))
+    everything = AggregateCall("count", (), scalar_of(Call("count", (Constant("1", "int"),))))
     together: Plan = Aggregate(plan.input, plan.groups, tuple(timeless) or (("__rows", everything),))
     values = {item.name: column(item.name, item.type, item.nullable) for item in together.fields}
     for number, part in enumerate(parts):
@@ -79,60 +79,53 @@ def _joined(plan: Aggregate, timeless: list[tuple[str, AggregateCall]], parts: l
 def _value(name: str, call: AggregateCall, *, zero: bool) -> Scalar:
     if not zero:
         return column(name, call.call.type)
-    tree = exp.Anonymous(this="coalesce", expressions=[column_tree(name), exp.Literal.number(0)])
-    return Scalar(render_scalar(tree), tree, call.call.type, call.call.nullable, call.call.span)
+    value = Call("coalesce", (Reference(name), _ZERO))
+    return scalar_of(value, call.call.type, call.call.nullable, call.call.span)
 
 
 def _conditional(call: AggregateCall, *, grouped: bool) -> tuple[Scalar, AggregateCall, bool] | None:
     """The condition, the call over the rows that pass it, and whether it says 0 over none."""
-    tree = bare(call.call.tree)
     if call.function not in _FUNCTIONS:
         return None
     counts = call.function in ("count", "count_if")
-    if isinstance(tree, exp.Filter):
-        inner, condition = tree.this, tree.expression.this
-        arguments, zero = inner.expressions, counts
-    elif isinstance(tree, exp.Anonymous) and len(tree.expressions) == 1:
-        found = _branch(call.function, bare(tree.expressions[0]), grouped=grouped)
-        if found is None:
+    match call.call.form:
+        case Aggregated(inner, distinct=distinct, condition=Form() as condition, within=(), nulls=""):
+            plain: Form = Aggregated(inner, distinct=True) if distinct else inner
+            arguments, zero = inner.arguments, counts
+            function, scalars = call.function, call.arguments if distinct else None
+        case Call(_, (argument,)):
+            found = _branch(call.function, argument, grouped=grouped)
+            if found is None:
+                return None
+            condition, value, zeroed = found
+            arguments, zero, distinct, scalars = (value,), counts or zeroed, False, None
+            function = "count" if counts else call.function
+            plain = Call(function, arguments)
+        case _:
             return None
-        condition, value, zeroed = found
-        arguments, zero = [value], counts or zeroed
-        inner = exp.Anonymous(this="count" if counts else call.function, expressions=[value.copy()])
-    else:
+    if any(form_reads_clock(item) for item in arguments):
         return None
-    if any(tree_reads_clock(item) for item in arguments):
-        return None
-    function = "count" if counts and not isinstance(tree, exp.Filter) else call.function
-    distinct = isinstance(tree, exp.Filter) and call.distinct
-    scalars = call.arguments if distinct else tuple(_scalar(item) for item in arguments)
-    made = Scalar(render_scalar(inner), inner.copy(), call.call.type, call.call.nullable, call.call.span)
-    return boolean(condition.copy(), call.call.span), AggregateCall(function, scalars, made, distinct=distinct), zero
+    made = scalar_of(plain, call.call.type, call.call.nullable, call.call.span)
+    over = tuple(scalar_of(item) for item in arguments) if scalars is None else scalars
+    passing = scalar_of(condition, "boolean", span=call.call.span)
+    return passing, AggregateCall(function, over, made, distinct=distinct), zero
 
 
-def _branch(
-    function: str, tree: exp.Expression, *, grouped: bool
-) -> tuple[exp.Expression, exp.Expression, bool] | None:
+def _branch(function: str, form: Form, *, grouped: bool) -> tuple[Form, Form, bool] | None:
     """Condition and value of `CASE WHEN … THEN … END`; whether another row counts as 0, as it does in a SUM of it."""
-    if function == "count_if":
-        return tree, exp.Literal.number(1), True
-    if isinstance(tree, exp.Case) and len(tree.args["ifs"]) == 1 and tree.this is None:
-        condition, value = tree.args["ifs"][0].this, tree.args["ifs"][0].args["true"]
-        otherwise = tree.args.get("default")
-    elif isinstance(tree, exp.Anonymous) and str(tree.this).lower() == "if" and len(tree.expressions) in _BRANCHES:
-        condition, value = tree.expressions[:2]
-        otherwise = tree.expressions[2] if len(tree.expressions) > len(_BRANCHES) else None
-    else:
-        return None
-    if otherwise is None or isinstance(bare(otherwise), exp.Null):
+    otherwise: Form | None
+    match form:
+        case _ if function == "count_if":
+            return form, Constant("1", "int"), True
+        case Case(None, (Branch(condition, value),), otherwise):
+            pass
+        case Call("if", (condition, value)):
+            otherwise = None
+        case Call("if", (condition, value, otherwise)):
+            pass
+        case _:
+            return None
+    if otherwise is None or otherwise == NULL:
         return condition, value, False
-    ones = _is_number(bare(value)) and bare(otherwise) == exp.Literal.number(0)
+    ones = isinstance(value, Constant) and value.value.isdigit() and otherwise == _ZERO
     return (condition, value, True) if function == "sum" and grouped and ones else None
-
-
-def _is_number(tree: exp.Expression) -> bool:
-    return isinstance(tree, exp.Literal) and tree.name.isdigit()
-
-
-def _scalar(tree: exp.Expression) -> Scalar:
-    return Scalar(render_scalar(tree), tree.copy())

@@ -20,10 +20,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from sqlglot import exp
-
+from penstock.plan.forms import NULL, Aggregated, Branch, Call, Case, Cast, Constant, Form, Reference
 from penstock.plan.nodes import Aggregate, AggregateCall, Distinct, Field, Filter, Plan, Project, UnionAll
-from penstock.plan.scalar import Scalar, column, column_tree, render_scalar
+from penstock.plan.scalar import Scalar, column, scalar_of
 
 _SETS = frozenset(["count", "sum", "avg", "mean"])
 _BESIDE = frozenset(["count", "count_if", "sum", "avg", "mean", "min", "max"])
@@ -77,8 +76,7 @@ def _arguments(call: AggregateCall) -> tuple[Scalar, ...]:
 
 def _where(condition: Scalar, value: Scalar) -> Scalar:
     """The value where the condition holds, else NULL."""
-    tree = exp.Case(ifs=[exp.If(this=condition.tree.copy(), true=value.tree.copy())])
-    return Scalar(render_scalar(tree), tree, value.type)
+    return scalar_of(Case(None, (Branch(condition.form, value.form),)), value.type)
 
 
 def _over_one(plan: Aggregate, calls: tuple[tuple[str, AggregateCall], ...]) -> Plan:
@@ -135,7 +133,7 @@ def _together(branches: list[Plan]) -> Plan:
 
 
 def _number(part: int) -> Scalar:
-    return Scalar(str(part), exp.Literal.number(part), "int", nullable=False)
+    return scalar_of(Constant(str(part), "int"), "int", nullable=False)
 
 
 def _read(call: AggregateCall) -> tuple[Scalar, ...]:
@@ -156,27 +154,20 @@ def _plain(call: AggregateCall, names: list[str], part: int | None) -> Aggregate
     """The call over columns that hold its values; with a part, over that part's rows alone."""
     filtered = call.filter is not None and not _is_set(call)
     columns = names[:-1] if filtered else names
-    arguments: list[exp.Expression] = [column_tree(name) for name in columns] or [exp.Literal.number(1)]
-    tree: exp.Expression = exp.Anonymous(this=call.function, expressions=[*arguments])
-    conditions: list[exp.Expression] = [] if part is None else [_is_part(part)]
+    arguments: tuple[Form, ...] = tuple(Reference(name) for name in columns) or (Constant("1", "int"),)
+    conditions: list[Form] = [] if part is None else [Call("=", (Reference(_PART), Constant(str(part), "int")))]
     if filtered:
-        conditions.append(column_tree(names[-1]))
-    where: exp.Expression | None = None
-    for item in conditions:
-        where = item if where is None else exp.And(this=where, expression=item)  # both are columns or comparisons
-    if where is not None:
-        tree = exp.Filter(this=tree, expression=exp.Where(this=where.copy()))
+        conditions.append(Reference(names[-1]))
+    where = conditions[0] if len(conditions) == 1 else Call("and", tuple(conditions)) if conditions else None
+    plain = Call(call.function, arguments)
+    form = plain if where is None else Aggregated(plain, condition=where)
     kinds = [item.type for item in call.arguments] if columns else ["int"]
     return AggregateCall(
         call.function,
-        tuple(Scalar(render_scalar(item), item, kind) for item, kind in zip(arguments, kinds, strict=True)),
-        Scalar(render_scalar(tree), tree, call.call.type, call.call.nullable, call.call.span),
-        filter=None if where is None else Scalar(render_scalar(where), where, "boolean"),
+        tuple(scalar_of(item, kind) for item, kind in zip(arguments, kinds, strict=True)),
+        scalar_of(form, call.call.type, call.call.nullable, call.call.span),
+        filter=None if where is None else scalar_of(where, "boolean"),
     )
-
-
-def _is_part(part: int) -> exp.Expression:
-    return exp.EQ(this=column_tree(_PART), expression=exp.Literal.number(part))
 
 
 def _groups(plan: Aggregate) -> tuple[tuple[str, Scalar], ...]:
@@ -197,5 +188,4 @@ def _branch(rows: Plan, groups: tuple[tuple[str, Scalar], ...], padded: dict[str
 
 
 def _null(kind: str | None) -> Scalar:
-    tree = exp.Cast(this=exp.Null(), to=exp.DataType(this=exp.DType.USERDEFINED, kind=kind))
-    return Scalar(render_scalar(tree), tree, kind)
+    return scalar_of(NULL if kind is None else Cast(NULL, kind), kind)
