@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 # Calls whose arguments may hold a code: the diagnostic itself, and the binder's short forms of it.
-_MAKERS = {"Diagnostic", "wrong", "unsupported"}
+_MAKERS = {"Diagnostic", "wrong", "unsupported", "mismatch"}
 _CODE = re.compile(r"[A-Z][A-Z_]+")
 
 

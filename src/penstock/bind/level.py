@@ -29,6 +29,7 @@ from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import grouped
+from penstock.types.check import check_condition, check_types
 from penstock.types.infer import infer
 
 
@@ -95,10 +96,24 @@ class Level:
     in_group: bool = False
     output_first: bool = False
     grouped_first: frozenset[str] = frozenset()
+    depth: int = 0
 
     def bind(self, tree: exp.Expression) -> exp.Expression:
-        """A copy of a parsed expression in which every name has its meaning here; raises SqlError."""
-        return self.context.binder.expression(tree, self)
+        """A copy of a parsed expression in which every name has its meaning here; raises SqlError, also for types."""
+        self.depth += 1
+        try:
+            bound = self.context.binder.expression(tree, self)
+        finally:
+            self.depth -= 1
+        if not self.depth:  # a part of an expression is checked with the whole
+            check_types(bound, self.fields)
+        return bound
+
+    def bind_condition(self, tree: exp.Expression, clause: str) -> exp.Expression:
+        """As `bind`, for a condition: that of ON or WHERE."""
+        bound = self.bind(tree)
+        check_condition(bound, self.fields, clause)
+        return bound
 
     def bind_output(self, tree: exp.Expression) -> exp.Expression:
         """As `bind`, for QUALIFY and ORDER BY: an alias of the SELECT list comes before a column of FROM."""

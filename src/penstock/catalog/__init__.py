@@ -8,6 +8,7 @@
 | `reserved` | names that a program cannot declare |
 | `types` | the names of types, as Spark writes them |
 | `functions` | Spark's built-in functions, from `functions.json` |
+| `signatures` | the types that Spark takes, from `signatures.json` |
 | `sorting` | how values are sorted that Spark cannot sort |
 | `zones` | time zones |
 """

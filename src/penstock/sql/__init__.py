@@ -29,4 +29,9 @@
 | `diagnose` | what is wrong where it stopped, in words |
 | `complaints` | mistakes at their place in the program |
 | `keywords` | the words of the language |
+| `compiled` | refuses a sqlglot that cannot be extended |
 """
+
+from penstock.sql.compiled import refuse_compiled
+
+refuse_compiled()

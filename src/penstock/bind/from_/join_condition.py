@@ -23,7 +23,7 @@ def on_condition(
     if condition is None:
         return Join(left, right, kind, keys)
     level.remember_fields(right)
-    parts = list(conjuncts(level.bind(condition)))
+    parts = list(conjuncts(level.bind_condition(condition, "ON")))
     if any(has_mark(part, OUTER) for part in parts):
         raise NeedDomain
     if any(has_mark(part, SUBQUERY) for part in parts):

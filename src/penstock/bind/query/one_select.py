@@ -32,6 +32,7 @@ from penstock.plan.nodes import Plan
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, call_name, cast_to, conjuncts, is_generator, window_calls
+from penstock.types.check import check_condition
 
 
 def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> BoundQuery:
@@ -92,6 +93,7 @@ def _where(select: exp.Select, plan: Plan, level: Level) -> Plan:
             hint=hint,
             sqlstate="42903",
         )
+    check_condition(condition, level.fields, "WHERE")
     return filtered(plan, split_correlated(list(conjuncts(condition)), level), level)
 
 
@@ -127,7 +129,7 @@ def _clauses(
         names,
         items,
         [] if having is None else list(conjuncts(_having(having.this, level, keys))),
-        [] if qualify is None else list(conjuncts(level.bind_output(qualify.this))),
+        [] if qualify is None else list(conjuncts(_qualify(qualify.this, level))),
         ordering_of(select, names, items, level),
     )
 
@@ -142,7 +144,14 @@ def _having(tree: exp.Expression, level: Level, keys: frozenset[str]) -> exp.Exp
         bound = level.bind_output(tree)
     finally:
         level.grouped_first = frozenset()
+    check_condition(bound, level.fields, "HAVING")
     return bound if level.shape(bound) in (None, "boolean") else cast_to(bound, "boolean")
+
+
+def _qualify(tree: exp.Expression, level: Level) -> exp.Expression:
+    bound = level.bind_output(tree)
+    check_condition(bound, level.fields, "QUALIFY")
+    return bound
 
 
 def _name_windows(select: exp.Select, level: Level) -> None:

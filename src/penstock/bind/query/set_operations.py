@@ -13,6 +13,7 @@ from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, Un
 from penstock.plan.scalar import Scalar, column, quoted
 from penstock.sql.complaints import wrong
 from penstock.sql.trees import data_type
+from penstock.types.check import check_union
 from penstock.types.common import common_type
 
 
@@ -23,6 +24,9 @@ def bind_set_operation(tree: exp.SetOperation, context: Context) -> BoundQuery:
     if tree.args.get("by_name"):
         bounds = [_by_name(bound, bounds[0], part) for bound, part in zip(bounds, parts, strict=True)]
     _check_width(bounds, parts)
+    for position, name in enumerate(bounds[0].names):
+        places = [_place(part, position, len(bounds[0].names)) for part in parts]
+        check_union(places, [bound.fields[position].type for bound in bounds], name)
     if context.outers and context.domain is None:
         raise NeedDomain
     names = bounds[0].names
@@ -67,6 +71,12 @@ def _by_name(bound: BoundQuery, first: BoundQuery, part: exp.Expression) -> Boun
     fields = [bound.fields[places[name.lower()]] for name in first.names]
     items = tuple((item.name, column(item.name, item.type, item.nullable)) for item in fields)
     return BoundQuery(Project(bound.plan, items), first.names)
+
+
+def _place(part: exp.Expression, position: int, width: int) -> exp.Expression:
+    """Where a part computes a column: in its SELECT list, unless a `*` stands there."""
+    items = part.expressions if isinstance(part, exp.Select) and not part.is_star else []
+    return items[position] if len(items) == width else part
 
 
 def _check_width(bounds: list[BoundQuery], parts: list[exp.Expression]) -> None:

@@ -7,18 +7,20 @@ from collections.abc import Sequence
 
 import click
 
-from penstock.cli.options import format_option, program_options
+from penstock.catalog.model import Catalog
+from penstock.cli.options import format_option, option, program_options
 from penstock.cli.programs import program_text
 from penstock.cli.reporting import WRONG, note, warn
-from penstock.errors import PenstockError
+from penstock.errors import PenstockError, SqlError
 
 
 @click.command("check")
 @click.argument("program", nargs=-1, type=click.Path(exists=True, dir_okay=False, allow_dash=True))
 @program_options
+@option("--spark", "ask", is_flag=True, help="Start Spark and ask it for what only it can know.")
 @format_option("text", "json")
 def command(
-    program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str
+    program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str, *, ask: bool
 ) -> int:
     """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark."""
     from penstock.bind.program.compile import compile_program
@@ -28,6 +30,8 @@ def command(
     try:
         catalog = compile_program(source, dialect).catalog
         check_supported(catalog)
+        if ask:
+            _ask_spark(catalog)
     except PenstockError as error:
         error.with_source(source)
         if style != "json":
@@ -35,7 +39,7 @@ def command(
         found = [diagnostic.to_json(error.source or source) for diagnostic in error.diagnostics]
         click.echo(json.dumps({"ok": False, "diagnostics": found}, ensure_ascii=False))
         return WRONG
-    unchecked = [view.name for view in catalog.views.values() if view.query is None]
+    unchecked = [view.name for view in catalog.views.values() if view.query is None and not ask]
     if style != "json":
         warn(catalog.warnings, source)
     for name in unchecked:
@@ -50,3 +54,12 @@ def command(
             + ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
         )
     return 0
+
+
+def _ask_spark(catalog: Catalog) -> None:
+    """Raise one error with everything that Spark refuses."""
+    from penstock.pipeline.asked import spark_refuses
+
+    errors = spark_refuses(catalog)
+    if errors:
+        raise SqlError([item for error in errors for item in error.diagnostics])

@@ -1,0 +1,106 @@
+"""Types that do not fit are found without Spark: what is refused where, what is proposed, and what is let through."""
+
+import pytest
+
+from penstock.bind.program.compile import compile_program
+from penstock.errors import SqlError
+from penstock.sql.compiled import refuse_compiled
+
+TABLE = """CREATE TABLE t (
+  id INT, big BIGINT, x DOUBLE, price DECIMAL(10, 2), name STRING, ok BOOLEAN, d DATE, at TIMESTAMP, raw BINARY,
+  numbers ARRAY<INT>, counts MAP<STRING, INT>, pair STRUCT<a: INT, b: STRING>, doc VARIANT
+);
+"""
+
+
+def refused(query):
+    """Code, text of the place, and hint of the first error of a view."""
+    source = f"{TABLE}CREATE VIEW v AS {query};"
+    with pytest.raises(SqlError) as caught:
+        compile_program(source)
+    found = caught.value.diagnostics[0]
+    return found.code, source[found.span.start : found.span.end], found.hint
+
+
+REFUSED = [
+    ("SELECT big + d AS y FROM t", "TYPE_MISMATCH", "big + d", "CAST(big AS INT) works there"),
+    ("SELECT -(d) AS y FROM t", "TYPE_MISMATCH", "d", None),
+    ("SELECT id FROM t WHERE d = 4", "TYPE_MISMATCH", "d = 4", "unix_date(d) works there"),
+    ("SELECT id FROM t WHERE d AND id", "NOT_A_CONDITION", "d", "such as d IS NOT NULL"),
+    ("SELECT id FROM t WHERE ok AND NOT (id)", "NOT_A_CONDITION", "id", "such as id <> 0"),
+    ("SELECT id FROM t WHERE id", "NOT_A_CONDITION", "id", "such as id <> 0"),
+    ("SELECT id FROM t WHERE name", "NOT_A_CONDITION", "name", "such as CAST(name AS BOOLEAN)"),
+    ("SELECT t.id FROM t JOIN t AS u ON t.id + u.id", "NOT_A_CONDITION", "t.id + u.id", None),
+    ("SELECT id FROM t GROUP BY id, d HAVING d", "NOT_A_CONDITION", "d", "such as d IS NOT NULL"),
+    ("SELECT id FROM t QUALIFY row_number() OVER (ORDER BY id)", "NOT_A_CONDITION", None, None),
+    ("SELECT count(*) FILTER (WHERE id) AS n FROM t", "NOT_A_CONDITION", "id", "such as id <> 0"),
+    ("SELECT CASE WHEN id THEN 1 END AS y FROM t", "NOT_A_CONDITION", "id", "such as id <> 0"),
+    ("SELECT CASE WHEN ok THEN id ELSE d END AS y FROM t", "TYPE_MISMATCH", "d", None),
+    ("SELECT CASE d WHEN 1 THEN 2 END AS y FROM t", "TYPE_MISMATCH", None, "unix_date(d) works there"),
+    ("SELECT coalesce(id, d) AS y FROM t", "TYPE_MISMATCH", "d", None),
+    ("SELECT id FROM t WHERE d IN ('2024-01-01', 5)", "TYPE_MISMATCH", "5", None),
+    ("SELECT id FROM t WHERE counts IN (counts)", "TYPE_MISMATCH", "counts", "to_json(counts) has one"),
+    ("SELECT id FROM t WHERE at BETWEEN 1 AND 2", "TYPE_MISMATCH", None, None),
+    ("SELECT id FROM t WHERE numbers = counts", "TYPE_MISMATCH", "numbers = counts", None),
+    (
+        "SELECT id FROM t WHERE numbers LIKE 'a'",
+        "TYPE_MISMATCH",
+        "numbers LIKE 'a'",
+        "array_join(numbers, ',') works there",
+    ),
+    ("SELECT CAST(d AS INT) AS y FROM t", "BAD_CAST", "CAST(d AS INT)", "unix_date(d) does that"),
+    ("SELECT CAST(counts AS INT) AS y FROM t", "BAD_CAST", "CAST(counts AS INT)", None),
+    ("SELECT id FROM t WHERE rank() OVER (ORDER BY id) = 1", "WINDOW_NOT_ALLOWED", "rank() OVER (ORDER BY id)", None),
+    ("SELECT row_number() OVER (ORDER BY counts) AS n FROM t", "TYPE_MISMATCH", "counts", None),
+    ("SELECT id FROM t UNION SELECT counts FROM t", "TYPE_MISMATCH", "counts", None),
+    (
+        "SELECT 1 AS y FROM (SELECT big + 1 AS z FROM t) AS s WHERE s.z + DATE '2024-01-01' > 1",
+        "TYPE_MISMATCH",
+        None,
+        None,
+    ),
+]
+
+
+@pytest.mark.parametrize(("query", "code", "place", "hint"), REFUSED, ids=[query for query, *_ in REFUSED])
+def test_a_wrong_type_is_refused_at_its_place(query, code, place, hint):
+    found = refused(query)
+    assert found[0] == code
+    assert place is None or found[1] == place
+    assert hint is None or found[2] == hint
+
+
+TAKEN = [
+    "SELECT id + d AS a, d + 1 AS b, d - d AS c, at - at AS e, d + INTERVAL 1 MONTH AS f FROM t",
+    "SELECT id + name AS a, name * 2 AS b, name || d AS c, x % price AS e, -name AS f FROM t",
+    "SELECT id FROM t WHERE name = 1 AND d > '2024-01-01' AND at >= d AND ok = 'true' AND raw = name",
+    "SELECT id FROM t WHERE numbers = array(1L) AND pair = named_struct('a', 1, 'b', 'x') AND NULL = counts['a']",
+    "SELECT id FROM t WHERE id IN ('1', 2L, 3.5) AND d IN ('2024-01-01', at) AND price BETWEEN '1' AND x",
+    "SELECT CASE WHEN ok THEN id WHEN name = 'a' THEN price ELSE name END AS a, coalesce(NULL, d, at) AS b FROM t",
+    "SELECT CAST(at AS BIGINT) AS a, CAST(name AS DATE) AS b, CAST(doc AS INT) AS c, CAST(counts AS STRING) FROM t",
+    "SELECT id FROM t UNION SELECT name FROM t UNION ALL SELECT NULL",
+    "SELECT id, sum(big) AS s FROM t GROUP BY id HAVING sum(big)",
+    "SELECT id FROM t WHERE transform(numbers, n -> n + 1)[0] > 1 AND exists(numbers, n -> n > 1)",
+    "SELECT t.id FROM t JOIN t AS u ON t.id = u.name AND t.ok",
+    "SELECT id, row_number() OVER (PARTITION BY pair ORDER BY numbers) AS n FROM t QUALIFY n = 1",
+    "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.name) AND NOT id IN (SELECT big FROM t)",
+]
+
+
+@pytest.mark.parametrize("query", TAKEN)
+def test_what_spark_takes_is_taken(query):
+    assert "v" in compile_program(f"{TABLE}CREATE VIEW v AS {query};").catalog.views
+
+
+def test_rows_that_a_statement_chooses_need_a_condition_too():
+    with pytest.raises(SqlError) as caught:
+        compile_program(f"{TABLE}DELETE FROM t WHERE d + counts > 1;")
+    assert caught.value.code == "TYPE_MISMATCH"
+
+
+def test_a_compiled_sqlglot_is_refused_with_what_to_uninstall():
+    refuse_compiled()
+    with pytest.raises(Exception, match="compiled form") as caught:
+        refuse_compiled("/site-packages/sqlglot/parser.cpython-311-x86_64-linux-gnu.so")
+    assert caught.value.code == "SQLGLOT_COMPILED"
+    assert "pip uninstall sqlglotc" in caught.value.diagnostics[0].hint
