@@ -151,3 +151,26 @@ def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_pa
     assert running.returncode in (0, 130)  # 130 where not even the command was read
     assert "Traceback" not in out
     assert "error" not in out
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
+def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number, tmp_path):
+    (tmp_path / "temporary").mkdir()
+    (tmp_path / "rows.json").write_text('{"id": 1}\n')
+    program = f"""CREATE TABLE t (id INT) WITH ('connector' = 'files', 'path' = '{tmp_path}/*.json');
+        CREATE VIEW v AS SELECT count(*) AS n FROM t;"""
+    running = subprocess.Popen(
+        [sys.executable, "-c", "from penstock.cli.main import main; main()", "run", "-e", program],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
+    )
+    while "+1" not in running.stdout.readline():
+        assert running.poll() is None
+    running.send_signal(number)
+    out, _ = running.communicate()
+    assert running.returncode == 0, out
+    assert "error" not in out
+    assert [path.name for path in (tmp_path / "temporary").iterdir() if path.name.startswith("penstock")] == []

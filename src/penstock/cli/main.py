@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from penstock.cli.reporting import USAGE, exit_codes
+from penstock.cli.reporting import USAGE, end_as_interrupted, exit_codes
 
 _COMMANDS = ("run", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
 
@@ -52,6 +52,7 @@ class Commands(click.Group):
         if not standalone_mode:
             return super().main(args, prog_name or "penstock", complete_var, standalone_mode=False, **extra)
         with exit_codes():
+            end_as_interrupted()
             try:
                 result = super().main(args, prog_name or "penstock", complete_var, standalone_mode=False, **extra)
             except click.exceptions.Abort:

@@ -6,10 +6,13 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
+import threading
 import traceback
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 
 import click
 
@@ -52,6 +55,19 @@ def _where() -> None:
     if os.environ.get("PENSTOCK_DEBUG"):
         note(traceback.format_exc())
     note(_REPORT)
+
+
+def end_as_interrupted() -> None:
+    """Have SIGTERM, and SIGHUP unless it is ignored (nohup), do what Ctrl-C does."""
+    if threading.current_thread() is not threading.main_thread():
+        return
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is signal.SIG_DFL:
+            signal.signal(number, _interrupt)
+
+
+def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    signal.raise_signal(signal.SIGINT)
 
 
 @contextmanager

@@ -13,6 +13,7 @@ import pyarrow.parquet as pq
 
 from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.errors import Diagnostic, UnsupportedError
+from penstock.outputs.names import file_name
 from penstock.steps.change import Change
 from penstock.steps.log import write_atomically
 from penstock.steps.rows.rejected import json_text
@@ -65,7 +66,7 @@ class FolderOutput:
         """One file for each changed view."""
         for view, change in changes.items():
             if _wanted(view, change, self._views):
-                path = self._folder / view / f"step-{change.step:012}.{self._style}"
+                path = self._folder / file_name(view) / f"step-{change.step:012}.{self._style}"
                 path.parent.mkdir(parents=True, exist_ok=True)
                 self._file(path, change)
 

@@ -55,10 +55,14 @@ class Opened:
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
         self.workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
-        self.workspace.settings.follow(catalog.settings)
-        stepper = Stepper(Engine(self.workspace), log, catalog, self.retain)
-        execution = Execution(stepper, catalog, dialect, readers, clock)
-        execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+        try:
+            self.workspace.settings.follow(catalog.settings)
+            stepper = Stepper(Engine(self.workspace), log, catalog, self.retain)
+            execution = Execution(stepper, catalog, dialect, readers, clock)
+            execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+        except BaseException:
+            log.close()
+            raise
         return execution
 
     def release(self) -> None:

@@ -15,13 +15,13 @@ import shlex
 import shutil
 import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
 from penstock.errors import Diagnostic, UnsupportedError
+from penstock.spark.temporary import TemporaryFolder
 
 OLDEST_JAVA = 17
 _JAVA_THAT_WARNS = 24
@@ -122,8 +122,9 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
 
     The JVM ends when this process does: it reads from a pipe that this process holds open.
     """
-    with tempfile.TemporaryDirectory(prefix="penstock-jvm-") as directory:
-        connection = Path(directory) / "connection"
+    folder = TemporaryFolder("jvm")
+    try:
+        connection = folder.path / "connection"
         environment = os.environ | {"_PYSPARK_DRIVER_CONN_INFO_PATH": str(connection), "SPARK_CONNECT_MODE": "0"}
         process = subprocess.Popen(  # noqa: S603
             command_line(java, conf),
@@ -138,6 +139,8 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
             process.kill()
             process.wait()
             raise
+    finally:
+        folder.remove()
     return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
 
 

@@ -6,10 +6,7 @@ adopt_session()  the user's own session; what can be set at run time is set
 
 from __future__ import annotations
 
-import atexit
 import os
-import shutil
-import tempfile
 from base64 import standard_b64decode
 from collections.abc import Mapping
 from functools import cache
@@ -18,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.spark import jvm
 from penstock.spark.interrupts import held_until_started, obey_interrupts
+from penstock.spark.temporary import TemporaryFolder
 
 if TYPE_CHECKING:
     from pyspark import SparkContext
@@ -172,12 +170,14 @@ def _launch_if_needed(master: str, settings: Mapping[str, str]) -> dict[str, str
     return jvm.launch(java, settings)
 
 
-@cache
 def scratch_folder() -> Path:
     """A folder for what Spark insists on writing, removed at exit; the user's folder stays clean."""
-    folder = tempfile.mkdtemp(prefix="penstock-")
-    atexit.register(shutil.rmtree, folder, ignore_errors=True)
-    return Path(folder)
+    return _scratch().path
+
+
+@cache
+def _scratch() -> TemporaryFolder:
+    return TemporaryFolder("spark")
 
 
 def _take_bytes_at_once() -> None:

@@ -14,7 +14,6 @@ from __future__ import annotations
 import json
 import os
 import shutil
-import tempfile
 import zlib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -31,6 +30,8 @@ from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.scalar import quoted
+from penstock.spark.temporary import TemporaryFolder
+from penstock.steps.directory import DirectoryLock
 from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
 
@@ -80,7 +81,14 @@ class InputLog:
 
     def __init__(self, directory: Path | None = None, error_history: int = 1_000_000) -> None:
         self._durable = directory is not None
-        self._folder = Path(tempfile.mkdtemp(prefix="penstock-log-")) if directory is None else _prepared(directory)
+        self._temporary: TemporaryFolder | None = None
+        self._lock: DirectoryLock | None = None
+        if directory is None:
+            self._temporary = TemporaryFolder("log")
+            self._folder = self._temporary.path
+        else:
+            self._lock = DirectoryLock(directory)
+            self._folder = _prepared(directory, self._lock)
         self._histories: dict[str, _History] = {}
         self._error_history = error_history
 
@@ -168,9 +176,11 @@ class InputLog:
         return history is not None and any(segment.retracts for segment in history.segments)
 
     def close(self) -> None:
-        """Remove the temporary folder."""
-        if not self._durable:
-            shutil.rmtree(self._folder, ignore_errors=True)
+        """Remove the temporary folder, or let go of the directory."""
+        if self._temporary is not None:
+            self._temporary.remove()
+        if self._lock is not None:
+            self._lock.release()
 
     def _written(self, step: int, clock: datetime, table: Table, change: pa.Table | Delta) -> Segment:
         path = self._folder / "data" / _folder_name(table.name) / f"{step:012}.parquet"
@@ -311,7 +321,17 @@ def _remove(segments: Mapping[Any, Segment]) -> None:
             segment.path.unlink(missing_ok=True)
 
 
-def _prepared(directory: Path) -> Path:
+def _prepared(directory: Path, lock: DirectoryLock) -> Path:
+    """The folder of a new log in a directory that nobody else has."""
+    lock.take()
+    try:
+        return _empty_log(directory)
+    except BaseException:
+        lock.release()
+        raise
+
+
+def _empty_log(directory: Path) -> Path:
     folder = directory / "log"
     steps = sorted((folder / "steps").glob("*.json"))
     if steps:

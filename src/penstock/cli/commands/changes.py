@@ -21,4 +21,4 @@ from penstock.cli.options import engine_options, format_option, option, program_
 @click.pass_context
 def command(context: click.Context, /, program: str, view: str, **values: Any) -> None:
     """Run a PROGRAM and write the changes of its VIEW as they happen."""
-    context.invoke(run, program=(program,), views=(view,), output=None, final=False, **values)
+    context.invoke(run, program=(program,), views=(view,), output=None, overwrite=False, final=False, **values)

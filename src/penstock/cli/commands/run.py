@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -22,6 +23,7 @@ if TYPE_CHECKING:
 @engine_options
 @option("--view", "views", multiple=True, help="Write this view only; may be repeated. [default: all]")
 @option("--output", type=click.Path(file_okay=False), default=None, help="Write files of changes into this folder.")
+@option("--overwrite", is_flag=True, help="Remove what an earlier run has written into the --output folder.")
 @option("--final", is_flag=True, help="Write the content of the views at the end, not their changes.")
 @option("--once", is_flag=True, help="End when the input is used up.")
 @option("--quiet", is_flag=True, help="No progress on stderr.")
@@ -37,12 +39,17 @@ def command(**values: Any) -> None:
 
     Writes the changes of the views, with the step and the weight of each row: +1 for a row that came, -1 for one that
     went. In JSON what has no word there is text: times, DECIMAL, NaN, Infinity. Ctrl-C stops at once: a step that has
-    not been kept leaves no trace, and one that has is written.
+    not been kept leaves no trace, and one that has is written. SIGTERM and SIGHUP do the same.
+
+    Files of --output are in a folder for each view: <view>/step-000000000042.parquet. In the folder's name a character
+    that could lead elsewhere is % and its bytes, as in addresses. A folder that another run has used is refused, unless
+    --dir names the directory of that run, or --overwrite removes what it has written.
     """
     from penstock.cli.changes import change_output
     from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
     from penstock.cli.session import Results, check_finished, open_session
+    from penstock.outputs.folder import claim
     from penstock.pipeline.supported import check_followed
 
     source = program_text(values["program"], values["files"], values["execute"])
@@ -62,6 +69,9 @@ def command(**values: Any) -> None:
             refuse_several(views, values["style"])
         if not statements:
             check_followed(session.pipeline.catalog, once=values["once"])
+        if values["output"] is not None:
+            directory = None if values["directory"] is None else Path(values["directory"])
+            claim(Path(values["output"]), directory, overwrite=values["overwrite"])
         if not values["final"]:
             outputs.append(change_output(values["style"], views, values["output"]))
         for statement in statements:
@@ -89,6 +99,7 @@ def _follow(session: Session, outputs: Sequence[Output], *, once: bool) -> None:
 def _write_contents(session: Session, views: Sequence[str], style: str, folder: str | None) -> None:
     from penstock.cli.results import write_frame
     from penstock.cli.session import said_of_spark
+    from penstock.outputs.names import file_name
 
     for view in views:
         frame = session.pipeline.content(view)
@@ -96,5 +107,5 @@ def _write_contents(session: Session, views: Sequence[str], style: str, folder: 
             with said_of_spark(session.pipeline.catalog):
                 write_frame(frame, style, view)
         else:
-            target = f"{folder}/{view}"
+            target = f"{folder}/{file_name(view)}"
             (frame.write.mode("overwrite").json if style == "json" else frame.write.mode("overwrite").parquet)(target)

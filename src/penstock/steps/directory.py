@@ -1,0 +1,64 @@
+"""A pipeline's directory is one process's at a time.
+
+    <directory>/lock    held while a pipeline works here; the process that holds it is named in it
+    <directory>/id      tells it from every other directory, wherever it is moved
+
+The lock is the system's, which lets go of it when its process ends, however it ends: nothing is to be cleared away.
+"""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import uuid
+from dataclasses import dataclass
+from pathlib import Path
+
+from penstock.errors import DataError, Diagnostic
+
+_LOCK, _ID = "lock", "id"
+
+
+@dataclass
+class DirectoryLock:
+    """A directory that is held until `release`."""
+
+    path: Path
+    _descriptor: int = -1
+
+    def take(self) -> None:
+        """Hold the directory; DataError if another pipeline does."""
+        self.path.mkdir(parents=True, exist_ok=True)
+        descriptor = os.open(self.path / _LOCK, os.O_RDWR | os.O_CREAT, 0o644)
+        try:
+            fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            owner = os.pread(descriptor, 200, 0).decode(errors="replace").strip()
+            os.close(descriptor)
+            raise _in_use(self.path, owner) from None
+        os.ftruncate(descriptor, 0)
+        os.pwrite(descriptor, f"process {os.getpid()} on {os.uname().nodename}\n".encode(), 0)
+        self._descriptor = descriptor
+
+    def release(self) -> None:
+        """Let go of it; does nothing if it is not held."""
+        if self._descriptor >= 0:
+            os.close(self._descriptor)
+            self._descriptor = -1
+
+
+def _in_use(path: Path, owner: str) -> DataError:
+    message = f"{path} is in use by {owner or 'another process'}"
+    hint = "end that pipeline first, or name another directory"
+    return DataError(Diagnostic("DIRECTORY_IN_USE", message, hint=hint))
+
+
+def directory_id(path: Path) -> str:
+    """What tells the directory from every other; it is made, with the directory, if there is none."""
+    path.mkdir(parents=True, exist_ok=True)
+    try:
+        with (path / _ID).open("x", encoding="ascii") as file:
+            file.write(uuid.uuid4().hex)
+    except FileExistsError:
+        pass
+    return (path / _ID).read_text(encoding="ascii")
