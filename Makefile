@@ -72,6 +72,9 @@ bench-growth: setup  ## NEXMark over long runs and in steps of every size, into 
 docs: setup  ## write the generated pages of docs/reference anew
 	$(BIN)/python scripts/reference.py
 
+fuzz-readers: setup  ## throw what there is at the readers of files: EXAMPLES=20000 of each kind, about twenty minutes
+	PENSTOCK_FUZZ_EXAMPLES=$(or $(EXAMPLES),20000) $(BIN)/python -m pytest tests/sources/test_fuzz.py
+
 goldens: setup  ## rewrite the expected texts that tests compare with; look at the diff
 	PENSTOCK_GOLDENS=write $(BIN)/python -m pytest -m "not spark" $(ARGS)
 

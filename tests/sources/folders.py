@@ -28,7 +28,7 @@ def aged(path, age):
 
 def source(folder, style="json", columns="a INT, b STRING", kind="TABLE", **properties):
     said = {"connector": "files", "path": str(folder), "format": style, **properties}
-    texts = ", ".join(f"'{name}' = '{value}'" for name, value in said.items())
+    texts = ", ".join(f"'{name}' = '{value}'" for name, value in said.items()).replace("\\", "\\\\")
     table = declared(f"CREATE {kind} t ({columns}) WITH ({texts})")
     return open_source(table, lambda table, lenient: RowReader(table, NO_DEFAULTS, lenient=lenient), None)
 

@@ -1,5 +1,6 @@
 """Records of fields with a delimiter, under a header or not; an optional column `__op` ('+', '-', '~').
 
+A piece whose records are one line each is read at once by Arrow, any other by Python's reader.
 An empty field is NULL, or another text if the table says so by `'null_text'`.
 """
 
@@ -12,11 +13,15 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.compute as pc
+import pyarrow.csv as arrow_csv
+
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.sources.formats.api import Piece
 from penstock.sources.formats.cutting import Cutting
-from penstock.sources.formats.records import LONGEST, line_count, next_piece
+from penstock.sources.formats.records import BOM, LONGEST, line_count, next_piece
 from penstock.sources.formats.rows import Records, broken_batch, readable, refuse_record, utf8
 from penstock.sources.position import Position
 from penstock.sources.transport import BrokenStreamError, Stream
@@ -102,6 +107,9 @@ class Csv:
         if not isinstance(piece.data, bytes) or not piece.data:
             return broken_batch(self._table, piece, self._reader, rejections)
         names = [self._known(name) for name in piece.after.header or ()]
+        table = self._at_once(piece, names)
+        if table is not None:
+            return self._reader.read_arrow(table, rejections, piece.place)
         found = None if piece.after.tail == "half" else self._numbered(piece.data)
         if found is None:
             return self._one_by_one(piece, names, rejections)
@@ -109,6 +117,41 @@ class Csv:
         for line, fields in found:
             records.add(line, fields)
         return records.batch(self._reader)
+
+    def _at_once(self, piece: Piece, names: Sequence[str | None]) -> pa.Table | None:
+        """The texts of all records, as Arrow reads them; None where a record is not one line, or is not plain."""
+        if piece.after.tail == "half" or piece.data.startswith(BOM):  # Arrow drops one wherever it begins to read
+            return None
+        known = [name for name in names if name is not None]
+        titles = [name or f"\0{at}" for at, name in enumerate(names)]
+        read = arrow_csv.ReadOptions(column_names=titles, use_threads=False, block_size=len(piece.data) + 1)
+        parse = arrow_csv.ParseOptions(
+            delimiter=self._shape.delimiter, quote_char=self._shape.quote or False, newlines_in_values=True
+        )
+        convert = arrow_csv.ConvertOptions(
+            include_columns=known,
+            column_types=dict.fromkeys(known, pa.string()),
+            null_values=[self._shape.null_text],
+            strings_can_be_null=True,
+        )
+        try:
+            table = arrow_csv.read_csv(io.BytesIO(piece.data), read, parse, convert)
+        except pa.ArrowException:
+            return None
+        return self._plain(table) if table.num_rows == piece.after.lines - piece.at.lines else None
+
+    def _plain(self, table: pa.Table) -> pa.Table | None:
+        """The texts with NULL in the place of empty ones; None if there is an operation that is none."""
+        for at, name in enumerate(table.column_names):
+            if name == OPERATION:
+                marks = pc.fill_null(table.column(at), INSERT)
+                if not pc.all(pc.is_in(marks, pa.array(OPERATIONS))).as_py():
+                    return None
+                table = table.set_column(at, name, marks)
+            elif self._shape.null_text and name.lower() not in self._texts:
+                column = table.column(at)
+                table = table.set_column(at, name, pc.if_else(pc.equal(column, ""), None, column))
+        return table
 
     def _known(self, name: str) -> str | None:
         """The name of a field, None if the table has no such column."""

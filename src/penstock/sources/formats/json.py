@@ -119,13 +119,19 @@ class JsonLines:
             refuse_record(self._table, place, "expected a JSON object")
         found = [name for name in _ENVELOPES if isinstance(value.get(name), Mapping) and name not in self._columns]
         if not found:
-            return Operated(INSERT, value)
+            return Operated(INSERT, self._without_empty(value))
+        value = self._without_empty(value)
         if len(found) > 1 or any(name.lower() in self._columns for name in value):
             refuse_record(self._table, place, f"{found[0]!r} stands beside other operations or columns")
         if len(value) > 1 and not self._ignore_unknown:
             beside = next(name for name in value if name not in found)
             refuse_record(self._table, place, f"{beside[:100]!r} stands beside {found[0]!r}")
         return Operated(_ENVELOPES[found[0]], value[found[0]])
+
+    def _without_empty(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """A row without operations that are there and NULL, which say nothing."""
+        empty = [name for name in _ENVELOPES if name in value and value[name] is None and name not in self._columns]
+        return {name: item for name, item in value.items() if name not in empty} if empty else value
 
 
 def _envelopes(masks: Mapping[str, pa.ChunkedArray]) -> int:

@@ -17,7 +17,7 @@ from penstock.sources.transport import Stream
 CHUNK = 4 << 20
 LONGEST = 64 << 20
 _EXCERPT = 200
-_BOM = b"\xef\xbb\xbf"
+BOM = b"\xef\xbb\xbf"
 
 # Of so many bytes, how many are whole records, of which there may be at most so many.
 End = Callable[[bytes, int], int]
@@ -71,13 +71,13 @@ def next_piece(
 
 
 def _whole(window: _Window, text: bytes, *, at_end: bool) -> Piece:
-    data = text.removeprefix(_BOM) if window.at.offset == 0 else text
+    data = text.removeprefix(BOM) if window.at.offset == 0 else text
     return window.piece(text, data, "cr" if at_end and text.endswith(b"\r") else "")
 
 
 def _last(window: _Window, text: bytes) -> Piece:
     """What stands at the end of a complete stream: a record without a line end, or one that is broken off."""
-    data = text.removeprefix(_BOM) if window.at.offset == 0 else text
+    data = text.removeprefix(BOM) if window.at.offset == 0 else text
     first = _LINE_END.search(text)
     if first is None:
         return window.piece(text, data, "half")

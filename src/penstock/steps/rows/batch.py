@@ -257,14 +257,16 @@ class RowReader:
         if given.type == target:
             return given
         if pa.types.is_string(given.type):
-            return _from_text(given, target) if self._zone is UTC else None
+            if pa.types.is_temporal(target):
+                return _from_text(given, target) if self._zone is UTC and not self._lenient.epoch_text else None
+            return _number_from_text(given, target) if self._lenient.text else None
         return _lossless(given, target)
 
     def _takes(self, operations: tuple[Any, ...], *, alone: bool) -> bool:
         """Whether all are operations that the table takes."""
-        found = set(operations)
-        taken = not alone or (not self.table.append_only and (bool(self._key) or UPDATE not in found))
-        return found <= set(OPERATIONS) and taken
+        if not all(operation in OPERATIONS for operation in operations):
+            return False
+        return not alone or (not self.table.append_only and (bool(self._key) or UPDATE not in operations))
 
     def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
         """Whether no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
@@ -335,6 +337,22 @@ def _from_text(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray |
         return given.cast(pa.timestamp("us") if pa.types.is_timestamp(target) else target).cast(target)
     except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
         return None
+
+
+def _number_from_text(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:
+    """Text as numbers or booleans, if all of it is plain; a number of four bytes is found by way of eight."""
+    if not (_is_number(target) or pa.types.is_boolean(target)) or pa.types.is_float32(target):
+        return None
+    if not pc.all(pc.match_substring_regex(given, _PLAIN)).as_py():
+        return None
+    try:
+        return given.cast(target)
+    except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
+        return None
+
+
+# What Arrow and Python read alike: Arrow knows hexadecimal numbers, Python blanks around a number.
+_PLAIN = r"^(?i:[-0-9.e]+|true|false)$"
 
 
 def _lossless(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | None:

@@ -135,7 +135,7 @@ def _fractional(limit: float, *, text: bool) -> Convert:
             return value
         if isinstance(value, str) and value.strip().lower() in _SPECIAL:
             return _SPECIAL[value.strip().lower()]
-        if isinstance(value, bool | bytes) or (isinstance(value, str) and not text):
+        if isinstance(value, bool | bytes) or (isinstance(value, str) and not (text and _NUMBER.fullmatch(value))):
             raise _refuse(value)
         try:
             found = float(value)
