@@ -67,11 +67,11 @@ COLUMNS = {"t": Direction.INCREASING, "n": Direction.STRICTLY_INCREASING}
     ],
 )
 def test_direction(text, expected):
-    assert direction(scalar(text).tree, COLUMNS) == expected
+    assert direction(scalar(text).form, COLUMNS) == expected
 
 
 def test_local_time_goes_back_where_clocks_are_put_back():
-    tree = scalar("CAST(t AS TIMESTAMP_NTZ)").tree
+    tree = scalar("CAST(t AS TIMESTAMP_NTZ)").form
     assert direction(tree, COLUMNS).up
     assert direction(tree, COLUMNS, shifts=SHIFTS) is Direction.NONE
 
@@ -92,7 +92,7 @@ RISING = dict.fromkeys(TYPES, Direction.INCREASING)
     ],
 )  # fmt: skip
 def test_days_are_counted_by_the_clock_on_the_wall(text):
-    tree = scalar(text).tree
+    tree = scalar(text).form
     assert direction(tree, RISING, types=TYPES).up
     assert direction(tree, RISING, types=TYPES, shifts=SHIFTS) is Direction.NONE
 
@@ -108,7 +108,7 @@ def test_days_are_counted_by_the_clock_on_the_wall(text):
     ],
 )  # fmt: skip
 def test_what_goes_up_although_clocks_are_put_back(text):
-    assert direction(scalar(text).tree, RISING, types=TYPES, shifts=SHIFTS).up
+    assert direction(scalar(text).form, RISING, types=TYPES, shifts=SHIFTS).up
 
 
 @pytest.mark.parametrize(
@@ -120,7 +120,7 @@ def test_what_goes_up_although_clocks_are_put_back(text):
     ],
 )  # fmt: skip
 def test_months_end_before_their_days_do(text):
-    assert direction(scalar(text).tree, RISING, types=TYPES) is Direction.NONE
+    assert direction(scalar(text).form, RISING, types=TYPES) is Direction.NONE
 
 
 @pytest.mark.parametrize(
@@ -131,6 +131,6 @@ def test_months_end_before_their_days_do(text):
     ],
 )  # fmt: skip
 def test_a_date_comes_again_where_clocks_are_put_back_over_midnight(text):
-    tree = scalar(text).tree
+    tree = scalar(text).form
     assert direction(tree, RISING, types=TYPES, shifts=SHIFTS).up
     assert direction(tree, RISING, types=TYPES, shifts=Shifts(1, dates=True)) is Direction.NONE

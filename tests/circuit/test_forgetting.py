@@ -61,7 +61,7 @@ def expiries(query):
         ("SELECT x FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY t ORDER BY x) = 1", ["0: `a.t` < `a.t`"]),
         ("SELECT x, LAG(x) OVER (PARTITION BY k ORDER BY t) AS p FROM a", []),
         ("SELECT x, LAG(x) OVER (PARTITION BY k ORDER BY t NULLS LAST) AS p FROM a", ["0: `a.t` < `a.t`, spares 1"]),
-        ("SELECT x, SUM(x) OVER (ORDER BY t RANGE 3 PRECEDING) AS p FROM a", ["0: `a.t` < `a.t` - (3)"]),
+        ("SELECT x, SUM(x) OVER (ORDER BY t RANGE 3 PRECEDING) AS p FROM a", ["0: `a.t` < `a.t` - 3"]),
         ("SELECT x, SUM(x) OVER (ORDER BY t) AS p FROM a", []),
         ("SELECT x FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) = 1", ["0: `a.t` < `a.t`, spares 1"]),
         ("SELECT t, x FROM a ORDER BY x LIMIT 2 OFFSET 1", ["0: `t` < `a.t`, spares 3"]),

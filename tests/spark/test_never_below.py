@@ -9,7 +9,7 @@ import pytest
 from penstock.analysis.direction import Direction
 from penstock.analysis.waterline import Reader
 from penstock.catalog.zones import zone_named
-from penstock.plan.scalar import render_scalar
+from penstock.plan.writing import text_of
 from planning import catalog, scalar
 
 EXPRESSIONS = [
@@ -44,8 +44,8 @@ def moments(zone):
 @pytest.mark.parametrize("zone", ZONES)
 def test_no_later_value_is_below(spark, zone):
     reader = Reader(catalog().with_setting("time zone", f"'{zone}'"))
-    lower = {text: reader.never_below(scalar(text).tree, RISING, TYPES) for text in EXPRESSIONS}
-    lines = {text: render_scalar(tree) for text, tree in lower.items() if tree is not None}
+    lower = {text: reader.never_below(scalar(text).form, RISING, TYPES) for text in EXPRESSIONS}
+    lines = {text: text_of(form) for text, form in lower.items() if form is not None}
     assert set(EXPRESSIONS) - set(lines) == (READ_DATES if zone == "America/St_Johns" else set())
     values = ", ".join(f"{text} AS v{place}, {line} AS l{place}" for place, (text, line) in enumerate(lines.items()))
     later = "OVER (ORDER BY s ROWS BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING)"
@@ -69,6 +69,6 @@ def test_no_later_value_is_below(spark, zone):
     assert found["n"] > 500
     assert {text: found[text] for text in lines if found[text]} == {}
     if zone == "Europe/Zurich":
-        lowered = {text for text in lines if lower[text] != scalar(text).tree}
+        lowered = {text for text in lines if lower[text] != scalar(text).form}
         down = {text for text in lines if found[f"down {text}"]}
         assert down == lowered - {"date_trunc('MONTH', t) - INTERVAL 1 MONTH"}

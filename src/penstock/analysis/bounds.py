@@ -14,6 +14,9 @@ from typing import Any
 
 from penstock.catalog.types import FRACTIONAL, Type, is_numeric, is_temporal
 from penstock.errors import Diagnostic, Span, SqlError
+from penstock.plan.forms import Call
+from penstock.plan.scalar import parsed
+from penstock.plan.writing import text_of
 
 _SECONDS = {
     "microsecond": Decimal("0.000001"),
@@ -109,23 +112,18 @@ def _constant(text: str) -> Bound | None:
     found = _interval(text) or _number(text)
     if found is not None or not re.search(r"[-+(]", text):
         return found
-    from sqlglot import exp
-
-    from penstock.sql.parse import parse_expression
-    from penstock.sql.text import spark_sql
-
     try:
-        tree = parse_expression(text)
+        form = parsed(text)
     except SqlError:
         return None
-    if isinstance(tree, exp.Paren):
-        return _constant(spark_sql(tree.this))
-    if not isinstance(tree, exp.Add | exp.Sub):
-        return None
-    one, two = _constant(spark_sql(tree.this)), _constant(spark_sql(tree.expression))
-    if one is None or two is None or one.temporal != two.temporal:
-        return None
-    return one.plus(two, 1 if isinstance(tree, exp.Add) else -1)
+    match form:
+        case Call("+" | "-" as sign, (left, right)):
+            one, other = _constant(text_of(left)), _constant(text_of(right))
+            if one is None or other is None or one.temporal != other.temporal:
+                return None
+            return one.plus(other, 1 if sign == "+" else -1)
+        case _:
+            return None if text_of(form) == text else _constant(text_of(form))
 
 
 def _number(text: str) -> Bound | None:

@@ -16,10 +16,8 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from itertools import product
 
-from sqlglot import exp
-
-from penstock.plan.expressions import reads_clock
-from penstock.plan.scalar import Scalar, column, render_scalar
+from penstock.plan.forms import Call, Form, references
+from penstock.plan.scalar import Scalar, column, scalar_of
 
 _READABLE = 100  # characters
 _MOST_PARTS = 16  # a waterline with more parts is given up: it would cost more to find than it saves
@@ -65,7 +63,7 @@ class Derived:
     @property
     def reads_clock(self) -> bool:
         """Whether the waterline also moves with the clock."""
-        return any(reads_clock(part) for part in self.parts)
+        return any(part.reads_clock for part in self.parts)
 
 
 def of_source(source: Source) -> Derived:
@@ -73,10 +71,9 @@ def of_source(source: Source) -> Derived:
     return Derived((column(source.name),), frozenset({source}))
 
 
-def converted(derived: Derived, convert: Callable[[exp.Expression], exp.Expression]) -> Derived:
+def converted(derived: Derived, convert: Callable[[Form], Form]) -> Derived:
     """The same, each part brought to another type."""
-    trees = [convert(part.tree) for part in derived.parts]
-    return Derived(tuple(Scalar(render_scalar(tree), tree) for tree in trees), derived.sources)
+    return Derived(tuple(scalar_of(convert(part.form)) for part in derived.parts), derived.sources)
 
 
 def least(found: Iterable[Derived | None]) -> Derived | None:
@@ -101,25 +98,20 @@ def _greatest_part(parts: tuple[Scalar, ...]) -> Scalar:
     different = list(dict.fromkeys(parts))
     if len(different) == 1:
         return different[0]
-    tree = exp.Anonymous(this="greatest", expressions=[part.tree.copy() for part in different])
-    return Scalar(render_scalar(tree), tree)
+    return scalar_of(Call("greatest", tuple(part.form for part in different)))
 
 
-def applied(tree: exp.Expression, columns: dict[str, Derived]) -> Derived | None:
+def applied(form: Form, columns: dict[str, Derived]) -> Derived | None:
     """An increasing expression over the waterlines of its columns; None if that has too many parts."""
-    names = list(dict.fromkeys(node.name for node in tree.find_all(exp.Column)))
-    alone = Scalar(render_scalar(tree), tree.copy())
+    names = sorted(references(form))
+    alone = scalar_of(form)
     parts = []
     for choice in product(*(columns[name].parts for name in names)):
         given = dict(zip(names, choice, strict=True))
-        parts.append(alone.replaced(_lookup(given)) if given else alone)
+        parts.append(alone.over(given))
         if len(parts) > _MOST_PARTS:
             return None
     return _made(parts, [columns[name] for name in names])
-
-
-def _lookup(given: dict[str, Scalar]) -> Callable[[str], exp.Expression]:
-    return lambda name: given[name].tree
 
 
 def _made(parts: list[Scalar], of: Iterable[Derived]) -> Derived | None:

@@ -10,27 +10,35 @@ put back, in which local time does not follow time; what is said of days and mon
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 from enum import StrEnum
-from typing import Any
-
-from sqlglot import exp
 
 from penstock.analysis.local_time import (
     WITHOUT_ZONE,
     adds_months,
     counts_locally,
     followed_time,
-    is_constant,
     kind_of,
     one_order,
     reads_local_clock,
 )
 from penstock.catalog.types import Type, is_interval, is_numeric, is_temporal
 from penstock.catalog.zones import NO_SHIFTS, Shifts
-from penstock.plan.expressions import bare, is_clock
-from penstock.sql.text import type_of
+from penstock.plan.forms import (
+    COMPARED,
+    MATCHED,
+    NULL,
+    Call,
+    Case,
+    Cast,
+    Constant,
+    Form,
+    Keyword,
+    Reference,
+    is_clock,
+    is_constant,
+)
 from penstock.types.functions import WITH_UNIT
 
 
@@ -101,14 +109,17 @@ _OF_MOMENTS = frozenset({
     "unix_timestamp", "to_unix_timestamp", "unix_seconds", "unix_millis", "unix_micros", "date_trunc",
 })  # fmt: skip
 
+# What is written as an operator and follows nothing.
+_OPERATORS = COMPARED | MATCHED | {
+    "and", "or", "not", "is null", "is true", "is false", "in", "between", "%", "||", "[]", "()", "&", "|", "^", "~",
+}  # fmt: skip
+
 _RISING_PARTS = frozenset({"YEAR", "YEARS", "Y", "YR", "YRS", "YEAROFWEEK", "EPOCH", "CENTURY", "MILLENNIUM"})
 
 
-def direction(
-    tree: exp.Expression, columns: Columns, *, shifts: Shifts = NO_SHIFTS, types: Types | None = None
-) -> Direction:
+def direction(form: Form, columns: Columns, *, shifts: Shifts = NO_SHIFTS, types: Types | None = None) -> Direction:
     """The direction of an expression, given that of its columns; a column not among them has none."""
-    return _Reading(columns, types or {}, shifts).of(tree)
+    return _Reading(columns, types or {}, shifts).of(form)
 
 
 class _Reading:
@@ -117,112 +128,125 @@ class _Reading:
         self._types = types
         self._shifts = shifts
 
-    def of(self, tree: exp.Expression) -> Direction:
-        """The direction of one node, from those below it."""
-        node = bare(tree)
-        if isinstance(node, exp.Column):
-            return self._columns.get(node.name, Direction.NONE)
-        if is_clock(node):
-            return self.clock(node)
-        if is_constant(node):
+    def of(self, form: Form) -> Direction:
+        """The direction of one form, from those below it."""
+        if isinstance(form, Reference):
+            return self._columns.get(form.name, Direction.NONE)
+        if isinstance(form, Call) and is_clock(form):
+            return self.clock(form)
+        if is_constant(form):
             return Direction.CONSTANT
-        followed = followed_time(node)
+        followed = followed_time(form)
         if followed is not None:
             return self.of(followed).weakened()
-        rule = next((rule for kinds, rule in _RULES if isinstance(node, kinds)), None)
-        return Direction.NONE if rule is None else rule(self, node)
+        match form:
+            case Cast():
+                return self.cast(form)
+            case Call():
+                return self._operated(form)
+            case _:
+                return Direction.NONE
 
-    def clock(self, node: exp.Expression) -> Direction:
+    def _operated(self, form: Call) -> Direction:
+        match form.function, form.arguments:
+            case "+", (one, other):
+                return self.add(form, one, other)
+            case "-", (one, other):
+                return self.subtract(form, one, other)
+            case "*", (one, other):
+                return self.multiply(one, other)
+            case "/" | "div", (one, other):
+                return self.divide(one, other)
+            case "-", (one,):
+                return self.of(one).reversed()
+            case "extract", (part, time):
+                return self.extract(part, time)
+            case "floor to" | "ceil to", (time, _):
+                return self.round_to_unit(form.function, time)
+            case _:
+                return Direction.NONE if form.function in _OPERATORS else self.call(form)
+
+    def clock(self, form: Call) -> Direction:
         """The time of the day starts again, and the clock on the wall may be put back."""
-        name = str(node.name).lower()
-        again = isinstance(node, exp.CurrentTime) or name == "current_time"
-        dates = isinstance(node, exp.CurrentDate) or name in ("current_date", "curdate")
-        back = (dates and self._shifts.dates) or (reads_local_clock(node) and self._shifts.most > 0)
+        again = form.function == "current_time"
+        dates = form.function in ("current_date", "curdate")
+        back = (dates and self._shifts.dates) or (reads_local_clock(form) and self._shifts.most > 0)
         return Direction.NONE if again or back else Direction.INCREASING
 
-    def _by_calendar(self, node: exp.Expression) -> bool:
+    def _by_calendar(self, form: Call) -> bool:
         """Whether a sum, a difference or a call with a unit may go down where its times go up."""
-        return adds_months(node, self._types) or (self._shifts.most > 0 and counts_locally(node, self._types))
+        return adds_months(form, self._types) or (self._shifts.most > 0 and counts_locally(form, self._types))
 
-    def _dates_again(self, *times: exp.Expression) -> bool:
+    def _dates_again(self, *times: Form) -> bool:
         """Whether the dates or hours of these times may come, go, and come again."""
         return self._shifts.dates and any(
             not is_constant(time) and kind_of(time, self._types) not in WITHOUT_ZONE for time in times
         )
 
-    def _skips(self, *times: exp.Expression) -> bool:
+    def _skips(self, *times: Form) -> bool:
         """Whether a time without a zone may be read as one that the clock on the wall skipped."""
         return self._shifts.most > 0 and any(
             not is_constant(time) and kind_of(time, self._types) not in ("timestamp", "date") for time in times
         )
 
-    def add(self, node: Any) -> Direction:
+    def add(self, form: Call, one: Form, other: Form) -> Direction:
         """Two that go the same way together."""
-        if self._by_calendar(node):
+        if self._by_calendar(form):
             return Direction.NONE
-        return _sum(self.of(node.this), self.of(node.expression), is_null(node.this) or is_null(node.expression))
+        return _sum(self.of(one), self.of(other), is_null(one) or is_null(other))
 
-    def subtract(self, node: Any) -> Direction:
+    def subtract(self, form: Call, one: Form, other: Form) -> Direction:
         """The second goes the other way; `x - pmod(x, 10)` is x rounded down."""
-        if rounds_down(node):
-            return self.of(node.this).weakened()
-        if self._by_calendar(node):
+        if rounds_down(form):
+            return self.of(one).weakened()
+        if self._by_calendar(form):
             return Direction.NONE
-        null = is_null(node.this) or is_null(node.expression)
-        return _sum(self.of(node.this), self.of(node.expression).reversed(), null)
+        return _sum(self.of(one), self.of(other).reversed(), is_null(one) or is_null(other))
 
-    def multiply(self, node: Any) -> Direction:
+    def multiply(self, one: Form, other: Form) -> Direction:
         """By a constant whose sign is known."""
-        if is_null(node.this) or is_null(node.expression):
+        if is_null(one) or is_null(other):
             return Direction.CONSTANT
-        for factor, other in ((node.expression, node.this), (node.this, node.expression)):
+        for factor, value in ((other, one), (one, other)):
             sign = sign_of(factor)
             if sign is not None:
-                return _scaled(self.of(other), sign)
+                return _scaled(self.of(value), sign)
         return Direction.NONE
 
-    def divide(self, node: Any) -> Direction:
+    def divide(self, one: Form, other: Form) -> Direction:
         """By a constant whose sign is known; a whole-number division rounds."""
-        if is_null(node.this) or is_null(node.expression):
+        if is_null(one) or is_null(other):
             return Direction.CONSTANT
-        sign = sign_of(node.expression)
-        return Direction.NONE if not sign else _scaled(self.of(node.this), sign).weakened()
+        sign = sign_of(other)
+        return Direction.NONE if not sign else _scaled(self.of(one), sign).weakened()
 
-    def negate(self, node: Any) -> Direction:
-        """The other way."""
-        return self.of(node.this).reversed()
-
-    def cast(self, node: Any) -> Direction:
+    def cast(self, form: Cast) -> Direction:
         """Numbers and times keep their order in each other's types, texts do not."""
-        if is_null(node.this):
+        inner, target = form.argument, form.type
+        if is_null(inner):
             return Direction.CONSTANT
-        target = type_of(node.to)
-        inner = bare(node.this)
-        if isinstance(inner, exp.Column) and self._types.get(inner.name) == target:
+        if isinstance(inner, Reference) and self._types.get(inner.name) == target:
             return self.of(inner)
         if self._shifts.most and target.startswith("timestamp") and kind_of(inner, self._types) != "date":
             return Direction.NONE
         if target == "date" and self._dates_again(inner):
             return Direction.NONE
         ordered = is_numeric(target) or is_temporal(target) or is_interval(target)
-        return self.of(node.this).weakened() if ordered else Direction.NONE
+        return self.of(inner).weakened() if ordered else Direction.NONE
 
-    def extract(self, node: Any) -> Direction:
+    def extract(self, part: Form, time: Form) -> Direction:
         """The year of a time goes up, its month starts again."""
-        part = str(node.this.name).upper()
-        rising = part in _RISING_PARTS and not self._dates_again(node.expression)
-        return self.of(node.expression).weakened() if rising else Direction.NONE
+        rising = isinstance(part, Keyword) and part.word.upper() in _RISING_PARTS and not self._dates_again(time)
+        return self.of(time).weakened() if rising else Direction.NONE
 
-    def round_to_unit(self, node: Any) -> Direction:
+    def round_to_unit(self, function: str, time: Form) -> Direction:
         """FLOOR(t TO HOUR)."""
-        unit = node.args.get("to")
-        skips = self._skips(node.this) or (isinstance(node, exp.Ceil) and self._shifts.most > 0)
-        again = unit is not None and (self._dates_again(node.this) or skips)
-        return Direction.NONE if again else self.of(node.this).weakened()
+        skips = self._skips(time) or (function == "ceil to" and self._shifts.most > 0)
+        return Direction.NONE if self._dates_again(time) or skips else self.of(time).weakened()
 
-    def call(self, node: Any) -> Direction:
+    def call(self, form: Call) -> Direction:
         """A function that follows one argument, the others constant."""
-        name, arguments = str(node.this).lower(), node.expressions
+        name, arguments = form.function, form.arguments
         if name in ("greatest", "least"):
             alike = one_order((kind_of(item, self._types) for item in arguments), self._shifts)
             return _common([self.of(item) for item in arguments]) if alike else Direction.NONE
@@ -233,7 +257,7 @@ class _Reading:
         if name in _OF_MOMENTS and self._skips(*arguments):
             return Direction.NONE
         unit = len(arguments) == 3 and name in WITH_UNIT  # noqa: PLR2004 - unit and two more
-        if unit and (self._by_calendar(node) or (name in _DIFFERENCES and self._skips(*arguments[1:]))):
+        if unit and (self._by_calendar(form) or (name in _DIFFERENCES and self._skips(*arguments[1:]))):
             return Direction.NONE
         rising, falling = (2, 1 if name in _DIFFERENCES else None) if unit else (RISING.get(name), FALLING.get(name))
         found = Direction.CONSTANT
@@ -247,23 +271,9 @@ class _Reading:
         return found
 
 
-_RULES: tuple[tuple[Any, Callable[[_Reading, Any], Direction]], ...] = (
-    (exp.Add, _Reading.add),
-    (exp.Sub, _Reading.subtract),
-    (exp.Mul, _Reading.multiply),
-    ((exp.Div, exp.IntDiv), _Reading.divide),
-    (exp.Neg, _Reading.negate),
-    (exp.Cast, _Reading.cast),
-    (exp.Extract, _Reading.extract),
-    ((exp.Floor, exp.Ceil), _Reading.round_to_unit),
-    (exp.Anonymous, _Reading.call),
-)
-
-
-def _rising_part(part: exp.Expression) -> bool:
+def _rising_part(part: Form) -> bool:
     """`date_part('YEAR', t)`: the part is a text that can be read here."""
-    node = bare(part)
-    return isinstance(node, exp.Literal) and node.name.upper() in _RISING_PARTS
+    return isinstance(part, Constant) and part.value.upper() in _RISING_PARTS
 
 
 _PARTS = frozenset({"date_part", "datepart"})
@@ -293,37 +303,41 @@ def _scaled(found: Direction, sign: int) -> Direction:
     return found if sign > 0 else found.reversed()
 
 
-def rounds_down(node: exp.Expression) -> bool:
+def rounds_down(form: Form) -> bool:
     """Whether it is `x - pmod(x, k)`, x rounded down to a multiple of k, or `x - x % k`, rounded towards zero.
 
     In `x - pmod(x - y, k)`, where y is constant or x rounded down, it is a multiple counted from y.
     """
-    if not isinstance(node, exp.Sub):
-        return False
-    call, value = bare(node.expression), bare(node.this)
-    if isinstance(call, exp.Mod):
-        return bare(call.this) == value and sign_of(call.expression) == 1
-    if not isinstance(call, exp.Anonymous) or str(call.this).lower() != "pmod" or sign_of(call.expressions[1]) != 1:
-        return False
-    rest = bare(call.expressions[0])
-    if rest == value:
-        return True
-    behind = bare(rest.expression) if isinstance(rest, exp.Sub) and bare(rest.this) == value else None
-    if behind is not None and is_constant(behind):
-        return True
-    return isinstance(behind, exp.Sub) and bare(behind.this) == value and rounds_down(behind)
+    match form:
+        case Call("-", (value, Call("%", (rest, step)))):
+            return rest == value and sign_of(step) == 1
+        case Call("-", (value, Call("pmod", (rest, step)))) if sign_of(step) == 1:
+            return rest == value or _counted_from(value, rest)
+        case _:
+            return False
 
 
-def one_of(tree: exp.Expression) -> tuple[exp.Expression, ...] | None:
-    """The expressions of which the tree gives one, or NULL: the branches of CASE, the arguments of COALESCE."""
-    node = bare(tree)
-    if isinstance(node, exp.Case):
-        branches = [item.args["true"] for item in node.args["ifs"]] + [node.args.get("default")]
-    elif isinstance(node, exp.Anonymous) and (picked := _PICKING.get(str(node.this).lower())) is not None:
-        branches = list(node.expressions)[picked]
-    else:
-        return None
-    return tuple(bare(item) for item in branches if item is not None and not is_null(item))
+def _counted_from(value: Form, rest: Form) -> bool:
+    """Whether the rest is the value less a constant, or less the value rounded down."""
+    match rest:
+        case Call("-", (one, behind)) if one == value:
+            again = isinstance(behind, Call) and behind.function == "-" and behind.arguments[0] == value
+            return is_constant(behind) or (again and rounds_down(behind))
+        case _:
+            return False
+
+
+def one_of(form: Form) -> tuple[Form, ...] | None:
+    """The expressions of which the form gives one, or NULL: the branches of CASE, the arguments of COALESCE."""
+    match form:
+        case Case():
+            otherwise = () if form.otherwise is None else (form.otherwise,)
+            branches = (*(item.value for item in form.branches), *otherwise)
+        case Call(function, arguments) if function in _PICKING:
+            branches = arguments[_PICKING[function]]
+        case _:
+            return None
+    return tuple(item for item in branches if not is_null(item))
 
 
 _PICKING: Mapping[str, slice] = {
@@ -336,24 +350,30 @@ _PICKING: Mapping[str, slice] = {
 }
 
 
-def is_null(tree: exp.Expression) -> bool:
+def is_null(form: Form) -> bool:
     """Whether the expression is NULL, or NULL cast to a type."""
-    node = bare(tree)
-    while isinstance(node, exp.Cast):
-        node = bare(node.this)
-    return isinstance(node, exp.Null)
+    while isinstance(form, Cast):
+        form = form.argument
+    return form == NULL
 
 
-def sign_of(tree: exp.Expression) -> int | None:
+def sign_of(form: Form) -> int | None:
     """The sign of a numeric literal: -1, 0, 1; None for anything else."""
-    node, turned = bare(tree), 1
-    while isinstance(node, exp.Neg | exp.Cast):
-        turned = -turned if isinstance(node, exp.Neg) else turned
-        node = bare(node.this)
-    if not isinstance(node, exp.Literal):
-        return None
+    match form:
+        case Call("-", (inner,)):
+            found = sign_of(inner)
+            return None if found is None else -found
+        case Cast(inner):
+            return sign_of(inner)
+        case Constant(value) if form.is_text or form.is_number:
+            return _sign(value)
+        case _:
+            return None
+
+
+def _sign(digits: str) -> int | None:
     try:
-        value = Decimal(node.name)
+        value = Decimal(digits)
     except InvalidOperation:
         return None
-    return 0 if value == 0 else turned if value > 0 else -turned
+    return 0 if value == 0 else 1 if value > 0 else -1

@@ -13,7 +13,8 @@ from typing import assert_never, cast
 from penstock.analysis.inequality import lower_bounds
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table
-from penstock.plan.expressions import conjuncts, tree_reads_clock
+from penstock.plan.expressions import conjuncts
+from penstock.plan.forms import reads_clock
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -87,7 +88,7 @@ def _of_scan(scan: Scan, catalog: Catalog) -> Growth:
 
 
 def _window_of_time(condition: Scalar) -> bool:
-    return any(tree_reads_clock(item.bound) for part in conjuncts(condition) for item in lower_bounds(part, {}))
+    return any(reads_clock(item.bound) for part in conjuncts(condition) for item in lower_bounds(part, {}))
 
 
 def few_values(plan: Plan, catalog: Catalog) -> frozenset[str]:

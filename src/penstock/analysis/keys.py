@@ -9,8 +9,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import assert_never, cast
 
-from sqlglot import exp
-
 from penstock.analysis.changelog import append_only
 from penstock.analysis.local_time import counts_locally, has_months
 from penstock.analysis.nulls import never_null
@@ -18,7 +16,8 @@ from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_collated, is_numeric, is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
-from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.expressions import conjuncts
+from penstock.plan.forms import EQUATED, Call, Cast, Constant, Form, Over, Reference, Span
 from penstock.plan.nodes import (
     ANTI,
     FULL,
@@ -164,43 +163,43 @@ def _told_apart(scalar: Scalar, below: Plan, shifts: Shifts) -> str | None:
 
     A day after two times on the clock of a zone that skips an hour can be one time.
     """
-    tree = bare(scalar.tree)
-    if not isinstance(tree, exp.Add | exp.Sub):
-        return scalar.column
-    column, distance = bare(tree.this), bare(tree.expression)
-    if not isinstance(column, exp.Column):
-        return None
-    if isinstance(distance, exp.Interval):
-        types = {item.name: item.type for item in below.fields}
-        kind = types[column.name] or ""
-        skipped = shifts.most >= 24 or (shifts.most > 0 and counts_locally(tree, types))  # noqa: PLR2004 - hours
-        return column.name if is_temporal(kind) and not has_months(distance, types) and not skipped else None
-    whole = isinstance(distance, exp.Literal) and distance.name.isdigit() and not distance.is_string
-    return column.name if whole and below.field(column.name).type in INTEGRAL else None
+    match scalar.form:
+        case Call("+" | "-", (Reference(name), Span() as distance)) as moved:
+            types = {item.name: item.type for item in below.fields}
+            skipped = shifts.most >= 24 or (shifts.most > 0 and counts_locally(moved, types))  # noqa: PLR2004 - hours
+            return name if is_temporal(types[name] or "") and not has_months(distance, types) and not skipped else None
+        case Call("+" | "-", (Reference(name), Constant() as distance)):
+            return name if distance.is_whole and below.field(name).type in INTEGRAL else None
+        case Call("+" | "-", (_, _)):
+            return None
+        case _:
+            return scalar.column
 
 
 def _fixed_columns(node: Filter) -> Iterable[str]:
     types = {item.name: item.type for item in node.input.fields}
     for part in conjuncts(node.condition):
-        tree = bare(part.tree)
-        if isinstance(tree, exp.EQ | exp.NullSafeEQ):
-            sides = bare(tree.this), bare(tree.expression)
-            yield from (one.name for one, other in (sides, sides[::-1]) if _is_fixed(one, other, types))
-        elif isinstance(tree, exp.Is) and isinstance(bare(tree.expression), exp.Null):
-            inner = bare(tree.this)
-            if isinstance(inner, exp.Column):
-                yield inner.name
+        match part.form:
+            case Call(function, (left, right)) if function in EQUATED:
+                for one, other in ((left, right), (right, left)):
+                    if isinstance(one, Reference) and _is_fixed(one, other, types):
+                        yield one.name
+            case Call("is null", (Reference(name),)):
+                yield name
+            case _:
+                pass
 
 
-def _is_fixed(one: exp.Expression, other: exp.Expression, types: Mapping[str, Type | None]) -> bool:
+def _is_fixed(one: Reference, other: Form, types: Mapping[str, Type | None]) -> bool:
     """Whether only one value of the column equals the literal ('5' and '05' both equal the number 5)."""
-    if not isinstance(one, exp.Column) or not isinstance(other, exp.Literal):
+    if not isinstance(other, Constant):
         return False
     kind = types.get(one.name)
-    if other.is_string:
+    if other.is_text:
         return kind is not None and not is_collated(kind)
     # A number with an exponent is a DOUBLE, to which several whole numbers are equal.
-    return kind is not None and is_numeric(kind) and (kind in FRACTIONAL or "e" not in other.name.lower())
+    exact = other.is_number and (kind in FRACTIONAL or "e" not in other.value.lower())
+    return kind is not None and is_numeric(kind) and exact
 
 
 def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
@@ -235,12 +234,14 @@ def _matches_one(keys: Keys, side: Plan, compared: Iterable[Scalar]) -> bool:
 
 def compared_column(scalar: Scalar, side: Plan) -> str | None:
     """The column that a key compares: itself, or cast from one whole number to another, which tells all apart."""
-    tree = bare(scalar.tree)
-    inner = bare(tree.this) if isinstance(tree, exp.Cast) else tree
-    if not isinstance(inner, exp.Column):
-        return None
-    widened = scalar.type in INTEGRAL and side.field(inner.name).type in INTEGRAL
-    return inner.name if inner is tree or widened else None
+    match scalar.form:
+        case Reference(name):
+            return name
+        case Cast(Reference(name)):
+            widened = scalar.type in INTEGRAL and side.field(name).type in INTEGRAL
+            return name if widened else None
+        case _:
+            return None
 
 
 def _aggregate_keys(aggregate: Aggregate, inner: Keys) -> Iterable[Key]:
@@ -276,8 +277,8 @@ def _window_keys(window: Window, inner: Keys) -> Iterable[Key]:
 
 
 def _is_row_number(call: Scalar) -> bool:
-    function = call.tree.this if isinstance(call.tree, exp.Window) else None
-    return isinstance(function, exp.Anonymous) and str(function.this).lower() == "row_number"
+    form = call.form
+    return isinstance(form, Over) and isinstance(form.function, Call) and form.function.function == "row_number"
 
 
 def _plain(scalars: tuple[Scalar, ...]) -> Key | None:

@@ -8,10 +8,8 @@ SUM(x) OVER (ORDER BY at ROWS BETWEEN 1 PRECEDING AND 1 FOLLOWING)   none
 
 from __future__ import annotations
 
-from sqlglot import exp
-
 from penstock.analysis.nulls import never_null
-from penstock.plan.expressions import bare
+from penstock.plan.forms import Constant, Over, Reference
 from penstock.plan.nodes import Plan, TopK, Window
 from penstock.plan.scalar import Scalar
 
@@ -42,38 +40,22 @@ def keeps_order_column(node: TopK | Window) -> str | None:
 
 def _order_column(call: Scalar, below: Plan) -> str | None:
     """The column that orders every OVER in an expression."""
-    names = {_order_of(window, below) for window in call.tree.find_all(exp.Window)}
+    names = {_order_of(window, below) for window in call.form.walk() if isinstance(window, Over)}
     return names.pop() if len(names) == 1 else None
 
 
-def _order_of(window: exp.Window, below: Plan) -> str | None:
-    if not _looks_back(window):
+def _order_of(window: Over, below: Plan) -> str | None:
+    first = window.order[0] if window.order and _looks_back(window) else None
+    if first is None or first.descending or not isinstance(first.value, Reference):
         return None
-    order = window.args.get("order")
-    first = order.expressions[0] if order is not None else None
-    if not isinstance(first, exp.Ordered) or first.args.get("desc"):
-        return None
-    column = bare(first.this)
-    if not isinstance(column, exp.Column):
-        return None
-    nulls_last = first.args.get("nulls_first") is False
-    return column.name if nulls_last or never_null(below, column.name) else None
+    name = first.value.name
+    return name if not first.nulls_first or never_null(below, name) else None
 
 
-def _looks_back(window: exp.Window) -> bool:
-    function = window.this
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        function = function.this
-    if not isinstance(function, exp.Anonymous) or str(function.this).lower() not in _BACK:
+def _looks_back(window: Over) -> bool:
+    call = window.call
+    if call is None or call.function not in _BACK:
         return False
-    if str(function.this).lower() == "lag" and not _positive_offset(function):
+    if call.function == "lag" and len(call.arguments) > 1 and not isinstance(call.arguments[1], Constant):
         return False
-    frame = window.args.get("spec")
-    if frame is None:
-        return True
-    end, side = frame.args.get("end"), str(frame.args.get("end_side") or "").upper()
-    return end is None or side == "PRECEDING" or str(end).upper() == "CURRENT ROW"
-
-
-def _positive_offset(call: exp.Anonymous) -> bool:
-    return len(call.expressions) == 1 or isinstance(bare(call.expressions[1]), exp.Literal)
+    return window.frame is None or window.frame.end.side in ("preceding", "current row")

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
-from penstock.plan.expressions import bare, conjuncts
+from penstock.plan.expressions import conjuncts
+from penstock.plan.forms import Call, Form, Reference
 from penstock.plan.nodes import Distinct, Filter, Plan, Project, TopK, Window
 
 
@@ -14,8 +13,8 @@ def never_null(plan: Plan, name: str) -> bool:
         return True
     match plan:
         case Filter():
-            parts = (bare(part.tree) for part in conjuncts(plan.condition))
-            return any(_excludes_null(part, name) for part in parts) or never_null(plan.input, name)
+            parts = conjuncts(plan.condition)
+            return any(_excludes_null(part.form, name) for part in parts) or never_null(plan.input, name)
         case Project():
             column = dict(plan.items)[name].column
             return column is not None and never_null(plan.input, column)
@@ -25,13 +24,9 @@ def never_null(plan: Plan, name: str) -> bool:
             return False
 
 
-def _excludes_null(part: exp.Expression, name: str) -> bool:
-    if isinstance(part, exp.Not):
-        inner = bare(part.this)
-        value = inner.this if isinstance(inner, exp.Is) and isinstance(bare(inner.expression), exp.Null) else None
-    elif isinstance(part, exp.Anonymous):
-        value = part.expressions[0] if str(part.this).lower() == "isnotnull" else None
-    else:
-        value = None
-    column = None if value is None else bare(value)
-    return isinstance(column, exp.Column) and column.name == name
+def _excludes_null(part: Form, name: str) -> bool:
+    match part:
+        case Call("not", (Call("is null", (Reference(found),)),)) | Call("isnotnull", (Reference(found),)):
+            return found == name
+        case _:
+            return False

@@ -8,15 +8,13 @@ SUM(x) OVER (ORDER BY at)                                           without end
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from sqlglot import exp
-
 from penstock.analysis.nulls import never_null
-from penstock.plan.expressions import bare
+from penstock.plan.forms import Aggregated, Call, Constant, Edge, Form, Ordering, Over, Reference, Span
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar
+from penstock.plan.writing import text_of
 
 _OFFSETS = frozenset({"lag", "lead"})
 _WITHOUT_FRAME = frozenset({"row_number", "rank", "dense_rank", "percent_rank", "cume_dist", "ntile"})
@@ -31,115 +29,101 @@ class Reach:
     It changes what is computed beside rows below the line that are within `ahead`.
     """
 
-    key: exp.Expression
-    order: tuple[exp.Ordered, ...]
+    key: Form
+    order: tuple[Ordering, ...]
     rows: int = 0
-    distances: tuple[exp.Expression, ...] = ()
-    ahead: tuple[exp.Expression, ...] = ()
+    distances: tuple[Form, ...] = ()
+    ahead: tuple[Form, ...] = ()
 
 
 def reach_of(call: Scalar, below: Plan) -> Reach | None:
     """How far `f(…) OVER (…)` looks back over its input; None if that has no bound that is plain to see."""
-    window = bare(call.tree)
-    order = window.args.get("order") if isinstance(window, exp.Window) else None
-    items = () if order is None else tuple(order.expressions)
-    if not items or not all(isinstance(item, exp.Ordered) for item in items):
+    window = call.form
+    if not isinstance(window, Over) or not window.order or window.call is None:
         return None
-    function, keeps_nulls = _function(window)
-    name = str(function.this).lower() if isinstance(function, exp.Anonymous) else ""
-    key = bare(items[0].this)
-    if name in _OFFSETS:
+    function, first = window.call, window.order[0]
+    if function.function in _OFFSETS:
         offset = _offset(function)
-        known = offset is not None and keeps_nulls and _nulls_above(items[0], key, below)
-        return Reach(key, items, offset or 0) if known else None
-    if name in _WITHOUT_FRAME or not name:
+        known = offset is not None and not _skips_nulls(window) and _nulls_above(first, below)
+        return Reach(first.value, window.order, offset or 0) if known else None
+    if function.function in _WITHOUT_FRAME:
         return None
-    return _framed(window, items, key, below)
+    return _framed(window, below)
 
 
-def further(line: exp.Expression, distances: tuple[exp.Expression, ...]) -> exp.Expression:
+def further(line: Form, distances: tuple[Form, ...]) -> Form:
     """The line less the distances."""
     for distance in distances:
-        line = exp.Sub(this=line.copy(), expression=exp.Paren(this=distance.copy()))
+        line = Call("-", (line, distance))
     return line
 
 
-def _function(window: exp.Expression) -> tuple[exp.Expression, bool]:
-    """The call inside OVER, and whether it counts rows with NULL."""
-    function, keeps = window.this, True
-    while isinstance(function, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
-        keeps = keeps and not isinstance(function, exp.IgnoreNulls)
-        function = function.this
-    return function, keeps
+def _skips_nulls(window: Over) -> bool:
+    """Whether the call does not count rows with NULL."""
+    return isinstance(window.function, Aggregated) and window.function.nulls == "ignore"
 
 
-def _offset(function: exp.Expression) -> int | None:
-    if len(function.expressions) == 1:
+def _offset(call: Call) -> int | None:
+    if len(call.arguments) == 1:
         return 1
-    node = bare(function.expressions[1])
-    node = bare(node.this) if isinstance(node, exp.Neg) else node
-    return int(node.name) if isinstance(node, exp.Literal) and node.name.isdigit() else None
+    match call.arguments[1]:
+        case Call("-", (Constant() as number,)) | (Constant() as number):
+            return int(number.value) if number.value.isdigit() else None
+        case _:
+            return None
 
 
-def _framed(window: exp.Expression, order: tuple[exp.Ordered, ...], key: exp.Expression, below: Plan) -> Reach | None:
-    frame = window.args.get("spec")
-    kind = "" if frame is None else str(frame.args.get("kind") or "").upper()
-    sides = [] if frame is None else list(_sides(frame))
-    if kind not in ("ROWS", "RANGE") or any(side is None for side in sides):
+def _framed(window: Over, below: Plan) -> Reach | None:
+    frame, order = window.frame, window.order
+    if frame is None or frame.kind not in ("rows", "range"):
         return None
-    found = [side for side in sides if side is not None]
-    if kind == "ROWS":
-        counts = [_count(bound) for _, bound in found]
-        if any(count is None for count in counts) or not _nulls_above(order[0], key, below):
+    edges = (frame.start, frame.end)
+    if any(_is_open(edge) for edge in edges):
+        return None
+    key, found = order[0].value, [(edge.side, edge.distance) for edge in edges if edge.distance is not None]
+    if frame.kind == "rows":
+        counts = [_count(distance) for _, distance in found]
+        if any(count is None for count in counts) or not _nulls_above(order[0], below):
             return None
         return Reach(key, order, sum(count or 0 for count in counts))
     if len(order) != 1 or not _exact(found, key, below):
         return None
-    upwards = "PRECEDING" if order[0].args.get("desc") else "FOLLOWING"
-    ahead = tuple(bound for side, bound in found if bound is not None and side == upwards)
-    return Reach(key, order, 0, tuple(bound for _, bound in found if bound is not None), ahead)
+    upwards = "preceding" if order[0].descending else "following"
+    ahead = tuple(distance for side, distance in found if side == upwards)
+    return Reach(key, order, 0, tuple(distance for _, distance in found), ahead)
 
 
-def _sides(frame: exp.Expression) -> Iterator[tuple[str, exp.Expression | None] | None]:
-    """Each end of a frame as (side, distance), without a distance for the current row; None where it has no end."""
-    for name in ("start", "end"):
-        value, side = frame.args.get(name), str(frame.args.get(f"{name}_side") or "").upper()
-        if value is None or str(value).upper() == "CURRENT ROW":
-            yield "", None
-        elif isinstance(value, exp.Expression):
-            yield None if _is_negative(value) else (side, value)
-        else:
-            yield None
+def _is_open(edge: Edge) -> bool:
+    """Whether a frame has no end there that is plain to see."""
+    if edge.distance is None:
+        return edge.side != "current row"
+    match edge.distance:
+        case Call("-", (_,)):
+            return True
+        case Span(value):
+            return value.startswith("-")
+        case _:
+            return False
 
 
-def _is_negative(distance: exp.Expression) -> bool:
-    node = bare(distance)
-    return isinstance(node, exp.Neg) or (isinstance(node, exp.Interval) and str(node.this.name).startswith("-"))
+def _count(distance: Form) -> int | None:
+    return int(distance.value) if isinstance(distance, Constant) and distance.value.isdigit() else None
 
 
-def _count(bound: exp.Expression | None) -> int | None:
-    if bound is None:
-        return 0
-    node = bare(bound)
-    return int(node.name) if isinstance(node, exp.Literal) and node.name.isdigit() else None
-
-
-def _exact(sides: list[tuple[str, exp.Expression | None]], key: exp.Expression, below: Plan) -> bool:
+def _exact(sides: list[tuple[str, Form]], key: Form, below: Plan) -> bool:
     """Whether the distances can be taken from a line: looking ahead needs arithmetic that can be turned around."""
-    if len([bound for _, bound in sides if bound is not None]) <= 1 and not any(
-        side == "FOLLOWING" for side, _ in sides
-    ):
+    if len(sides) <= 1 and not any(side == "following" for side, _ in sides):
         return True
-    kind = below.field(key.name).type if isinstance(key, exp.Column) and key.name in below.names else None
-    texts = [bound.sql().upper() for _, bound in sides if bound is not None]
+    kind = below.field(key.name).type if isinstance(key, Reference) and key.name in below.names else None
+    texts = [text_of(distance).upper() for _, distance in sides]
     return (
         kind is not None and kind not in _FRACTIONAL and not any(unit in text for text in texts for unit in _CALENDAR)
     )
 
 
-def _nulls_above(item: exp.Ordered, key: exp.Expression, below: Plan) -> bool:
+def _nulls_above(item: Ordering, below: Plan) -> bool:
     """Whether rows with NULL, which may always come, stand beside the newest rows and not before the oldest."""
-    if isinstance(key, exp.Column) and key.name in below.names and never_null(below, key.name):
+    key = item.value
+    if isinstance(key, Reference) and key.name in below.names and never_null(below, key.name):
         return True
-    descending, first = bool(item.args.get("desc")), item.args.get("nulls_first")
-    return (not descending if first is None else bool(first)) is descending
+    return item.nulls_first is item.descending

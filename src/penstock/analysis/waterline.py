@@ -11,8 +11,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never, cast
 
-from sqlglot import exp
-
 from penstock.analysis.derived import Derived, Source, applied, converted, greatest, least, of_source
 from penstock.analysis.determined import determined
 from penstock.analysis.direction import Direction, Types, direction, one_of
@@ -25,7 +23,8 @@ from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
-from penstock.plan.expressions import bare, conjuncts, pairs_of, plan_reads_clock, reads_clock, tree_reads_clock
+from penstock.plan.expressions import conjuncts, pairs_of, plan_reads_clock
+from penstock.plan.forms import Call, Constant, Form, Reference, Span, reads_clock, references
 from penstock.plan.nodes import (
     ANTI,
     FULL,
@@ -56,6 +55,7 @@ from penstock.plan.scalar import Scalar
 Waterlines = Mapping[str, Derived]
 
 NONE: Waterlines = {}
+_ORDERED = frozenset({">", ">=", "<", "<="})
 
 
 def waterlines(plan: Plan, catalog: Catalog, *, passing_time: bool = False) -> Waterlines:
@@ -117,45 +117,44 @@ class Reader:
         return _of_table(relation) if isinstance(relation, Table) else self._of_view(relation)
 
     def bound(
-        self, tree: exp.Expression, known: Waterlines, types: Types | None = None, there: frozenset[str] = frozenset()
+        self, form: Form, known: Waterlines, types: Types | None = None, there: frozenset[str] = frozenset()
     ) -> Derived | None:
         """Below which value an expression over columns with these waterlines cannot change; constants have none.
 
         `there` names the columns that are never NULL.
         """
-        node = bare(tree)
-        if isinstance(node, exp.Column):
-            return known.get(node.name)
-        chosen = one_of(node)
-        if chosen is not None and not self._of_one_type({kind_of(item, types or {}) or None for item in chosen}):
+        if isinstance(form, Reference):
+            return known.get(form.name)
+        chosen = one_of(form)
+        if chosen is None:
+            return self._computed_bound(form, known, types)
+        if not self._of_one_type({kind_of(item, types or {}) or None for item in chosen}):
             return None
-        if chosen is not None and call_name(node) in ("greatest", "coalesce", "ifnull", "nvl"):
+        function = form.function if isinstance(form, Call) else ""
+        if function in ("greatest", "coalesce", "ifnull", "nvl"):
             # GREATEST is not below any argument that is there, and COALESCE gives the first if that is.
             sure = [item for item in chosen if _never_null(item, there)]
-            alone = sure if call_name(node) == "greatest" else sure[:1] if sure[:1] == list(chosen[:1]) else []
+            alone = sure if function == "greatest" else sure[:1] if sure[:1] == list(chosen[:1]) else []
             found = greatest(self.bound(item, known, types, there) for item in alone)
             if found is not None:
                 return found
-        if chosen is not None:
-            # Each gives one of these or NULL, whatever the rest of it says.
-            return least(self.bound(item, known, types, there) for item in chosen)
-        lower = self.never_below(node, dict.fromkeys(known, Direction.INCREASING), types)
-        if lower is None:
-            return None
-        read = {item.name for item in node.find_all(exp.Column)}
-        return applied(lower, {name: known[name] for name in read})
+        # Each gives one of these or NULL, whatever the rest of it says.
+        return least(self.bound(item, known, types, there) for item in chosen)
 
-    def never_below(
-        self, tree: exp.Expression, columns: Mapping[str, Direction], types: Types | None = None
-    ) -> exp.Expression | None:
+    def _computed_bound(self, form: Form, known: Waterlines, types: Types | None) -> Derived | None:
+        """The bound of an expression that goes up with its columns."""
+        lower = self.never_below(form, dict.fromkeys(known, Direction.INCREASING), types)
+        return None if lower is None else applied(lower, {name: known[name] for name in references(form)})
+
+    def never_below(self, form: Form, columns: Mapping[str, Direction], types: Types | None = None) -> Form | None:
         """What the expression is not below from now on: itself, if it goes up, or a time that is a little earlier."""
-        if self._goes_up(tree, columns, types):
-            return tree
-        found = lowered(tree, types or {}, self._shifts)
+        if self._goes_up(form, columns, types):
+            return form
+        found = lowered(form, types or {}, self._shifts)
         return None if found is None or not self._goes_up(found[0], columns, types) else found[1]
 
-    def _goes_up(self, tree: exp.Expression, columns: Mapping[str, Direction], types: Types | None) -> bool:
-        return direction(tree, columns, shifts=self._shifts, types=types).up
+    def _goes_up(self, form: Form, columns: Mapping[str, Direction], types: Types | None) -> bool:
+        return direction(form, columns, shifts=self._shifts, types=types).up
 
     def lower_limit(self, item: LowerBound, known: Waterlines, types: Types) -> Derived | None:
         """Below which value the column of the bound is not from now on; None if the bound can go down."""
@@ -182,7 +181,7 @@ class Reader:
         names, types = set(side.names), _types(join.left) | _types(join.right)
         found: dict[str, Derived] = {}
         for item in _bounds_of(join, self._shifts):
-            if item.column not in names or any(node.name in names for node in item.bound.find_all(exp.Column)):
+            if item.column not in names or references(item.bound) & names:
                 continue
             bound = self.lower_limit(item, known, types)
             together = greatest((found.get(item.column), bound))
@@ -214,12 +213,12 @@ class Reader:
     def _computed(self, items: tuple[tuple[str, Scalar], ...], below: Plan) -> Waterlines:
         known, types = self.of(below), _types(below)
         there = frozenset(item.name for item in below.fields if not item.nullable)
-        found = {name: self.bound(scalar.tree, known, types, there) for name, scalar in items}
+        found = {name: self.bound(scalar.form, known, types, there) for name, scalar in items}
         return {name: derived for name, derived in found.items() if derived is not None}
 
     def _generated(self, node: Generate, known: Waterlines) -> Waterlines:
         """What `explode` gives of a sequence is at least what the sequence starts with."""
-        least_element = first_generated(node.generator.tree)
+        least_element = first_generated(node.generator.form)
         if least_element is None:
             return NONE
         derived = self.bound(least_element, known, _types(node.input))
@@ -228,7 +227,7 @@ class Reader:
     def _filter(self, node: Filter) -> Waterlines:
         known = self.of(node.input)
         for part in conjuncts(node.condition):
-            known = self._with_clock(part, known, node) if reads_clock(part) else self._with_bounds(part, known, node)
+            known = self._with_clock(part, known, node) if part.reads_clock else self._with_bounds(part, known, node)
         return known
 
     def _with_bounds(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
@@ -244,7 +243,7 @@ class Reader:
         """A row leaves when the clock passes it, or comes when the clock reaches it."""
         types = _types(node.input)
         leaving = [item for item in self.bounds_in(part, types) if self.rises_with_clock(item, types) is not None]
-        if leaving and isinstance(bare(part.tree), exp.GT | exp.GTE | exp.LT | exp.LTE):
+        if leaving and isinstance(part.form, Call) and part.form.function in _ORDERED:
             found = {item.column: self.lower_limit(item, known, types) for item in leaving}
             bounds = {name: derived for name, derived in found.items() if derived is not None}
             if self._passing_time:
@@ -256,12 +255,12 @@ class Reader:
         together = least((known[upper.column], self.lower_limit(upper, NONE, types)))
         return NONE if together is None else {upper.column: together}
 
-    def rises_with_clock(self, item: LowerBound, types: Types) -> exp.Expression | None:
+    def rises_with_clock(self, item: LowerBound, types: Types) -> Form | None:
         """What a bound by the clock, its columns standing still, is not below from now on; None if not known."""
         convert = to_type_of(item, types, self._shifts)
-        if convert is None or not tree_reads_clock(item.bound):
+        if convert is None or not reads_clock(item.bound):
             return None
-        fixed = dict.fromkeys((node.name for node in item.bound.find_all(exp.Column)), Direction.CONSTANT)
+        fixed = dict.fromkeys(references(item.bound), Direction.CONSTANT)
         lower = self.never_below(item.bound, fixed, types)
         return None if lower is None else convert(lower)
 
@@ -341,7 +340,7 @@ class Reader:
         reaches = [reach_of(call, node.input) for _, call in node.calls]
         framed = [item for item in reaches if item is not None and not item.rows]
         key = framed[0].key if framed else None
-        if not isinstance(key, exp.Column) or len(framed) < len(reaches) or any(item.key != key for item in framed):
+        if not isinstance(key, Reference) or len(framed) < len(reaches) or any(item.key != key for item in framed):
             return NONE
         lowered = least(self.bound(further(key, item.ahead), known, _types(node.input)) for item in framed)
         return NONE if lowered is None else {key.name: lowered}
@@ -350,7 +349,7 @@ class Reader:
         """A row changes the session that it is in, which ends after it and may have begun long before."""
         known = self.of(node.input)
         found = {name: derived for name, derived in known.items() if name in {item.column for item in node.keys}}
-        ends = self.bound(node.time.tree, known, _types(node.input))
+        ends = self.bound(node.time.form, known, _types(node.input))
         return found if ends is None else {**found, node.end: ends}
 
 
@@ -364,19 +363,18 @@ def _of_table(table: Table) -> dict[str, Derived]:
     return found
 
 
-def call_name(tree: exp.Expression) -> str:
-    """The lower-case name of a call, empty for anything else."""
-    return str(tree.this).lower() if isinstance(tree, exp.Anonymous) else ""
-
-
-_KEEPS_NULL = (exp.Column, exp.Identifier, exp.Add, exp.Sub, exp.Literal, exp.Interval, exp.Var, exp.Paren)
-
-
-def _never_null(tree: exp.Expression, there: frozenset[str]) -> bool:
-    return all(
-        isinstance(node, _KEEPS_NULL) and (not isinstance(node, exp.Column) or node.name in there)
-        for node in tree.walk()
-    )
+def _never_null(form: Form, there: frozenset[str]) -> bool:
+    match form:
+        case Reference(name):
+            return name in there
+        case Constant():
+            return form.is_text or form.is_number
+        case Span():
+            return True
+        case Call("+" | "-", (one, other)):
+            return _never_null(one, there) and _never_null(other, there)
+        case _:
+            return False
 
 
 def _reads_tables(plan: Plan) -> bool:
@@ -399,18 +397,14 @@ def _bounds_of(join: Join, shifts: Shifts) -> Iterator[LowerBound]:
 def _in_one_type(item: LowerBound, types: Types) -> bool:
     """Whether a bound compares columns of one type, whose order is the same whichever of them are compared."""
     kind = types.get(item.column)
-    read = {types.get(node.name) for node in item.bound.find_all(exp.Column)}
+    read = {types.get(name) for name in references(item.bound)}
     return kind is not None and "collate" not in kind and read == {kind}
 
 
 def _compared_with_clock(part: Scalar) -> LowerBound | None:
     """`c <= e` with e of the clock and constants alone: the column and e."""
-    tree = bare(part.tree)
-    if isinstance(tree, exp.LT | exp.LTE):
-        column, limit = bare(tree.this), tree.expression
-    elif isinstance(tree, exp.GT | exp.GTE):
-        column, limit = bare(tree.expression), tree.this
-    else:
-        return None
-    timeless = not any(limit.find_all(exp.Column))
-    return LowerBound(column.name, limit) if isinstance(column, exp.Column) and timeless else None
+    match part.form:
+        case Call("<" | "<=", (Reference(name), limit)) | Call(">" | ">=", (limit, Reference(name))):
+            return None if references(limit) else LowerBound(name, limit)
+        case _:
+            return None

@@ -9,7 +9,7 @@ from penstock.analysis.waterline import Reader
 from penstock.circuit.forgetting import Expiry
 from penstock.plan.expressions import conjuncts
 from penstock.plan.nodes import Filter, Plan
-from penstock.plan.scalar import Scalar, quoted, render_scalar
+from penstock.plan.scalar import Scalar, quoted, scalar_of
 
 
 def clock_expires(node: Plan, reader: Reader) -> tuple[Expiry, ...]:
@@ -24,5 +24,5 @@ def _passed(part: Scalar, below: Plan, reader: Reader) -> Iterator[Expiry]:
     for item in reader.bounds_in(part, types):
         limit = None if part.columns - {item.column} else reader.rises_with_clock(item, types)
         if limit is not None:
-            bound = Scalar(render_scalar(limit), limit)
-            yield Expiry(0, quoted(item.column), Derived((bound,), frozenset()), nulls=True, shown=quoted(item.column))
+            bound = Derived((scalar_of(limit),), frozenset())
+            yield Expiry(0, quoted(item.column), bound, nulls=True, shown=quoted(item.column))

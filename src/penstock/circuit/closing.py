@@ -70,7 +70,7 @@ class Closing:
         """True if the keys expire by what they are themselves."""
         known = self.reader.of(plan.inputs[0])
         types = {item.name: item.type for item in plan.inputs[0].fields}
-        return any(self.reader.bound(item.tree, known, types) is not None for item in keys_of(plan))
+        return any(self.reader.bound(item.form, known, types) is not None for item in keys_of(plan))
 
     def _carrying(self, plan: Plan, keys: frozenset[str], taken: tuple[str, ...]) -> tuple[Plan, Field] | None:
         """The relation with a column that closes the keys, and that column, which is called like none of `taken`."""

@@ -10,8 +10,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import assert_never, cast
 
-from sqlglot import exp
-
 from penstock.analysis.changelog import append_only
 from penstock.analysis.derived import Derived, least
 from penstock.analysis.waterline import Reader, Waterlines
@@ -19,6 +17,7 @@ from penstock.catalog.model import Catalog
 from penstock.catalog.types import INTEGRAL, Type
 from penstock.circuit.closing import closing_columns
 from penstock.plan.expressions import pairs_of
+from penstock.plan.forms import Constant
 from penstock.plan.nodes import (
     ANTI,
     LEFT,
@@ -44,7 +43,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
-from penstock.plan.scalar import Scalar, quoted, render_scalar
+from penstock.plan.scalar import Scalar, quoted, scalar_of
 
 _READABLE = 60  # characters
 
@@ -121,7 +120,7 @@ def by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:
     """Rows by a column of their partition."""
     known = reader.of(plan.input)
     types = {item.name: item.type for item in plan.input.fields}
-    bounds = [(scalar, reader.bound(scalar.tree, known, types)) for scalar in plan.partition]
+    bounds = [(scalar, reader.bound(scalar.form, known, types)) for scalar in plan.partition]
     return _by_key([(scalar, derived) for scalar, derived in bounds if derived is not None])
 
 
@@ -176,8 +175,7 @@ def _lines_of(known: Waterlines, preferred: str | None) -> tuple[str, ...]:
     return (name,) if preferred else tuple(item for item in known if known[item] == known[name])
 
 
-_ONE = exp.Literal.number(1)
-_ALWAYS = Derived((Scalar(render_scalar(_ONE), _ONE),), frozenset())
+_ALWAYS = Derived((scalar_of(Constant("1", "int")),), frozenset())
 
 
 def _ranked(order: tuple[SortKey, ...], rows: Plan, ties: str | None) -> tuple[tuple[str, ...], str]:
@@ -224,7 +222,7 @@ def _asof_expires(asof: AsofJoin, reader: Reader) -> Iterator[Expiry]:
     match = asof.match
     sides = ((asof.left, match.left), (asof.right, match.right))
     line = least(
-        reader.bound(time.tree, reader.of(side), {f.name: f.type for f in side.fields}) for side, time in sides
+        reader.bound(time.form, reader.of(side), {f.name: f.type for f in side.fields}) for side, time in sides
     )
     if line is None or not match.backwards or not _compared_exactly(match.left.type, match.right.type):
         return
@@ -246,7 +244,7 @@ def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:
     types = {item.name: item.type for side in (join.left, join.right) for item in side.fields}
     ordered = [key for key in join.keys if reader.alike((key.left.type, key.right.type))]
     for key in ordered if not join.null_aware else ():
-        together = least((reader.bound(key.left.tree, left, types), reader.bound(key.right.tree, right, types)))
+        together = least((reader.bound(key.left.form, left, types), reader.bound(key.right.form, right, types)))
         if together is not None:
             yield Expiry(0, key.left.text, together, shown=key.left.text)
             yield Expiry(1, key.right.text, together, shown=key.right.text)

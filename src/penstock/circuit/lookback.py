@@ -10,16 +10,15 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import assert_never
 
-from sqlglot import exp
-
 from penstock.analysis.derived import least
 from penstock.analysis.reach import Reach, further, reach_of
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
 from penstock.circuit.forgetting import Best, Expiry, by_closing, by_partition
 from penstock.circuit.window_chains import Link
+from penstock.plan.forms import Form, Reference, references
 from penstock.plan.nodes import Filter, Project, Window
-from penstock.plan.scalar import Scalar, column_tree, quoted, render_scalar
+from penstock.plan.scalar import quoted, scalar_of
 
 
 def windows_expire(chain: tuple[Link, ...], lowest: Window, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
@@ -49,7 +48,7 @@ class _Looks:
     """The reach of all windows of a chain, back by one time column: to `lines`, and `rows` further."""
 
     time: str
-    lines: tuple[exp.Expression, ...]
+    lines: tuple[Form, ...]
     rows: int = 0
     orders: tuple[_Order, ...] = ()
 
@@ -92,18 +91,18 @@ def _looking_further(before: _Looks | None, node: Window, lowest: Window, level:
     found = [reach_of(call, node.input) for _, call in node.calls]
     reaches = [item for item in found if item is not None]
     key = reaches[0].key if reaches else None
-    time = level.names.get(key.name) if isinstance(key, exp.Column) else None
+    time = level.names.get(key.name) if isinstance(key, Reference) else None
     if len(reaches) < len(found) or time is None or any(item.key != key for item in reaches):
         return None
     if before is not None and before.time != time:
         return None
     rows = max(item.rows for item in reaches)
-    lines = (column_tree(time),) if before is None else before.lines
+    lines = (Reference(time),) if before is None else before.lines
     partition = {scalar.renamed(level.names).text for scalar in node.partition}
     split = partition != {scalar.text for scalar in lowest.partition}
     # The rows before a line are counted as they come in: none may have been left out, or counted by another key,
     # and below a window that looks back by time they would be needed for each row that it reaches.
-    if rows and (level.filtered or split or any(not isinstance(line, exp.Column) for line in lines)):
+    if rows and (level.filtered or split or any(not isinstance(line, Reference) for line in lines)):
         return None
     lines = tuple(further(line, item.distances) for line in lines for item in reaches)
     orders = [_nearest(item, level) for item in reaches if item.rows]
@@ -117,15 +116,12 @@ def _nearest(reach: Reach, level: _Level) -> _Order:
 
     Where the order is by what the chain computes, rows of one time count as one.
     """
-    backwards = not reach.order[0].args.get("desc")
+    backwards = not reach.order[0].descending
     found: list[str] = []
     for item in reach.order:
-        read = {node.name for node in item.find_all(exp.Column)}
-        if not read <= set(level.names):
+        if not references(item) <= set(level.names):
             return (found[0],), "rank"
-        descending, first = bool(item.args.get("desc")), item.args.get("nulls_first")
-        nulls_first = not descending if first is None else bool(first)
-        down, nulls = ("ASC" if descending is backwards else "DESC"), nulls_first is not backwards
-        text = Scalar(render_scalar(item.this), item.this).renamed(level.names).text
+        down, nulls = ("ASC" if item.descending is backwards else "DESC"), item.nulls_first is not backwards
+        text = scalar_of(item.value).renamed(level.names).text
         found.append(f"{text} {down} NULLS {'FIRST' if nulls else 'LAST'}")
     return tuple(found), "row_number"

@@ -18,6 +18,7 @@ from penstock.errors import Span
 from penstock.plan.forms import Form, is_constant, reads_clock
 from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
+from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls
 
@@ -75,6 +76,10 @@ class Scalar:
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         """The same expression over renamed fields; a field not in `names` keeps its name."""
         return self.replaced(lambda name: column_tree(names[name]) if name in names else None)
+
+    def over(self, given: Mapping[str, Scalar]) -> Scalar:
+        """The expression with other expressions in place of fields; a field not in `given` stays."""
+        return self.replaced(lambda name: given[name].tree if name in given else None)
 
     def replaced(self, replacement: Callable[[str], exp.Expression | None]) -> Scalar:
         """The expression with columns replaced by other expressions; None leaves a column as it is."""
@@ -148,6 +153,11 @@ def scalar_of(form: Form, type: Type | None = None, nullable: bool = True, span:
     """An expression of a plan that says what the form says, written as it was if it was read."""
     tree = tree_of(form)
     return Scalar(render_scalar(tree), tree, type, nullable, span)
+
+
+def parsed(text: str) -> Form:
+    """The form of an expression that is written as Spark SQL; raises SqlError."""
+    return form_of(parse_expression(text))
 
 
 def render_scalar(tree: exp.Expression) -> str:
