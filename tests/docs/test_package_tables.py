@@ -17,7 +17,7 @@ HEADS = {"module", "folder"}
 LACKING = {
     "analysis", "bind", "bind/expressions", "bind/from_", "bind/program", "bind/query", "bind/row_order", "bind/select",
     "bind/subqueries", "bind/time_windows", "bind/windows", "outputs", "pipeline", "plan", "rewrite", "sources",
-    "sources/files", "sources/formats", "spark", "steps", "steps/intake", "steps/rows",
+    "sources/files", "sources/formats", "steps", "steps/intake", "steps/rows",
 }  # fmt: skip
 
 

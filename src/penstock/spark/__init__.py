@@ -26,6 +26,8 @@
 | typed        | types of expressions as Spark gives them, for the circuit                  |
 | typetext     | a Spark type as the catalog writes it                                      |
 | session      | the Spark session and its settings                                         |
+| settings     | the settings of a program that are Spark's, in its session while it runs   |
+| temporary    | temporary folders, removed when their process ends                         |
 | jvm          | the Java that Spark runs on                                                |
 | interrupts   | Ctrl-C while Spark works                                                   |
 """

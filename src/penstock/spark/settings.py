@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class FollowedSettings:
-    """What `SET spark.…` has changed in a session, and what stood there before."""
+    """The settings that `SET spark.…` has changed in a session, and what stood there before."""
 
     def __init__(self, spark: SparkSession) -> None:
         self._spark = spark

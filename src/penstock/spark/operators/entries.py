@@ -24,7 +24,7 @@ OF_CHANGE = f"max({_SIDE}) = 1"  # of a group, over `sides`: the change has rows
 
 @dataclass(frozen=True)
 class Entries:
-    """What entries with these groups and partials look like, and what is added up from several of them."""
+    """The columns of entries with these groups and partials, and what is added up from several of them."""
 
     groups: tuple[str, ...]
     partials: tuple[Partial, ...]
