@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo test check format lint types imports test-spark fuzz functions borrowed bench bench-nexmark bench-growth docs goldens lock clean
+.PHONY: help setup demo test test-extended check format lint types imports test-spark fuzz functions borrowed bench bench-nexmark bench-growth docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -26,9 +26,12 @@ demo: setup  ## replay the flights of 2013 through a program, live in the termin
 	$(BIN)/penstock demo $(ARGS)
 
 test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in one process
-	$(BIN)/$(TESTS) $(ARGS)
+	$(BIN)/$(TESTS) -m "not extended" $(ARGS)
 
-check: setup lint types imports test  ## what CI runs: style, types, import contract, tests
+test-extended: setup  ## once more in another form: compacted, in other steps, on other systems, everywhere state can be
+	$(BIN)/$(TESTS) -m extended $(ARGS)
+
+check: setup lint types imports test  ## what has to pass before a commit: style, types, import contract, tests
 
 lint: setup
 	$(BIN)/ruff check
@@ -44,7 +47,7 @@ types: setup
 imports: setup
 	@$(BIN)/lint-imports --no-cache > $(VENV)/imports.txt 2>&1 && grep "Contracts:" $(VENV)/imports.txt || { cat $(VENV)/imports.txt; exit 1; }
 
-test-spark: setup  ## the tests on another Spark: make test-spark VERSION=4.2.0
+test-spark: setup  ## all tests on another Spark: make test-spark VERSION=4.2.0
 	@PYTHON="$(PYTHON)" bash scripts/setup.sh .venv-$(VERSION) $(VERSION)
 	.venv-$(VERSION)/bin/$(TESTS) $(ARGS)
 

@@ -71,6 +71,7 @@ SELECT inline(arrays_zip(a, b, a)) AS (x, y, z) FROM t
 """
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("query", [line for line in QUERIES.splitlines() if line])
 def test_columns_are_those_that_spark_gives(spark, query):
     from pyspark.sql.types import DataType

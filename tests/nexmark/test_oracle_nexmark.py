@@ -31,6 +31,7 @@ def test_every_query_equals_batch_after_every_step(spark: SparkSession, few: Dat
         assert not difference, f"step {step}: {difference.describe()}"
 
 
+@pytest.mark.extended
 def test_one_query_at_the_size_of_a_benchmark(spark: SparkSession, tmp_path: Path) -> None:
     data = written(tmp_path, Stream(200_000, disorder=4), 50_000)
     for step, difference in enumerate(differences(spark, Query("q4"), data)):
@@ -43,7 +44,7 @@ def test_every_query_is_maintained_by_change(name: str) -> None:
     assert "view answer: incremental\n" in explained
 
 
-@pytest.mark.parametrize("name", ["q4", "q9"])
+@pytest.mark.parametrize("name", ["q4", pytest.param("q9", marks=pytest.mark.extended)])
 def test_what_is_kept_for_an_auction_goes_when_it_has_ended(spark: SparkSession, tmp_path: Path, name: str) -> None:
     data, query = written(tmp_path, Stream(27_000, rate=1000, disorder=4), 3000), Query(name)
     sizes = []
@@ -58,6 +59,7 @@ def test_what_is_kept_for_an_auction_goes_when_it_has_ended(spark: SparkSession,
         assert max(kept) < 1.3 * min(kept)
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize("name", ["q4", "q6", "q9"])
 def test_a_key_gives_the_same_answers(spark: SparkSession, few: Data, name: str) -> None:
     found = list(differences(spark, Query(name), few, keyed=True))

@@ -95,12 +95,20 @@ def never_collects(pipeline):
     pipeline._opened().stepper.engine.maintain = lambda: None
 
 
-@pytest.mark.parametrize("group", GROUPS)
-def test_answers_are_the_same_with_and_without_collection(spark, monkeypatch, group):
+EXTENDED = {
+    name: pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name not in ("orders", "append_only")
+}
+
+
+@pytest.mark.parametrize("group", [EXTENDED.get(name, name) for name in GROUPS])
+def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, group):
     monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
     views, only = GROUPS[group], group == "append_only"
     text = program(views, only=only)
-    with penstock.Pipeline(text, spark=spark) as dropping, penstock.Pipeline(text, spark=spark) as keeping:
+    with (
+        penstock.Pipeline(text, spark=interpreting) as dropping,
+        penstock.Pipeline(text, spark=interpreting) as keeping,
+    ):
         never_collects(keeping)
         dropping._opened().stepper.engine.workspace.memory_rows = 4
         for number, step in enumerate(steps(group, 5, only=only)):

@@ -123,8 +123,10 @@ GROUPS = {
     "rounds": ("chained", "chains"),
 }  # fmt: skip
 
+EXTENDED = {name: pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name not in ("groups", "rounds")}
 
-@pytest.mark.parametrize("group", GROUPS)
+
+@pytest.mark.parametrize("group", [EXTENDED.get(name, name) for name in GROUPS])
 def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypatch, group):
     monkeypatch.setattr(runner, "LEAST_COLLECTED_ROWS", 4)
     views = GROUPS[group]

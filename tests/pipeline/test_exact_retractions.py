@@ -21,13 +21,20 @@ PLACES = {"on the driver": (50_000, 20_000), "on the executors": (0, 0), "moving
 VALUES = [0.1, 0.7, 1e9, 6.11, -0.3, None]
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("on the driver", marks=pytest.mark.extended),
+        pytest.param("on the executors", marks=pytest.mark.extended),
+        "moving",
+    ],
+)
 @pytest.mark.parametrize("table", TABLES)
-def test_no_row_is_left_behind(spark, table, place):
+def test_no_row_is_left_behind(interpreting, table, place):
     dice = random.Random(place)
     present = []
     contents = {name: Counter() for name in ("sums", "spread", "whole", "best", "beside")}
-    with penstock.Pipeline(TABLES[table] + VIEWS, spark=spark) as pipeline:
+    with penstock.Pipeline(TABLES[table] + VIEWS, spark=interpreting) as pipeline:
         workspace = pipeline._opened().stepper.engine.workspace
         workspace.driver_rows, workspace.memory_rows = PLACES[place]
         for step in range(8):

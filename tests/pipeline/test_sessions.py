@@ -82,8 +82,8 @@ def moment(minute):
     return datetime(2024, 1, 1) + timedelta(minutes=minute)  # noqa: DTZ001 - the pipeline's zone is UTC
 
 
-@pytest.mark.parametrize("seed", range(3))
-def test_random_changes_equal_batch_after_every_step(spark, seed):
+@pytest.mark.parametrize("seed", [0, *(pytest.param(seed, marks=pytest.mark.extended) for seed in (1, 2))])
+def test_random_changes_equal_batch_after_every_step(interpreting, seed):
     """Many rows of few keys in a narrow range, so that sessions join and part all the time."""
     dice = random.Random(seed)
     program = TABLE + (
@@ -94,10 +94,10 @@ def test_random_changes_equal_batch_after_every_step(spark, seed):
         "CREATE VIEW h AS SELECT session_window.start, session_window.end, SUM(x) AS s FROM ev "
         "GROUP BY session_window(at, '5 minutes');"
     )
-    keep_verified(spark, dice, program, "fgh", steps=8)
+    keep_verified(interpreting, dice, program, "fgh", steps=8)
 
 
-def test_random_changes_of_limited_sessions_equal_a_walk_over_all_rows(spark):
+def test_random_changes_of_limited_sessions_equal_a_walk_over_all_rows(interpreting):
     program = TABLE + (
         "CREATE VIEW l AS SELECT k, x, window_start, window_end "
         "FROM SESSION(TABLE ev PARTITION BY k, DESCRIPTOR(at), 10m, 25m);"
@@ -105,7 +105,7 @@ def test_random_changes_of_limited_sessions_equal_a_walk_over_all_rows(spark):
         "GROUP BY ALL;"
         "CREATE VIEW o AS SELECT k, at, window_start FROM session(ev PARTITION BY k, at, 9m, (x < 2, x = 2]);"
     )
-    keep_verified(spark, random.Random(4), program, "lbo", steps=6)
+    keep_verified(interpreting, random.Random(4), program, "lbo", steps=6)
 
 
 def keep_verified(spark, dice, program, views, *, steps):

@@ -53,7 +53,14 @@ EXPECTED = {
 }
 
 
-@pytest.mark.parametrize("place", PLACES)
+@pytest.mark.parametrize(
+    "place",
+    [
+        pytest.param("on the driver", marks=pytest.mark.extended),
+        pytest.param("on the executors", marks=pytest.mark.extended),
+        "moving",
+    ],
+)
 def test_best_rows(spark, place):
     dice = random.Random(place)
     history = dice.choice(["none", "all"])

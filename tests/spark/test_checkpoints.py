@@ -6,6 +6,7 @@ import time
 import pytest
 
 from penstock import Pipeline
+from penstock.steps.intake import bulk
 
 PROGRAM = """
     CREATE TABLE t (k INT, v INT) WITH ('append_only' = 'true', 'history' = 'none');
@@ -15,7 +16,8 @@ PROGRAM = """
     CREATE VIEW totals AS SELECT k, sum(v) AS s, min(v) AS m FROM t GROUP BY k;
     CREATE VIEW joined AS SELECT t.v, u.w FROM t JOIN u USING (k);
 """
-ROWS = 60_000  # more than what comes to the driver
+ROWS = 600  # more than what comes to the driver here
+DRIVER_ROWS, MEMORY_ROWS = 500, 200
 
 
 def rows(spark, start):
@@ -27,9 +29,22 @@ def kept(spark):
     return {info.id() for info in spark.sparkContext._jsc.sc().getRDDStorageInfo()}
 
 
+@pytest.fixture(autouse=True)
+def few_are_many(monkeypatch):
+    monkeypatch.setattr(bulk, "DRIVER_ROWS", DRIVER_ROWS)
+
+
+def opened(spark, program=PROGRAM, retain="materialized"):
+    """A pipeline that takes few rows for many."""
+    found = Pipeline(program, spark=spark, retain=retain)
+    workspace = found._opened().stepper.engine.workspace
+    workspace.driver_rows, workspace.memory_rows = DRIVER_ROWS, MEMORY_ROWS
+    return found
+
+
 @pytest.fixture
 def pipeline(spark):
-    with Pipeline(PROGRAM, spark=spark, retain="materialized") as found:
+    with opened(spark) as found:
         yield found
 
 
@@ -40,6 +55,7 @@ def test_after_a_step_only_state_is_left(spark, pipeline):
         pipeline.step({"t": rows(spark, step * ROWS), "u": other})
         pipeline.step({})
         layers = sum(len(trace.layers) for trace in _traces(pipeline))
+        assert layers
         found.append(len(kept(spark) - before) - layers)
     assert found[-3:] == [0, 0, 0], found
 
@@ -68,8 +84,8 @@ def test_a_dataframe_of_the_user_outlives_its_change(spark, pipeline):
 
 
 def test_a_query_of_the_user_outlives_the_contents_that_it_read(spark):
-    view = "CREATE MATERIALIZED VIEW m AS SELECT k % 70000 AS k, sum(v) AS s FROM t GROUP BY 1"
-    with Pipeline(f"CREATE TABLE t (k INT, v INT); {view}", spark=spark) as pipeline:
+    view = "CREATE MATERIALIZED VIEW m AS SELECT k % 700 AS k, sum(v) AS s FROM t GROUP BY 1"
+    with opened(spark, f"CREATE TABLE t (k INT, v INT); {view}", retain="all") as pipeline:
         pipeline.step({"t": rows(spark, 0)})
         asked = pipeline.query("SELECT count(*) FROM m"), pipeline.content("m")
         for step in range(9):
@@ -86,7 +102,7 @@ def names(spark):
 
 def worked(spark):
     """A pipeline with state on the driver and on the executors, and the changes of its last step."""
-    found = Pipeline(PROGRAM, spark=spark, retain="materialized")
+    found = opened(spark)
     changes = {}
     for step in range(4):
         other = rows(spark, step * ROWS).withColumnRenamed("v", "w")

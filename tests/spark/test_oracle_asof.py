@@ -123,7 +123,13 @@ def test_no_pair_is_made():
     assert not [node for view in catalog.views.values() for node in view.plan.walk() if isinstance(node, Join)]
 
 
-@pytest.mark.parametrize("memory_rows", [20_000, 3], ids=["on the driver", "on the executors"])
+@pytest.mark.parametrize(
+    "memory_rows",
+    [
+        pytest.param(20_000, id="on the driver", marks=pytest.mark.extended),
+        pytest.param(3, id="on the executors"),
+    ],
+)
 def test_asof_join_equals_its_definition(interpreting, memory_rows):
     tables: dict[str, Counter] = {"l": Counter(), "r": Counter()}
     views: dict[str, Counter] = {name: Counter() for name in VIEWS}

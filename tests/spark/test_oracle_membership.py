@@ -175,7 +175,13 @@ def test_nothing_of_it_is_recomputed():
     assert not [node for plan in plans for node in plan.walk() if isinstance(node, Recompute)]
 
 
-@pytest.mark.parametrize("driver_rows", [50_000, 0], ids=["on the driver", "on the executors"])
+@pytest.mark.parametrize(
+    "driver_rows",
+    [
+        pytest.param(50_000, id="on the driver"),
+        pytest.param(0, id="on the executors", marks=pytest.mark.extended),
+    ],
+)
 def test_membership_equals_its_definition(interpreting, driver_rows):
     catalog = compile_program(PROGRAM).catalog
     workspace = Workspace(interpreting, driver_rows=driver_rows)

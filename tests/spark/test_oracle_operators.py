@@ -114,8 +114,11 @@ def compare(workspace: Workspace, contents, views) -> None:
 
 @pytest.mark.parametrize(
     ("memory_rows", "driver_rows", "compact"),
-    [(20_000, 50_000, False), (3, 0, False), (8, 2, True)],
-    ids=["on the driver", "on the executors", "in between, compacted"],
+    [
+        pytest.param(20_000, 50_000, False, id="on the driver", marks=pytest.mark.extended),
+        pytest.param(3, 0, False, id="on the executors", marks=pytest.mark.extended),
+        pytest.param(8, 2, True, id="in between, compacted"),
+    ],
 )
 def test_every_operator_equals_its_recomputation(interpreting, monkeypatch, memory_rows, driver_rows, compact):
     monkeypatch.setattr(ranked, "_SPARE", 0)  # so that candidates run out in a short test

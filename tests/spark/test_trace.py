@@ -172,10 +172,10 @@ QUALIFY row_number() OVER (PARTITION BY k ORDER BY y DESC) <= 2;
 CREATE VIEW most AS SELECT k, max(CAST(y AS STRING)) OVER (PARTITION BY k) AS y FROM u;"""
 
 
-def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(spark, monkeypatch):
+def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(interpreting, monkeypatch):
     """Over forty steps rows of `t` differ, those of `u` and `w` are eight; every view equals batch all the way."""
     monkeypatch.setattr(traces, "LARGE_LAYER_ROWS", 5)
-    with penstock.Pipeline(GROWING, spark=spark) as pipeline:
+    with penstock.Pipeline(GROWING, spark=interpreting) as pipeline:
         engine = pipeline._opened().stepper.engine
         engine.workspace.memory_rows = engine.workspace.driver_rows = 0
         for step in range(40):

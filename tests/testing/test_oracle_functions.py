@@ -22,6 +22,7 @@ CHOSEN = (
 )
 
 
+@pytest.mark.extended
 def test_views_answer_what_spark_answers(spark):
     assert judged(spark, list(examples(spark, CHOSEN))) == []
 
