@@ -1,7 +1,8 @@
-"""Write the pages of docs/reference that are made from the program itself."""
+"""Write the pages of docs that are made from the program itself."""
 
 from __future__ import annotations
 
+import ast
 import inspect
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +14,7 @@ if TYPE_CHECKING:
     from penstock.sources.properties import Property
 
 ROOT = Path(__file__).resolve().parent.parent
+SOURCE = ROOT / "src" / "penstock"
 
 
 def cli_page() -> str:
@@ -108,6 +110,58 @@ def _takes(item: Property) -> str:
 
 def _default(item: Property) -> str:
     return "" if item.default is None else f"`'{_cell(item.default)}'`"
+
+
+def tests_page() -> str:
+    """Which tests are about a module: those that import it, and beside them the folder named like its package."""
+    importers = _importers()
+    packages = sorted({path.parent for path in SOURCE.rglob("*.py") if path.parent != SOURCE})
+    lines = [
+        "# Which tests cover a module",
+        "",
+        "<!-- written by `make docs` from the imports of the tests -->",
+        "",
+        "A test is named beside a module that it imports. A module without one is seen through those that use it: by",
+        "the case files (`tests/cases`, `tests/acceptance/cases`) above all, which go through the whole house, and by",
+        "the tests of its package's folder. `make test ARGS=tests/bind` runs one folder.",
+        "",
+        *(line for package in packages for line in _covered(package, importers)),
+    ]
+    return "\n".join(lines).rstrip() + "\n"
+
+
+def _importers() -> dict[str, set[str]]:
+    """By module, the files of tests that import it."""
+    found: dict[str, set[str]] = {}
+    for path in sorted((ROOT / "tests").rglob("*.py")):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            for name in _imported(node):
+                found.setdefault(name, set()).add(path.relative_to(ROOT / "tests").as_posix())
+    return found
+
+
+def _imported(node: ast.AST) -> list[str]:
+    if isinstance(node, ast.Import):
+        return [item.name for item in node.names]
+    if isinstance(node, ast.ImportFrom) and node.module:
+        return [node.module, *(f"{node.module}.{item.name}" for item in node.names)]
+    return []
+
+
+def _covered(package: Path, importers: dict[str, set[str]]) -> Iterator[str]:
+    modules = sorted(path for path in package.glob("*.py") if path.stem != "__init__")
+    if not modules:
+        return
+    title = package.relative_to(SOURCE).as_posix()
+    yield from (f"## {title}", "")
+    folder = ROOT / "tests" / title.split("/")[0]
+    if folder.is_dir():
+        yield from (f"Its tests are in `tests/{folder.name}`.", "")
+    yield from ("| module | imported by |", "| --- | --- |")
+    for path in modules:
+        name = ".".join(("penstock", *path.relative_to(SOURCE).with_suffix("").parts))
+        yield f"| `{path.stem}` | {', '.join(f'`{test}`' for test in sorted(importers.get(name, ())))} |"
+    yield ""
 
 
 PAGES: dict[str, Callable[[], str]] = {

@@ -56,6 +56,6 @@ def __getattr__(name: str) -> Any:
     if name not in _LAZY:
         message = f"module {__name__!r} has no attribute {name!r}"
         raise AttributeError(message)
-    import importlib
+    import importlib  # noqa: PLC0415 - only for who asks for a name
 
     return getattr(importlib.import_module(_LAZY[name]), name)

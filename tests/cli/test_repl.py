@@ -7,7 +7,8 @@ from prompt_toolkit.document import Document
 
 from penstock.catalog.model import Catalog, Column, Table
 from penstock.cli.repl.complete import CatalogCompleter
-from penstock.cli.repl.shell import Shell, history_path, stream_reader, terminal_prompt
+from penstock.cli.repl.prompt import history_path, terminal_prompt
+from penstock.cli.repl.shell import Shell, stream_reader
 from penstock.cli.repl.statement import is_complete
 from penstock.errors import Diagnostic, SqlError
 

@@ -24,8 +24,8 @@ def few(tmp_path_factory: pytest.TempPathFactory) -> Data:
 
 
 @pytest.mark.parametrize("name", QUERIES)
-def test_every_query_equals_batch_after_every_step(spark: SparkSession, few: Data, name: str) -> None:
-    found = list(differences(spark, Query(name), few))
+def test_every_query_equals_batch_after_every_step(interpreting: SparkSession, few: Data, name: str) -> None:
+    found = list(differences(interpreting, Query(name), few))
     assert len(found) == few.steps
     for step, difference in enumerate(found):
         assert not difference, f"step {step}: {difference.describe()}"

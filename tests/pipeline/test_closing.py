@@ -95,9 +95,7 @@ def never_collects(pipeline):
     pipeline._opened().stepper.engine.maintain = lambda: None
 
 
-EXTENDED = {
-    name: pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name not in ("orders", "append_only")
-}
+EXTENDED = {name: pytest.param(name, marks=pytest.mark.extended) for name in GROUPS if name != "append_only"}
 
 
 @pytest.mark.parametrize("group", [EXTENDED.get(name, name) for name in GROUPS])

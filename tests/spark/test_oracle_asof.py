@@ -126,8 +126,8 @@ def test_no_pair_is_made():
 @pytest.mark.parametrize(
     "memory_rows",
     [
-        pytest.param(20_000, id="on the driver", marks=pytest.mark.extended),
-        pytest.param(3, id="on the executors"),
+        pytest.param(20_000, id="on the driver"),
+        pytest.param(3, id="on the executors", marks=pytest.mark.extended),
     ],
 )
 def test_asof_join_equals_its_definition(interpreting, memory_rows):

@@ -1,7 +1,8 @@
 """Our own case files as they stand, and in another form: compacted, and cut into other steps where that is allowed.
 
 As they stand Spark evaluates their queries without compiling them, which takes less time and is its other way to the
-same answers, but for collations. In the other form it compiles them, as it does for users.
+same answers, but for collations. In the other form it compiles them, as it does for users. The cases of `brought`,
+many queries of odd names, scopes and types in each, are extended however they run.
 """
 
 from __future__ import annotations
@@ -18,7 +19,13 @@ FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml")
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
 
 
-@pytest.mark.parametrize(("path", "case"), CASES)
+AS_THEY_STAND = [
+    pytest.param(*item.values, id=item.id, marks=pytest.mark.extended if item.id.startswith("brought-") else ())
+    for item in CASES
+]
+
+
+@pytest.mark.parametrize(("path", "case"), AS_THEY_STAND)
 def test_case(spark, request, path, case):
     session = spark if "collation" in case.tags else request.getfixturevalue("interpreting")
     result = run_case(case, path.name, lambda: session)

@@ -5,7 +5,7 @@
 | `model` | tables, views, functions, outputs and settings as declared |
 | `properties` | what may stand in WITH |
 | `settings` | the settings that SET knows |
-| `reserved` | names that a program cannot declare |
+| `reserved` | names of columns that Penstock itself gives to rows |
 | `types` | the names of types, as Spark writes them |
 | `functions` | Spark's built-in functions, from `functions.json` |
 | `signatures` | the types that Spark takes, from `signatures.json` |

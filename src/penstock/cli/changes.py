@@ -6,13 +6,14 @@ import sys
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+import pyarrow as pa
+import pyarrow.parquet as pq
+
 from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.cli.results import csv_line, csv_value, text_value
 from penstock.outputs.lines import FolderOutput, StreamOutput
 
 if TYPE_CHECKING:
-    import pyarrow as pa
-
     from penstock.sources.api import Output
     from penstock.steps.change import Change
 
@@ -91,8 +92,6 @@ class ArrowOutput:
 
     def write(self, changes: Mapping[str, Change]) -> None:
         """One record batch, or row group, for each step."""
-        import pyarrow as pa
-
         for name, change in changes.items():
             if name.lower() not in self._views or not change.rows:
                 continue
@@ -101,8 +100,6 @@ class ArrowOutput:
             self._write(table.append_column(STEP, steps))
 
     def _write(self, table: pa.Table) -> None:
-        import pyarrow as pa
-        import pyarrow.parquet as pq
 
         if self._writer is None and self._style == "arrow":
             self._writer = pa.ipc.new_stream(self._stream, table.schema)

@@ -10,6 +10,7 @@ from typing import Any
 import click
 
 from penstock.cli.reporting import USAGE, end_as_interrupted, exit_codes
+from penstock.errors import did_you_mean
 
 _COMMANDS = ("run", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
 
@@ -29,7 +30,6 @@ class Commands(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        from penstock.errors import did_you_mean
 
         try:
             return super().resolve_command(ctx, args)

@@ -36,7 +36,7 @@ class Table:
 
 def table_of(frame: DataFrame, title: str | None = None) -> Table:
     """The rows of a Spark DataFrame."""
-    from penstock.steps.change import fetched_rows
+    from penstock.steps.change import fetched_rows  # noqa: PLC0415 - `--help` and `check` show no frame
 
     return Table(tuple(frame.columns), fetched_rows(frame), title)
 
@@ -65,8 +65,8 @@ def write_table(table: Table, style: str, stream: TextIO | None = None) -> None:
 
 def write_arrow(table: pa.Table, style: str, stream: BinaryIO) -> None:
     """An Arrow table as an Arrow stream, or as a Parquet file."""
-    import pyarrow as pa
-    import pyarrow.parquet as pq
+    import pyarrow as pa  # noqa: PLC0415 - `--help` and `check` write no Arrow
+    import pyarrow.parquet as pq  # noqa: PLC0415
 
     if style == "arrow":
         with pa.ipc.new_stream(stream, table.schema) as writer:

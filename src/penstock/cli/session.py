@@ -9,17 +9,21 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from penstock.bind.program.compile import compile_program
+from penstock.bind.program.queries import bind_query
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
 from penstock.cli.reporting import warn
 from penstock.cli.results import Table, write_frame, write_table
 from penstock.cli.show import described, shown
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError
+from penstock.explain import explain_query as explained
+from penstock.pipeline.pipeline import Pipeline
 from penstock.sql import statements as sql
+from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
-    from penstock.pipeline.pipeline import Pipeline
     from penstock.steps.change import Change
     from penstock.steps.events import Event
 
@@ -93,8 +97,6 @@ def write_answer(pipeline: Pipeline, text: str, style: str) -> None:
 @contextmanager
 def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
     """Translate what Spark raises inside; `span` is the place where nothing else tells it."""
-    from penstock.steps.failures import translated
-
     try:
         yield
     except Exception as error:
@@ -108,9 +110,6 @@ def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
 
 def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
     """The explanation of a query, as if it were a view."""
-    from penstock.bind.program.queries import bind_query
-    from penstock.explain import explain_query as explained
-
     assert statement.query is not None  # noqa: S101 - the caller asked
     plan = bind_query(statement.query, pipeline.catalog, statement.text)
     return explained(plan, pipeline.catalog, statement.options)
@@ -126,9 +125,6 @@ def open_session(
     profile: bool = False,
 ) -> tuple[Session, tuple[sql.Statement, ...]]:
     """The session of a program, and the statements that wait to be run. Compiling it starts no JVM."""
-    from penstock.bind.program.compile import compile_program
-    from penstock.pipeline.pipeline import Pipeline
-
     program = compile_program(source, dialect)
     warn(program.catalog.warnings, source)
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))

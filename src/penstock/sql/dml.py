@@ -9,6 +9,7 @@ from penstock.sql.columns import read_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.statements import Delete, Insert, Query, Update
+from penstock.sql.text import span_of
 
 
 def insert(cursor: Cursor, text: str, span: Span) -> Insert:
@@ -56,7 +57,6 @@ def _same_width(values: exp.Values) -> None:
 
 
 def _place(tree: exp.Expression) -> Span | None:
-    from penstock.sql.text import span_of
 
     return span_of(tree)
 

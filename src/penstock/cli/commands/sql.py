@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import io
 import sys
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from penstock.cli.options import engine_of, engine_options, format_option, program_options
 from penstock.cli.programs import program_text, read_text
 from penstock.cli.reporting import FINE, WRONG, note
+
+if TYPE_CHECKING:
+    from penstock.catalog.model import Catalog
 
 
 @click.command("sql")
@@ -25,7 +28,7 @@ def command(program: Sequence[str], execute: Sequence[str], **values: Any) -> in
     A statement ends with a semicolon; `.help` shows the commands; Ctrl-C stops a statement, Ctrl-D leaves.
     """
     from penstock.cli.changes import change_output
-    from penstock.cli.repl.shell import Shell, stream_reader, terminal_reader
+    from penstock.cli.repl.shell import Shell, stream_reader
     from penstock.cli.session import Results, open_session
 
     source = program_text(program, values["files"], (), needed=False)
@@ -36,7 +39,7 @@ def command(program: Sequence[str], execute: Sequence[str], **values: Any) -> in
     with session.pipeline as pipeline:
         interactive = not execute and sys.stdin.isatty()
         given = io.StringIO("\n".join(execute) if execute else "" if interactive else read_text("-"))
-        shell = Shell(session, terminal_reader(lambda: pipeline.catalog) if interactive else stream_reader(given))
+        shell = Shell(session, _terminal(lambda: pipeline.catalog) if interactive else stream_reader(given))
         for statement in statements:
             session.run(statement, source)
         if not interactive:
@@ -44,3 +47,9 @@ def command(program: Sequence[str], execute: Sequence[str], **values: Any) -> in
         note("Penstock. Statements end with a semicolon; .help shows the commands, Ctrl-D leaves.")
         shell.loop()
     return FINE
+
+
+def _terminal(catalog: Callable[[], Catalog]) -> Callable[[str], str]:
+    from penstock.cli.repl.prompt import terminal_reader
+
+    return terminal_reader(catalog)

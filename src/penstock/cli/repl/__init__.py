@@ -3,6 +3,7 @@
 | module | what it does |
 | --- | --- |
 | `shell` | the loop: reads a statement, runs it, shows its result |
+| `prompt` | the prompt on a terminal |
 | `statement` | whether what has been typed is a whole statement |
 | `commands` | the dot commands |
 | `complete` | completion |

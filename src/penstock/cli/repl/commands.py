@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -12,7 +12,25 @@ from penstock.cli.programs import read_text
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 
 if TYPE_CHECKING:
-    from penstock.cli.repl.shell import Shell
+    from penstock.catalog.model import Catalog
+    from penstock.cli.session import Session
+
+
+class Controls(Protocol):
+    """What the commands see of the shell."""
+
+    session: Session
+    timing: bool
+    show_changes: bool
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is declared now."""
+        ...
+
+    def run_sql(self, text: str) -> None:
+        """Run each statement of a text."""
+        ...
 
 
 @dataclass(frozen=True)
@@ -21,43 +39,43 @@ class DotCommand:
 
     argument: str
     about: str
-    run: Callable[[Shell, str], None]
+    run: Callable[[Controls, str], None]
 
 
-def _help(_: Shell, __: str) -> None:
+def _help(_: Controls, __: str) -> None:
     width = max(len(f"{name} {command.argument}") for name, command in COMMANDS.items())
     for name, command in COMMANDS.items():
         click.echo(f"{f'{name} {command.argument}':<{width}}  {command.about}")
     click.echo(f"{'statement;':<{width}}  SQL runs at the semicolon; Ctrl-C stops a statement, Ctrl-D leaves")
 
 
-def _schema(shell: Shell, name: str) -> None:
+def _schema(shell: Controls, name: str) -> None:
     for relation in [name] if name else shell.catalog.relation_names():
         shell.run_sql(f"DESCRIBE `{relation}`;")
 
 
-def _explain(shell: Shell, name: str) -> None:
+def _explain(shell: Controls, name: str) -> None:
     click.echo(shell.session.pipeline.explain(name or None))
 
 
-def _verify(shell: Shell, name: str) -> None:
+def _verify(shell: Controls, name: str) -> None:
     for view in [name] if name else [view.name for view in shell.catalog.views.values()]:
         found = shell.session.pipeline.verify(view)
         verdict = "equal the batch result" if found.ok else f"DIFFER: {found.missing} missing, {found.unexpected} more"
         click.echo(f"{found.view}: {found.rows} rows {verdict}")
 
 
-def _format(shell: Shell, style: str) -> None:
+def _format(shell: Controls, style: str) -> None:
     if style not in ("text", "json", "csv"):
         raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{style[:40]!r} is no format", hint="text, json or csv"))
     shell.session.results.style = style
 
 
-def _changes(shell: Shell, word: str) -> None:
+def _changes(shell: Controls, word: str) -> None:
     shell.show_changes = _switch(word)
 
 
-def _timing(shell: Shell, word: str) -> None:
+def _timing(shell: Controls, word: str) -> None:
     shell.timing = _switch(word)
 
 
@@ -67,11 +85,11 @@ def _switch(word: str) -> bool:
     return word == "on"
 
 
-def _read(shell: Shell, path: str) -> None:
+def _read(shell: Controls, path: str) -> None:
     shell.run_sql(read_text(path))
 
 
-def _quit(_: Shell, __: str) -> None:
+def _quit(_: Controls, __: str) -> None:
     raise EOFError
 
 
@@ -91,7 +109,7 @@ COMMANDS: Mapping[str, DotCommand] = {
 }
 
 
-def run_command(shell: Shell, line: str) -> None:
+def run_command(shell: Controls, line: str) -> None:
     """Run a line that begins with a dot; SqlError for what is no command."""
     name, _, argument = line.strip().rstrip(";").partition(" ")
     command = COMMANDS.get(name.lower())

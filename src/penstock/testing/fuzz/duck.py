@@ -18,7 +18,7 @@ class Duck:
     """Tables in DuckDB, in memory."""
 
     def __init__(self, tables: Sequence[Relation]) -> None:
-        import duckdb
+        import duckdb  # noqa: PLC0415 - developers have it
 
         self._connection: duckdb.DuckDBPyConnection = duckdb.connect()
         self._tables = tuple(tables)
@@ -45,7 +45,7 @@ class Duck:
 
     def answer(self, query: str) -> list[Weighted] | None:
         """The query's rows; None if DuckDB cannot read it, or casts what Spark, which is lazier, does not look at."""
-        import duckdb
+        import duckdb  # noqa: PLC0415 - developers have it
 
         try:
             rows = self._connection.execute(translated(query)).fetchall()

@@ -80,7 +80,7 @@ def random_program(random: Random, size: Size, name: str = "fuzz", *, shared: bo
 
 def programs(size: Size | None = None) -> Any:
     """Hypothesis strategy of programs."""
-    from hypothesis import strategies
+    from hypothesis import strategies  # noqa: PLC0415 - developers have it
 
     wanted = size or Size()
     return strategies.randoms(use_true_random=False).map(lambda random: random_program(random, wanted))

@@ -1,0 +1,65 @@
+"""The prompt of the shell on a terminal: history, completion, highlighting, several lines until the semicolon."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+from prompt_toolkit import PromptSession
+from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
+from prompt_toolkit.completion import ThreadedCompleter
+from prompt_toolkit.history import FileHistory, History, InMemoryHistory
+from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
+from prompt_toolkit.lexers import PygmentsLexer
+from pygments.lexers.sql import SqlLexer
+
+from penstock.catalog.model import Catalog
+from penstock.cli.repl.complete import CatalogCompleter
+from penstock.cli.repl.statement import is_complete
+
+CONTINUATION = "     ...> "
+
+
+def terminal_reader(catalog: Callable[[], Catalog]) -> Callable[[str], str]:
+    """A reader on the terminal: history, completion, highlighting, several lines until the semicolon."""
+    prompt = terminal_prompt(catalog)
+    return lambda text: str(prompt.prompt(text))
+
+
+def terminal_prompt(catalog: Callable[[], Catalog]) -> PromptSession[str]:
+    """The prompt of the shell."""
+    keys = KeyBindings()
+
+    @keys.add("enter")
+    def _enter(event: KeyPressEvent) -> None:
+        buffer = event.current_buffer
+        if is_complete(buffer.text):
+            buffer.validate_and_handle()
+        else:
+            buffer.insert_text("\n")
+
+    path = history_path()
+    history: History = InMemoryHistory() if path is None else FileHistory(str(path))
+    return PromptSession(
+        history=history,
+        auto_suggest=AutoSuggestFromHistory(),
+        completer=ThreadedCompleter(CatalogCompleter(catalog)),
+        complete_while_typing=True,
+        lexer=PygmentsLexer(SqlLexer),
+        multiline=True,
+        key_bindings=keys,
+        prompt_continuation=CONTINUATION,
+    )
+
+
+def history_path() -> Path | None:
+    """The file of the history (PENSTOCK_HISTORY, or under the user's state folder), None where it cannot be written."""
+    state = os.environ.get("XDG_STATE_HOME") or "~/.local/state"
+    path = Path(os.environ.get("PENSTOCK_HISTORY") or f"{state}/penstock/history").expanduser()
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.touch(mode=0o600)
+    except OSError:
+        return None
+    return path
