@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo test test-extended check format lint types imports test-spark fuzz functions borrowed bench bench-nexmark bench-growth docs goldens lock clean
+.PHONY: help setup demo test test-extended check format lint types imports test-spark fuzz fuzz-readers functions borrowed bench bench-nexmark bench-growth docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)

@@ -3,6 +3,7 @@
 api          what the run loop expects of a source; connectors by name
 transport    what a connector brings: streams, each with its position
 position     how far a stream has been read
+flow         a transport whose bytes flow by, as those of a connection do
 reading      a source made of a transport and a format: reads, takes back, reads again what a manifest names
 properties   what a table may say in WITH about its source
 files/       the connector `files`: a folder whose files grow, are renamed, are replaced

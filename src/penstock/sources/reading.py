@@ -109,7 +109,7 @@ class RecordSource:
             for item in ranges
             if item.start != item.end
         ]
-        return {"connector": self.transport.name, "read": read} if read else {}
+        return {"connector": self.table.properties["connector"].lower(), "read": read} if read else {}
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Read next what a manifest says was taken, and no more."""

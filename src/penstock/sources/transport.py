@@ -68,8 +68,6 @@ class Report:
 class Transport(Protocol):
     """Knows the streams of one table."""
 
-    name: str
-
     def streams(self, report: Report, *, ended: bool) -> Iterator[Stream]:
         """The streams with something unread, in order; with `ended` all of them are complete."""
 

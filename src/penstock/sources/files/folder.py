@@ -39,7 +39,6 @@ class Folder:
     fail_on_replaced: bool = False
     complete_after: timedelta = timedelta(minutes=1)
     now: Callable[[], float] = time.time
-    name: str = "files"
     _files: dict[Path, File] = field(default_factory=dict)
     _looks: int = 0
 
