@@ -61,6 +61,28 @@ def test_once_reads_everything_sets_aside_what_is_broken_and_writes_changes(spar
     assert {"id", "share", "__weight", "__step"} == set(written[0])
 
 
+def test_nothing_that_stands_in_files_ends_a_run(spark, folder):
+    """Each of these did: it is a row of `error_view`, and the others are in the table."""
+    broken = ['{"id": 1, "name": "\\ud800"}', '{"update": {"id": 1}}', '{"id": 2, "day": "0000-01-01"}']
+    (folder / "1.json").write_text("\n".join([*broken, '{"id": 3, "x": 1}', '{"id": 4}']))
+    (folder / "1.csv").write_text(f"id,name,x\n5,{'y' * 200_000},1\n6\n")
+    (folder / "1.parquet").write_text("none")
+    program = "".join(
+        f"CREATE TABLE {style} (id INT, name STRING, day DATE)"
+        f" WITH ('connector' = 'files', 'path' = '{folder}', 'format' = '{style}');"
+        for style in ("json", "csv", "parquet")
+    )
+    columns = "id, length(name) AS n, day"
+    program += f"CREATE VIEW lengths AS SELECT {columns} FROM json UNION ALL SELECT {columns} FROM csv;"
+    with penstock.Pipeline(program, spark=spark) as pipeline:
+        pipeline.run(once=True)
+        rows = sorted(tuple(row) for row in pipeline.query("SELECT * FROM lengths").collect())
+        rejected = pipeline.rejected()
+        assert pipeline.verify("lengths")
+    assert rows == [(3, None, None), (4, None, None), (5, 200_000, None)]
+    assert rejected == {("json", "Bad row"): 3, ("csv", "Bad row"): 1, ("parquet", "Bad file"): 1}
+
+
 def test_fail_stops_before_the_step(spark, folder):
     put(folder, "1.json", [{"id": 1, "amount": 10}, "{broken"])
     with penstock.Pipeline(program(folder, ", 'on_error' = 'fail'"), spark=spark) as pipeline:

@@ -198,6 +198,16 @@ def test_compressed_files_are_read(tmp_path):
     assert found.found.waiting() == (0, 0)
 
 
+def test_a_compressed_file_is_unpacked_once(tmp_path, monkeypatch):
+    opened = []
+    real = pa.input_stream
+    monkeypatch.setattr(pa, "input_stream", lambda *args, **options: opened.append(args) or real(*args, **options))
+    text = b"".join(b'{"a": %d, "b": "x"}\n' % number for number in range(5000))
+    written(tmp_path / "1.json.gz", gzip.compress(text))
+    assert [row[0] for row in reader(tmp_path).all(rows=500)] == list(range(5000))
+    assert len(opened) <= 2
+
+
 def test_of_a_compressed_file_that_breaks_off_the_lines_are_read_and_the_rest_is_reported(tmp_path):
     text = b"".join(b'{"a": %d, "b": "%032x"}\n' % (number, hash((number,)) % 2**100) for number in range(20_000))
     whole = gzip.compress(text)
@@ -227,6 +237,22 @@ def test_other_names_are_left_alone(tmp_path):
     assert names() == ["a.json", "b.jsonl", "c.ndjson", "d.json.1", "h.json"]
     assert names(pattern="*.txt") == ["e.txt"]
     assert names(pattern="sub/*") == ["h.json"]
+    assert names(path=f"{tmp_path}/*", pattern="[ae].*") == ["a.json", "e.txt"]
+
+
+def test_what_was_told_is_told_again_when_the_step_was_not_taken(tmp_path):
+    written(tmp_path / "1.csv", "nothing\n")
+    found = source(tmp_path, "csv")
+    for _ in range(2):
+        rejections = Rejections(tolerant=True)
+        assert found.read(10, rejections) is None
+        assert [row.message for row in rejections.rows] == ["Bad file"]
+        found.rewind()
+    found.read(10, Rejections(tolerant=True))
+    found.commit()
+    rejections = Rejections(tolerant=True)
+    found.read(10, rejections)
+    assert rejections.rows == []
 
 
 def test_csv_without_header_and_with_other_signs(tmp_path):

@@ -49,6 +49,16 @@ def test_append_only_refuses_deletions_and_replacement():
         k.fold([(1, 2)])
 
 
+def test_from_a_source_only_the_row_that_replaces_another_is_set_aside():
+    k = Bench("CREATE TABLE k (a INT PRIMARY KEY, b INT) WITH ('append_only' = 'true')")
+    k.step([(1, 1)])
+    change, messages = k.step([(1, 2), (2, 2), ("-", (1,)), ("~", (1, 3))], tolerant=True)
+    assert change == [(1, (2, 2))]
+    assert messages == ["Bad row"] * 3
+    t = Bench("CREATE TABLE t (a INT)")
+    assert t.step([(1,), ("~", (1,))], tolerant=True) == ([(1, (1,))], ["Bad row"])
+
+
 def test_a_part_of_an_append_only_batch_may_hold_insertions_alone():
     k = Bench("CREATE TABLE k (a INT PRIMARY KEY, b INT) WITH ('append_only' = 'true')")
     rejections = Rejections()

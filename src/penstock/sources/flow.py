@@ -63,9 +63,6 @@ class Flow(ABC):
         del self._bytes[: self.at.offset - self._kept]
         self._kept = self.at.offset
 
-    def forgotten(self) -> None:  # noqa: B027
-        """What was read is still here."""
-
     def waiting(self) -> tuple[int, int]:
         """Bytes that have come and were not read."""
         left = self._kept + len(self._bytes) - self.at.offset

@@ -61,6 +61,7 @@ class RecordSource:
             piece = self.format.piece(stream, stream.at, rows, complete=stream.complete)
         except (OSError, BrokenStreamError) as error:
             report.broken(stream.name, Diagnostic("CANNOT_READ", f"cannot be read: {_reason(error)}"))
+            self._read.append(_Range(stream, stream.at, stream.at))  # so that it is told again if this is taken back
             piece = None
         if piece is None:
             stream.rest()
@@ -135,7 +136,6 @@ class RecordSource:
         for item in reversed(self._read):
             item.stream.move(item.start)
         self._read.clear()
-        self.transport.forgotten()
 
     def waiting(self) -> tuple[int, int]:
         """Bytes and streams that have not been read."""

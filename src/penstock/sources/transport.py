@@ -75,10 +75,7 @@ class Transport(Protocol):
         """The stream that a manifest tells of; DataError if it is not there any more."""
 
     def kept(self) -> None:
-        """What was read and told is part of a step."""
-
-    def forgotten(self) -> None:
-        """What was read and told since the last step was not: it will be told again."""
+        """What was read is part of a step, and will not be read again."""
 
     def waiting(self) -> tuple[int, int]:
         """Bytes and streams that are known to wait."""

@@ -172,10 +172,7 @@ class Folder:
         return file
 
     def kept(self) -> None:
-        """What was told is part of a step."""
-
-    def forgotten(self) -> None:
-        """What was told was not."""
+        """Files stay as they are."""
 
     def waiting(self) -> tuple[int, int]:
         """Bytes and files that have not been read."""

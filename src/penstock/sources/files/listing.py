@@ -23,10 +23,14 @@ _UNFINISHED = (".tmp", ".crc", ".part", ".crdownload")
 
 @dataclass(frozen=True)
 class Listing:
-    """The files of one table: `path` as the user says it, and the names that a folder's files must have."""
+    """The files of one table: `path` as the user says it, and the names that a folder's files must have.
+
+    Names that the user has asked for (`chosen`) are those of a glob pattern's files too.
+    """
 
     path: str
     wanted: Callable[[str], bool]
+    chosen: bool = False
 
     def files(self) -> Iterator[tuple[Path, os.stat_result]]:
         """The files that are there, and what the file system says of them."""
@@ -37,7 +41,8 @@ class Listing:
 
     def _paths(self) -> Iterator[Path]:
         if glob.has_magic(self.path):
-            yield from map(Path, glob.iglob(self.path, recursive=True))  # noqa: PTH207 - it takes any pattern
+            found = map(Path, glob.iglob(self.path, recursive=True))  # noqa: PTH207 - it takes any pattern
+            yield from (path for path in found if not self.chosen or self.wanted(path.name))
         elif Path(self.path).is_dir():
             yield from self._within(Path(self.path), "")
         else:
@@ -84,7 +89,7 @@ def listing_of(path: str, style: str, pattern: str) -> Listing:
         return Listing(path, lambda name: usual.fullmatch(name) is not None)
     wanted = re.compile(translate(pattern))
     whole = "/" in pattern
-    return Listing(path, lambda name: wanted.match(name if whole else name.rpartition("/")[2]) is not None)
+    return Listing(path, lambda name: wanted.match(name if whole else name.rpartition("/")[2]) is not None, chosen=True)
 
 
 def check_there(table: Table, listing: Listing) -> None:

@@ -20,13 +20,17 @@ def compression_of(path: Path) -> str | None:
 
 
 class Unpacked:
-    """The unpacked bytes of one file; the place where reading ended is kept open."""
+    """The unpacked bytes of one file; it stays open where reading ended, and what was read last is kept.
+
+    A piece of records is smaller than what was read to find it, so the next reading begins within that.
+    """
 
     def __init__(self, path: Path, compression: str) -> None:
         self._path = path
         self._compression = compression
         self._open: Any = None
-        self._offset = 0
+        self._start = 0
+        self._window = b""
 
     def read(self, offset: int, size: int, *, complete: bool) -> bytes:
         """The bytes at an offset.
@@ -45,20 +49,18 @@ class Unpacked:
             return found
 
     def _read(self, offset: int, size: int) -> bytes:
-        if self._open is None or self._offset > offset:
+        if self._open is None or self._start > offset:
             self.close()
             self._open = pa.input_stream(str(self._path), compression=self._compression)
-            self._offset = 0
-        while self._offset < offset:
-            passed = self._more(min(_STEP, offset - self._offset))
+        while self._start + len(self._window) < offset:
+            passed = self._open.read(min(_STEP, offset - self._start - len(self._window)))
             if not passed:
                 return b""
-        return self._more(size)
-
-    def _more(self, size: int) -> bytes:
-        found: bytes = self._open.read(size)
-        self._offset += len(found)
-        return found
+            self._start, self._window = self._start + len(self._window), passed
+        self._window, self._start = self._window[offset - self._start :], offset
+        if len(self._window) < size:
+            self._window += self._open.read(size - len(self._window))
+        return self._window[:size]
 
     def _until_broken(self, offset: int, size: int) -> bytes:
         """The whole lines that can be unpacked."""
@@ -77,4 +79,4 @@ class Unpacked:
         """Begin anew with the next reading."""
         if self._open is not None:
             self._open.close()
-            self._open = None
+            self._open, self._start, self._window = None, 0, b""
