@@ -9,5 +9,19 @@
     declarations | can what is promised about columns hold          | SqlError             | check, runtime
     views        | (what was found for a view, kept by catalog)     |                      | the others
 
+What these ask in their turn:
+
+    module       | the question
+    determined   | which columns do other columns determine
+    growth       | how does the number of rows go
+    final        | by which column do rows become final (`emit_final`)
+    reach        | how far back does a window call look
+    looking_back | which column orders a window so that a new row changes only what comes after it
+    derived      | how does a waterline follow from those of the sources
+    bounds       | how long is a bound of LATENESS or AHEAD
+    inequality   | what does a condition say about how small a column can be
+    generated    | what is the least value that a generator gives for a row
+    local_time   | what is read from a clock that is put back once a year
+
 No module starts a JVM, and none changes a plan.
 """

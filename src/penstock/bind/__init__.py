@@ -18,4 +18,18 @@ carries (`level`), and `binder` makes:
 
     WHERE x IN (SELECT …)    query.one_select → level.bind(condition) → expressions.expression → subqueries.subquery
                              → context.bind_query(query) → query.whole_query → query.one_select, one level below
+
+| module | what is in it |
+| --- | --- |
+| `binder` | the binder of a program |
+| `bound_query` | a bound query: its plan, the names of its columns, and what an enclosing query has to know of it |
+| `diagnose` | errors of the binder: what was found where, and what would work |
+| `domain` | the values of an enclosing query that a subquery is bound over |
+| `group_window` | a window of time in GROUP BY, as the rest of its query sees it |
+| `join_keys` | a condition of a join split into keys, with both sides of one type, and the rest |
+| `level` | one query level while it is bound: its scope, its subqueries, what it reads of the enclosing query |
+| `marks` | the marks that the binder leaves in parsed trees |
+| `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |
+| `scalars` | bound trees as scalars over the fields of a plan |
+| `scope` | the names of one query and their meaning |
 """

@@ -1,4 +1,4 @@
-"""BoundQuery trees as scalars over the fields of a plan."""
+"""Bound trees as scalars over the fields of a plan."""
 
 from __future__ import annotations
 

@@ -1,1 +1,10 @@
-"""Expressions: what names, calls, structs and subqueries in them mean."""
+"""Expressions: what names, calls, structs and subqueries in them mean.
+
+| module | what is in it |
+| --- | --- |
+| `averages` | AVG of whole numbers in the dialect of Flink: a whole number, rounded towards zero |
+| `calls` | calls: of functions of Spark and of the program, and of the group functions of time |
+| `expression` | expressions bound to fields: columns resolved, functions checked, subqueries left as marks |
+| `functions` | the functions of Spark: whether there is one of that name, and how many arguments it takes |
+| `structs` | structs and ARRAYS_ZIP, whose fields are named after what stands in them |
+"""

@@ -1,1 +1,20 @@
-"""FROM: relations, joins, generators, pivots, sessions, and windows of time over a relation."""
+"""FROM: relations, joins, generators, pivots, sessions, and windows of time over a relation.
+
+| module | what is in it |
+| --- | --- |
+| `asof` | ASOF JOIN: each left row with the one right row that matches and lies closest |
+| `constant_rows` | table functions of constants: `range(…)` and the like |
+| `derived` | derived tables and CTEs, which see nothing of the query around them |
+| `generator_columns` | the names and types of the columns that a generator gives |
+| `generators` | generators: LATERAL VIEW, UNNEST, `explode` in FROM and in the SELECT list, and lateral subqueries |
+| `join_condition` | ON: both sides of a join on what its condition says |
+| `join_kind` | the kind of a join, from the words before JOIN |
+| `join_subqueries` | joins whose condition asks subqueries |
+| `joins` | JOIN: what FROM has so far, joined with one more relation |
+| `laterals` | LATERAL in FROM: functions and subqueries that read the relations before them, with ON or without |
+| `pivots` | PIVOT: an aggregate with a FILTER for each value, grouped by all other columns; UNPIVOT is in `unpivots` |
+| `relations` | FROM: its relations, one after the other |
+| `unpivots` | UNPIVOT: each row once for every listed column (or group of columns), with its name and its value |
+| `using` | USING and NATURAL: columns of both sides that are compared, and are one column behind the join |
+| `values` | VALUES: constant rows |
+"""

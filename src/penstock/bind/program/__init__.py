@@ -1,1 +1,18 @@
-"""Programs and their statements: declarations, changes of tables, views, recursion."""
+"""Programs and their statements: declarations, changes of tables, views, recursion.
+
+| module | what is in it |
+| --- | --- |
+| `compile` | a whole program: its statements in order, the declarations among them in the catalogue |
+| `create_function` | CREATE FUNCTION |
+| `create_table` | CREATE TABLE: its key, its defaults, the keys of other tables that it names |
+| `declare` | DDL and SET: each statement checked against the catalogue and added to it |
+| `declared_later` | a name that is used before its declaration: whether it is declared further down, or in a circle |
+| `dml` | INSERT, UPDATE and DELETE bound to their table |
+| `drop` | DROP of tables, views and functions |
+| `existing` | names that are taken, and relations that others read |
+| `purity` | functions that a view cannot contain: their answer is another one each time, or depends on who asks |
+| `queries` | a query as a statement: its plan over a catalogue |
+| `recursion` | DECLARE RECURSIVE VIEW |
+| `unparsed` | views whose query our parser cannot read: which relations the text names, found by tokens |
+| `views` | CREATE VIEW: the bound view, what it reads, and what replacing it does to its readers |
+"""
