@@ -279,6 +279,13 @@ def test_values_that_mean_nothing_are_refused(tmp_path, name, value, found):
         source(tmp_path, "csv", **{name: value})
 
 
+def test_all_that_is_wrong_is_said_at_once(tmp_path):
+    with pytest.raises(SqlError) as found:
+        source(tmp_path, "csv", on_replaced="fial", complete_after="soon", path="")
+    assert [item.code for item in found.value.diagnostics] == ["MISSING_PROPERTY", "BAD_PROPERTY", "BAD_PROPERTY"]
+    assert found.value.diagnostics[2].candidates == ("fail",)
+
+
 def test_a_property_of_csv_is_refused_of_other_formats(tmp_path):
-    with pytest.raises(SqlError, match="'header' is for files of the format csv"):
+    with pytest.raises(SqlError, match="'header' is for the format csv"):
         source(tmp_path, "json", header="true")

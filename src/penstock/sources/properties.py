@@ -35,37 +35,41 @@ class Property:
 
 
 def check_properties(table: Table, known: Sequence[Property]) -> None:
-    """Refuse a value that a property cannot have, and a property that the format does not have."""
-    style = table.properties.get("format", "").lower()
-    for item in known:
-        if item.name in table.properties:
-            _check_value(table, item, table.properties[item.name])
-        elif item.required:
-            message = f"table {table.name}: the connector {table.properties['connector']} needs '{item.name}'"
-            raise SqlError(Diagnostic("MISSING_PROPERTY", message, table.span, hint=f"'{item.name}' = '{item.takes}'"))
-    for item in known:
-        if item.name in table.properties and item.formats and (style or "json") not in item.formats:
-            message = f"table {table.name}: '{item.name}' is for files of the format {' and '.join(item.formats)}"
-            raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span))
+    """Refuse values that properties cannot have, and properties that the format does not have; all in one error."""
+    found = [wrong for item in known if (wrong := _wrong(table, item)) is not None]
+    if found:
+        raise SqlError(found)
 
 
-def _check_value(table: Table, item: Property, value: str) -> None:
-    if item.values and value.lower() not in item.values:
-        if item.name == "format":
-            raise _unknown_format(table, item, value)
-        message = f"table {table.name}: '{item.name}' = {value[:100]!r} means nothing"
-        hint = " or ".join(f"'{one}'{' (the default)' if one == item.default else ''}" for one in item.values)
-        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, did_you_mean(value, item.values), hint))
+def _wrong(table: Table, item: Property) -> Diagnostic | None:
+    if item.name not in table.properties:
+        return _missing(table, item) if item.required else None
+    if item.formats and table.properties.get("format", "json").lower() not in item.formats:
+        message = f"table {table.name}: '{item.name}' is for the format {' and '.join(item.formats)}"
+        return Diagnostic("BAD_PROPERTY", message, table.span)
+    value = table.properties[item.name]
+    if item.values:
+        return None if value.lower() in item.values else _meaningless(table, item, value)
     wrong = item.check(value) if item.check is not None else None
-    if wrong is not None:
-        message = f"table {table.name}: '{item.name}' = {value[:100]!r}: {wrong}"
-        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint=item.takes))
+    if wrong is None:
+        return _missing(table, item) if item.required and not value else None
+    message = f"table {table.name}: '{item.name}' = {value[:100]!r}: {wrong}"
+    return Diagnostic("BAD_PROPERTY", message, table.span, hint=item.takes)
 
 
-def _unknown_format(table: Table, item: Property, value: str) -> SqlError:
-    message = f"table {table.name}: there is no format {value[:100]!r}"
-    hint = f"the formats are {', '.join(item.values)}"
-    return SqlError(Diagnostic("UNKNOWN_FORMAT", message, table.span, did_you_mean(value, item.values), hint))
+def _missing(table: Table, item: Property) -> Diagnostic:
+    message = f"table {table.name}: the connector {table.properties['connector']} needs '{item.name}'"
+    return Diagnostic("MISSING_PROPERTY", message, table.span, hint=f"'{item.name}' = '{item.takes}'")
+
+
+def _meaningless(table: Table, item: Property, value: str) -> Diagnostic:
+    near = did_you_mean(value, item.values)
+    if item.name == "format":
+        message, hint = f"table {table.name}: there is no format {value[:100]!r}", ", ".join(item.values)
+        return Diagnostic("UNKNOWN_FORMAT", message, table.span, near, f"the formats are {hint}")
+    message = f"table {table.name}: '{item.name}' = {value[:100]!r} means nothing"
+    hint = " or ".join(f"'{one}'{' (the default)' if one == item.default else ''}" for one in item.values)
+    return Diagnostic("BAD_PROPERTY", message, table.span, near, hint)
 
 
 def duration(text: str) -> timedelta:
