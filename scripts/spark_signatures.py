@@ -5,9 +5,6 @@ Names of functions behind it ask again for these alone, `--operators` or `--func
 Every operator and function is written with a column of each type, and with a constant of each type, in each of its
 places; Spark's analyser says of each whether it takes it and what type comes of it. Only a refusal because of types
 counts as one: what Spark refuses for another reason (it wants a constant, or another value) is taken here.
-
-One analysis answers for hundreds of expressions: without the last check an expression that does not resolve leaves
-the others alone.
 """
 
 from __future__ import annotations
@@ -20,15 +17,13 @@ from itertools import product
 from pathlib import Path
 from typing import Any
 
-import py4j.java_gateway
-import py4j.protocol
-from py4j.protocol import Py4JJavaError
 from pyspark.sql import SparkSession
 from sqlglot import exp
 
 from penstock.errors import PenstockError
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
+from penstock.testing.analyser import REFUSED, UNKNOWN, Analyser
 from penstock.testing.fuzz.reference import examples
 
 CATALOG = Path(__file__).resolve().parent.parent / "src" / "penstock" / "catalog"
@@ -68,10 +63,14 @@ FIRST = {letter: next(iter(types)) for letter, types in CLASSES.items()}
 LETTER_OF = {kind: letter for letter, types in CLASSES.items() for kind in types}
 COLUMN_OF = {kind: f"c{number}" for number, kind in enumerate(LETTER_OF)}
 CONSTANT_OF = {kind: text for types in CLASSES.values() for kind, text in types.items()}
-# Refusals that say nothing of types.
-OF_VALUES = ("NON_FOLDABLE", "UNEXPECTED_NULL", "VALUE_OUT_OF_RANGE", "INVALID_JSON_SCHEMA", "INVALID_ARG_VALUE")
-BATCH = 500
-REFUSED, UNKNOWN = "-", "?"
+# Where one argument depends on what is in another: arrays and maps of every simple type.
+NESTED = ("array<{}>", "map<{},int>", "map<string,{}>")
+INSIDE = {
+    head.format(kind): f"n{place}_{number}"
+    for place, head in enumerate(NESTED)
+    for number, kind in enumerate(FIRST[letter] for letter in LETTERS[: LETTERS.index("a")])
+    if (place, kind) not in {(1, "variant"), (1, "interval")}
+}
 _OPERATORS, _FUNCTIONS = "--operators", "--functions"
 
 BINARY = {
@@ -79,7 +78,6 @@ BINARY = {
     **{sign: f"{{0}} {sign} {{1}}" for sign in ("||", "=", "<=>", "<", "AND", "LIKE", "RLIKE")},
     "IN": "{0} IN ({1})",
     "CASE": "CASE WHEN true THEN {0} ELSE {1} END",
-    "[]": "{0}[{1}]",
 }
 UNARY = {"- x": "- {0}", "~": "~ {0}", "NOT": "NOT {0}", "IS TRUE": "{0} IS TRUE", "WHEN": "CASE WHEN {0} THEN 1 END"}
 # Whole queries, which only the last check of the analysis refuses.
@@ -116,81 +114,14 @@ LEFT_OUT = frozenset(
 MOST = 4
 
 
-class Analyser:
-    """Asks Spark for the types of expressions over one relation with a column of each type."""
-
-    def __init__(self) -> None:
-        settings = {"spark.ui.enabled": "false", "spark.sql.timeType.enabled": "true"}
-        builder = SparkSession.builder.master("local[1]")
-        for key, value in settings.items():
-            builder = builder.config(key, value)
-        self.spark = builder.getOrCreate()
-        # Spark's own handler reads the whole trace of every refusal, which takes most of the time.
-        py4j.java_gateway.get_return_value = py4j.protocol.get_return_value
-        self.spark.sparkContext.setLogLevel("OFF")
-        self._state = self.spark._jsparkSession.sessionState()  # noqa: SLF001
-        listed = ", ".join(f"CAST(NULL AS {kind}) AS {name}" for kind, name in COLUMN_OF.items())
-        frame = self.spark._jsparkSession.sql(f"SELECT {listed}")  # noqa: SLF001
-        frame.createOrReplaceTempView("p")
-        self.spark._jsparkSession.sql("SELECT 1 AS one").createOrReplaceTempView("q")  # noqa: SLF001
-        self.asked = 0
-        self.reasons: dict[str, int] = {}
-
-    def types(self, expressions: Sequence[str]) -> list[str]:
-        """For each expression the type, `-` where its types are refused, `?` where nothing is known."""
-        found: list[str] = []
-        for start in range(0, len(expressions), BATCH):
-            found += self._batch(expressions[start : start + BATCH])
-        return found
-
-    def accepts(self, query: str) -> bool:
-        """Whether the whole analysis takes a query."""
-        try:
-            self.spark._jsparkSession.sql(query)  # noqa: SLF001
-        except Py4JJavaError as error:
-            return not self._of_types(str(error.java_exception.getCondition() or ""))
-        return True
-
-    def _batch(self, expressions: Sequence[str]) -> list[str]:
-        self.asked += len(expressions)
-        try:
-            plan = self._state.sqlParser().parsePlan(f"SELECT {', '.join(expressions)} FROM p")
-            found = self._state.analyzer().execute(plan).expressions()
-            return [self._type(found.apply(place)) for place in range(len(expressions))]
-        except Py4JJavaError as error:
-            if len(expressions) == 1:
-                return [self._thrown(error)]
-        middle = len(expressions) // 2
-        return self._batch(expressions[:middle]) + self._batch(expressions[middle:])
-
-    def _type(self, expression: Any) -> str:
-        if expression.resolved():
-            return str(expression.dataType().simpleString())
-        return REFUSED if self._of_types(self._reason(expression)) else UNKNOWN
-
-    def _thrown(self, error: Py4JJavaError) -> str:
-        try:
-            condition = str(error.java_exception.getCondition() or "")
-        except py4j.protocol.Py4JError:
-            condition = "no condition"
-        return REFUSED if condition.startswith("DATATYPE_MISMATCH") and self._of_types(condition) else UNKNOWN
-
-    def _of_types(self, reason: str) -> bool:
-        self.reasons[reason] = self.reasons.get(reason, 0) + 1
-        return not reason.startswith("no ") and not any(part in reason for part in OF_VALUES)
-
-    def _reason(self, expression: Any) -> str:
-        """The condition of the innermost part that does not resolve."""
-        parts = expression.children()
-        for place in range(parts.size()):
-            part = parts.apply(place)
-            if not part.resolved():
-                return self._reason(part)
-        try:
-            checked = expression.checkInputDataTypes()
-            return str(checked.errorSubClass()) if checked.isFailure() else "no failure"
-        except (Py4JJavaError, py4j.protocol.Py4JError, TypeError):
-            return "no check"
+def opened() -> tuple[SparkSession, Analyser]:
+    """A session, and the analyser over a relation with a column of each type."""
+    settings = {"spark.ui.enabled": "false", "spark.sql.timeType.enabled": "true"}
+    spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
+    spark.sparkContext.setLogLevel("OFF")
+    columns = {name: kind for kind, name in [*COLUMN_OF.items(), *INSIDE.items()]}
+    spark.sql("SELECT 1 AS one").createOrReplaceTempView("q")
+    return spark, Analyser(spark, "p", columns)
 
 
 @dataclass
@@ -348,19 +279,42 @@ class Asked:
 def learned(spark: Analyser, asked: Asked, examples: Sequence[Sequence[str]]) -> dict[str, Any] | None:
     """The classes that each place takes, the class of the result, and pairs where the places depend on each other."""
     attempts = list(asked.attempts(examples)) or [((), asked.call(()))]
-    if asked.kind == "generator":
+    if asked.kind == "generator" or asked.name in LAMBDAS:  # a lambda says nothing where its array is none
         answers = [UNKNOWN if spark.accepts(f"SELECT {text} FROM p") else REFUSED for _, text in attempts]
     else:
         answers = spark.types([text for _, text in attempts])
     taken = [(classes, found) for (classes, _), found in zip(attempts, answers, strict=True) if found != REFUSED]
     if not taken:
         return None
-    places = [
-        "".join(letter for letter in LETTERS if any(c[i] == letter for c, _ in taken)) for i in range(asked.count)
-    ]
+    if asked.kind != "generator" and asked.name not in LAMBDAS:
+        taken += _of_elements(spark, asked, _places(taken, asked.count))
+    places = _places(taken, asked.count)
     found: dict[str, Any] = {"takes": places, "gives": _given(taken)}
     pairs = _pairs(taken, places) if asked.count == 2 else None  # noqa: PLR2004
     return found | ({} if pairs is None else {"pairs": pairs})
+
+
+def _places(taken: Sequence[tuple[tuple[str, ...], str]], count: int) -> list[str]:
+    """The classes that each place takes."""
+    return ["".join(letter for letter in LETTERS if any(c[i] == letter for c, _ in taken)) for i in range(count)]
+
+
+def _of_elements(spark: Analyser, asked: Asked, places: Sequence[str]) -> list[tuple[tuple[str, ...], str]]:
+    """What is taken beside arrays and maps of each type, by functions that take those."""
+    attempts: list[tuple[tuple[str, ...], str]] = []
+    for place, other in product(range(asked.count), repeat=2):
+        if place == other or not set("am") & set(places[place]) or set(LETTERS) <= set(places[place]):
+            continue
+        for (kind, column), (beside, text) in product(INSIDE.items(), [*COLUMN_OF.items(), *INSIDE.items()]):
+            if beside in INSIDE and kind.partition("<")[2] != beside.partition("<")[2]:
+                continue
+            arguments = ["NULL"] * asked.count
+            arguments[place], arguments[other] = column, text
+            classes = [UNKNOWN] * asked.count
+            classes[place], classes[other] = kind[0], LETTER_OF.get(beside, beside[0])
+            attempts.append((tuple(classes), asked.call(arguments)))
+    answers = spark.types([text for _, text in attempts])
+    return [(classes, found) for (classes, _), found in zip(attempts, answers, strict=True) if found != REFUSED]
 
 
 def _given(taken: Sequence[tuple[tuple[str, ...], str]]) -> str:
@@ -379,10 +333,10 @@ def _pairs(taken: Sequence[tuple[tuple[str, ...], str]], places: Sequence[str]) 
     return None if all(row == places[1] for row in rows.values()) else {one: row for one, row in rows.items() if row}
 
 
-def arguments_of(names: Sequence[str]) -> dict[tuple[str, int], list[list[str]]]:
+def arguments_of(session: SparkSession, names: Sequence[str]) -> dict[tuple[str, int], list[list[str]]]:
     """Function and number of arguments → arguments of Spark's own examples."""
     found: dict[tuple[str, int], list[list[str]]] = {}
-    for example in examples(SparkSession.active(), names):
+    for example in examples(session, names):
         try:
             tree = parse_query(example.text)
         except PenstockError:
@@ -403,12 +357,12 @@ def counts(name: str, item: dict[str, Any]) -> list[tuple[int, int]]:
     return [(count, count) for count in range(item["min"], most + 1)]
 
 
-def functions(spark: Analyser, names: Sequence[str], found: dict[str, Any]) -> dict[str, Any]:
+def functions(session: SparkSession, spark: Analyser, names: Sequence[str], found: dict[str, Any]) -> dict[str, Any]:
     """Function → number of arguments → what is learned; what `found` has is asked again only where it is named."""
     listed = json.loads((CATALOG / "functions.json").read_text(encoding="utf-8"))["functions"]
     wanted = [name for name in listed if name not in LEFT_OUT and listed[name]["kind"] != "table"]
     wanted = [name for name in wanted if not names or name in names]
-    known = arguments_of(wanted)
+    known = arguments_of(session, wanted)
     for name in wanted:
         learnt = {
             str(count): learned(spark, Asked(name, listed[name]["kind"], places), known.get((name, count), [])[:3])
@@ -421,17 +375,19 @@ def functions(spark: Analyser, names: Sequence[str], found: dict[str, Any]) -> d
 
 def main(names: Sequence[str]) -> int:
     """Ask Spark and write the file."""
-    spark = Analyser()
+    session, spark = opened()
     found = json.loads(TARGET.read_text(encoding="utf-8")) if TARGET.exists() else {"functions": {}}
     if not names or names == [_OPERATORS]:
-        answers = {"spark": spark.spark.version, "classes": FIRST, "operators": operators(spark)}
+        answers = {"spark": session.version, "classes": FIRST, "operators": operators(spark)}
         found = answers | {"functions": found["functions"]}
         TARGET.write_text(rendered(found) + "\n", encoding="utf-8")
     if names != [_OPERATORS]:
-        found["functions"] = functions(spark, [name for name in names if name != _FUNCTIONS], found["functions"])
+        found["functions"] = functions(
+            session, spark, [name for name in names if name != _FUNCTIONS], found["functions"]
+        )
         TARGET.write_text(rendered(found) + "\n", encoding="utf-8")
-    print(f"{spark.asked} expressions;", spark.reasons)
-    spark.spark.stop()
+    print(f"{spark.asked} expressions;", dict(spark.reasons))
+    session.stop()
     return 0
 
 

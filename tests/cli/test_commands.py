@@ -40,6 +40,28 @@ def test_check_as_json():
     assert (found["diagnostics"][0]["line"], found["diagnostics"][0]["column"]) == (2, 25)
 
 
+ONLY_SPARK_KNOWS = """CREATE TABLE t (x DOUBLE);
+CREATE VIEW fine AS SELECT x FROM t;
+CREATE VIEW one AS SELECT percentile(x, x) AS y FROM fine;
+CREATE VIEW two AS SELECT y FROM one;
+CREATE VIEW three AS SELECT percentile_approx(x, x) AS y FROM t;"""
+
+
+def test_check_asks_spark_where_it_is_told_to(spark):
+    assert call("check", "-e", ONLY_SPARK_KNOWS).exit_code == 0
+    result = call("check", "--spark", "-e", ONLY_SPARK_KNOWS)
+    assert (result.exit_code, result.stdout) == (1, "")
+    assert "error[DATATYPE_MISMATCH.NON_FOLDABLE_INPUT]: view one: " in result.stderr
+    assert "line 3, column 27" in result.stderr
+    assert "view three: " in result.stderr
+    assert "view two: " not in result.stderr
+
+
+def test_check_with_spark_says_what_there_is(spark):
+    result = call("check", "--spark", "-e", GOOD)
+    assert (result.exit_code, result.stdout) == (0, "no mistakes: 1 table, 1 view, 0 functions\n")
+
+
 def test_check_tells_a_circle_of_views_from_a_declaration_that_comes_too_late():
     circle = "CREATE VIEW a AS SELECT * FROM b;\nCREATE VIEW b AS SELECT * FROM c;\nCREATE VIEW c AS SELECT * FROM a;"
     result = call("check", "-e", circle)

@@ -61,6 +61,27 @@ REFUSED = [
     ),
 ]
 
+ARGUMENTS = [
+    ("SELECT sum(d) AS y FROM t", "ARGUMENT_TYPE", "d", "max and min and count take DATE"),
+    ("SELECT sum(DISTINCT ok) AS y FROM t", "ARGUMENT_TYPE", "ok", "max and min and count take BOOLEAN"),
+    ("SELECT avg(counts) AS y FROM t", "ARGUMENT_TYPE", "counts", "count takes MAP<STRING, INT>"),
+    ("SELECT upper(numbers) AS y FROM t", "ARGUMENT_TYPE", "numbers", "array_join(numbers, ',') works there"),
+    ("SELECT year(id) AS y FROM t", "ARGUMENT_TYPE", "id", "CAST(id AS STRING) works there"),
+    ("SELECT date_add(d, big) AS y FROM t", "ARGUMENT_TYPE", "big", "CAST(big AS INT) works there"),
+    ("SELECT date_trunc('day', counts) AS y FROM t", "ARGUMENT_TYPE", "counts", None),
+    ("SELECT explode(id) AS y FROM t", "ARGUMENT_TYPE", "id", None),
+    ("SELECT map_keys(numbers) AS y FROM t", "ARGUMENT_TYPE", "numbers", None),
+    ("SELECT transform(counts, n -> n) AS y FROM t", "ARGUMENT_TYPE", "counts", None),
+    ("SELECT transform(numbers, n -> upper(pair)) AS y FROM t", "ARGUMENT_TYPE", "pair", None),
+    ("SELECT nullif(d, big) AS y FROM t", "ARGUMENT_TYPE", "big", None),
+    ("SELECT substr(name, d) AS y FROM t", "ARGUMENT_TYPE", "d", None),
+    ("SELECT sum(d) OVER (ORDER BY id) AS y FROM t", "ARGUMENT_TYPE", "d", None),
+    ("SELECT id FROM t WHERE length(counts) > 1", "ARGUMENT_TYPE", "counts", None),
+    ("SELECT year(count(*)) AS y FROM t", "ARGUMENT_TYPE", None, None),
+    ("SELECT greatest(id, d) AS y FROM t", "TYPE_MISMATCH", "d", None),
+]
+REFUSED += ARGUMENTS
+
 
 @pytest.mark.parametrize(("query", "code", "place", "hint"), REFUSED, ids=[query for query, *_ in REFUSED])
 def test_a_wrong_type_is_refused_at_its_place(query, code, place, hint):
@@ -84,6 +105,19 @@ TAKEN = [
     "SELECT t.id FROM t JOIN t AS u ON t.id = u.name AND t.ok",
     "SELECT id, row_number() OVER (PARTITION BY pair ORDER BY numbers) AS n FROM t QUALIFY n = 1",
     "SELECT id FROM t WHERE EXISTS (SELECT 1 FROM t AS u WHERE u.id = t.name) AND NOT id IN (SELECT big FROM t)",
+]
+
+TAKEN += [
+    "SELECT sum(name) AS a, avg(price) AS b, max(pair) AS c, count(counts) AS e, collect_list(doc) AS f FROM t",
+    "SELECT year(name) AS a, date_add(at, 1) AS b, upper(d) AS c, substr(id, 2.0) AS e, date_trunc('day', name) FROM t",
+    "SELECT array_contains(array(d), d) AS a, element_at(map(d, 1), d) AS b, array_append(array(pair), pair) FROM t",
+    "SELECT array_contains(numbers, 1L) AS a, map_contains_key(map(id, 1), '1') AS b, array_join(numbers, ',') FROM t",
+    "SELECT percentile(x, array(0.1, 0.5)) AS a, percentile_approx(d, 0.5) AS b, max_by(counts, doc IS NULL) FROM t",
+    "SELECT sequence(d, current_date(), INTERVAL 1 MONTH) AS a, aggregate(numbers, 0L, (s, n) -> s + n) AS b FROM t",
+    "SELECT dateadd(DAY, 1, d) AS a, timestampdiff(HOUR, d, at) AS b, extract(YEAR FROM name) AS c, trim(id) FROM t",
+    "SELECT lag(counts, 1) OVER (ORDER BY id) AS a, ntile(4) OVER (ORDER BY d) AS b FROM t",
+    "SELECT if(ok, id, name) AS a, nvl(d, at) AS b, nvl2(counts, 1, 2L) AS c, nullif(id, '1') AS e FROM t",
+    "SELECT concat(raw, raw) AS a, concat(numbers, array(1L)) AS b, concat(id, d, name) AS c, hash(id, d) AS e FROM t",
 ]
 
 

@@ -115,7 +115,7 @@ SECTIONS = (
             ),
             Construct(
                 "`hll_…`, `kll_…`, `approx_top_k…`, `histogram_numeric`",
-                "SELECT customer, hll_sketch_agg(amount) AS h FROM orders GROUP BY customer",
+                "SELECT customer, hll_sketch_agg(id) AS h FROM orders GROUP BY customer",
             ),
             Construct(
                 "`COUNT(DISTINCT …)`", "SELECT customer, COUNT(DISTINCT amount) AS n FROM orders GROUP BY customer"

@@ -13,5 +13,6 @@
 | `fixture` | the pytest plugin that runs case files |
 | `spark_settings` | Spark's settings for many small queries |
 | `fuzz/` | random programs and changes |
+| `analyser` | what Spark says of the types of many expressions at once |
 | `borrowed` | queries that others wrote for Spark |
 """

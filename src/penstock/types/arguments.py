@@ -13,9 +13,10 @@ from penstock.errors import SqlError
 from penstock.types.mismatch import mismatch, proposed, shown
 
 _NUMBERS, _WHOLE = "bsilfdn", "bsil"
+_NESTED = ("a", "m", "r")
 _ORDINALS = ("first", "second", "third", "fourth")
 # Syntax in the place of an argument: what is behind it is not learned.
-_SYNTAX = (exp.Star, exp.Var, exp.Kwarg, exp.PropertyEQ, exp.Query, exp.Distinct)
+_SYNTAX = (exp.Star, exp.Var, exp.Kwarg, exp.PropertyEQ, exp.Query)
 # Aggregates that take what others do not.
 _AGGREGATES = ("max", "min", "count")
 
@@ -29,14 +30,22 @@ def check_arguments(
         return None
     letters = [class_of(kind) for kind in kinds]
     for place, (taken, letter) in enumerate(zip(found.takes, letters, strict=False)):
-        if letter is not None and letter not in taken:
+        if letter is not None and letter not in taken and not _may_be_inside(letters, place):
             raise _refused(name, place, arguments, kinds, (found, rules))
     if len(found.takes) == len(arguments) == 2:  # noqa: PLR2004 - pairs are learned for two arguments
         one, two = letters
-        together = one is None or two is None or found.goes_together(one, two)
+        together = one is None or two is None or found.goes_together(one, two) or _may_be_inside(letters, 1)
         if not together and not any(is_constant(item) for item in arguments):
             raise _apart(name, arguments, kinds, found)
-    return found.result(letters[0] if letters else None)
+    given = found.result(letters[0] if letters else None)
+    depends = len(found.gives) > 1 and bool(letters) and letters[0] in ("m", "r")  # asked of one MAP and one STRUCT
+    return None if depends and given not in _NESTED else given
+
+
+def _may_be_inside(letters: Sequence[str | None], place: int) -> bool:
+    """Whether an argument may be what another one holds: of nested types only their class has been asked."""
+    others = (letter for index, letter in enumerate(letters) if index != place)
+    return letters[place] in _NESTED and any(letter in _NESTED for letter in others)
 
 
 def is_constant(tree: exp.Expression) -> bool:
@@ -56,10 +65,11 @@ def _refused(
     which = "" if len(arguments) == 1 else f" as its {_ORDINALS[place]} argument"
     message = f"{name} takes {_listed(taken)}{which}, not {shown(kinds[place])}"
     letter = class_of(kinds[place]) or ""
+    others = [item for item in _AGGREGATES if is_aggregate(name) and not place and _takes(all_rules, item, letter)]
+    if others:
+        taking = f"{' and '.join(others)} take{'' if len(others) > 1 else 's'} {shown(kinds[place])}"
+        return mismatch("ARGUMENT_TYPE", message, arguments[place], taking)
     hint = proposed((arguments[place], letter, lambda other: other in taken))
-    if hint is None and is_aggregate(name):
-        others = [item for item in _AGGREGATES if _takes(all_rules, item, letter)]
-        hint = f"{', '.join(others)} take {shown(kinds[place])}" if others else None
     return mismatch("ARGUMENT_TYPE", message, arguments[place], hint)
 
 

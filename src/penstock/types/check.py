@@ -113,7 +113,10 @@ class _Checked:
         match tree:
             case exp.Column() | exp.Literal() | exp.Null() | exp.Boolean():
                 return infer(tree, self._fields)[0]
-            case exp.Query() | exp.Lambda() | exp.DataType() | exp.Identifier():
+            case exp.Query() | exp.DataType() | exp.Identifier():
+                return None
+            case exp.Lambda():
+                self.kind(tree.this)
                 return None
             case exp.Paren() | exp.Alias():
                 return self.kind(tree.this)
@@ -149,10 +152,11 @@ class _Checked:
     def _call(self, tree: exp.Anonymous) -> Kind:
         """A function; more may be known of a nested type than its class."""
         name = str(tree.this).lower()
-        kinds = [self.kind(part) for part in tree.expressions]
+        arguments = _arguments(tree)
+        kinds = [self.kind(part) for part in arguments]
         if name in _TOGETHER:
-            return self.together(name, tree.expressions[_TOGETHER[name] :], kinds[_TOGETHER[name] :])
-        letter = check_arguments(name, tree.expressions, kinds, self._rules)
+            self.together(name, arguments[_TOGETHER[name] :], kinds[_TOGETHER[name] :])
+        letter = check_arguments(name, arguments, kinds, self._rules)
         inferred = infer(tree, self._fields)[0]
         if letter in (None, UNCLEAR, class_of(inferred)):
             return inferred
@@ -279,6 +283,12 @@ class _Checked:
         letter = class_of(kind)
         if kind is not None and letter is not None and letter not in self._rules.clauses[where]:
             raise no_order(where, tree, kind)
+
+
+def _arguments(tree: exp.Anonymous) -> list[exp.Expression]:
+    """The values that a function is called with, those behind DISTINCT too."""
+    found = list(tree.expressions)
+    return list(found[0].expressions) if len(found) == 1 and isinstance(found[0], exp.Distinct) else found
 
 
 def _parts(tree: exp.Expression) -> Iterator[exp.Expression]:

@@ -123,7 +123,11 @@ def windowed_type(name: str, kinds: Kinds) -> Type | None:
 
 def scalar_type(name: str, kinds: Kinds) -> Type | None:
     """The type of a scalar function."""
-    if name in ("abs", "nullif") and kinds:
+    if name == "nullif" and kinds:
+        return kinds[0]
+    if name == "abs" and kinds:
+        return number_of(kinds[0])
+    if name in ("substr", "substring") and kinds and kinds[0] in ("binary", None):
         return kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
@@ -137,6 +141,11 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
 
 # With a unit before them: f(unit, amount, time) and f(unit, start, end).
 WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
+
+
+def number_of(kind: Type | None) -> Type | None:
+    """The type of a value where a number is needed: a text is read as one."""
+    return "double" if kind == "string" else kind
 
 
 def collation_kept(found: Type | None, kinds: Kinds) -> Type | None:

@@ -15,7 +15,7 @@ from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_in
 from penstock.sql.text import type_of as written_type
 from penstock.sql.trees import call_name, core_of, is_aggregate_call
 from penstock.types.common import MOST_DIGITS, as_decimal, common_type
-from penstock.types.functions import aggregate_type, collation_kept, scalar_type, windowed_type
+from penstock.types.functions import aggregate_type, collation_kept, number_of, scalar_type, windowed_type
 from penstock.types.nested import element_of, field_of, nested_type
 
 Known = tuple[Type | None, bool]
@@ -67,7 +67,8 @@ def infer(tree: exp.Expression, fields: Mapping[str, Typed]) -> Known:
         case exp.Cast():
             return written_type(tree.to), infer(tree.this, fields)[1]
         case exp.Neg():
-            return infer(tree.this, fields)
+            kind, nullable = infer(tree.this, fields)
+            return number_of(kind), nullable
         case exp.Case():
             return _case(tree, fields)
         case exp.DPipe():
