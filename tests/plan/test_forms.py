@@ -128,10 +128,14 @@ REWRITTEN = (exp.Floor, exp.Ceil, exp.Query, exp.Aliases)
 
 
 def _alone(form):
-    """The form without what it was read from, in all its parts."""
-    return swapped(
-        form, lambda item: None if item.parts else type(item)(*map(item.__getattribute__, item.__match_args__))
-    )
+    """The form without what it was read from, in all its parts that have a form."""
+
+    def anew(item):
+        if isinstance(item, Opaque):
+            return item
+        return None if item.parts else type(item)(*map(item.__getattribute__, item.__match_args__))
+
+    return swapped(form, anew)
 
 
 def test_every_expression_of_the_corpus_has_a_form_that_says_the_same():
@@ -151,6 +155,12 @@ def test_a_form_of_other_parts_is_written_anew():
     assert text_of(form) == "(a) + Coalesce(b, 1)"
     other = swapped(form, lambda item: Call("*", (N, TWO)) if item == B else None)
     assert text_of(other) == "a + coalesce(`n` * 2, 1)"
+
+
+def test_nothing_is_replaced_in_what_has_no_form():
+    opaque = form_of(parse_expression("a:b"))
+    with pytest.raises(ValueError, match="a:b"):
+        swapped(opaque, lambda item: B if item == A else None)
 
 
 def test_questions():

@@ -9,13 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from penstock.catalog.types import Type
 from penstock.errors import Diagnostic, Span
-
-if TYPE_CHECKING:
-    from sqlglot import exp
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -101,7 +98,7 @@ class View:
 
     name: str
     text: str
-    query: exp.Expression = field(compare=False, repr=False)
+    query: Any = field(compare=False, repr=False)
     columns: tuple[Column, ...]
     plan: Any = field(compare=False, repr=False)
     kind: str = "view"
@@ -114,12 +111,12 @@ class View:
 
 @dataclass(frozen=True)
 class Function:
-    """A SQL function of the program: its body is an expression over its parameters."""
+    """A SQL function of the program: its `body` is the parsed expression over its parameters."""
 
     name: str
     parameters: tuple[Column, ...]
     returns: Type | None
-    body: exp.Expression = field(compare=False, repr=False)
+    body: Any = field(compare=False, repr=False)
     text: str = ""
 
 

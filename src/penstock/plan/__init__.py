@@ -1,14 +1,15 @@
-"""The relational algebra between binding and running.
+"""The relational algebra between binding and running, and the expressions in it. The parser's trees end here.
 
-| module | what is in it |
+| module | what it holds |
 | --- | --- |
-| `expressions` | taking plan nodes and conditions apart |
-| `forms` | what an expression says, as values that can be matched: the algebra of scalar expressions |
-| `inference` | the type of a part of an expression, from those of the fields that it reads |
-| `nodes` | the relational algebra that a view is bound to |
-| `opaque` | the text of a recomputed query, with places for its relations |
-| `reading` | the form of a parsed expression |
-| `scalar` | scalar expressions of a plan: a parsed expression with its canonical Spark SQL text |
-| `sides` | two values that are compared, each of one of two relations: which of them is of the left one |
-| `writing` | the parsed expression of a form, and so its text as Spark SQL |
+| `nodes` | the nodes of the algebra |
+| `scalar` | an expression over a node's input |
+| `forms` | what an expression says, as values that can be matched |
+| `reading` | parsed expressions to forms |
+| `writing` | forms to parsed expressions, and so to Spark SQL |
+| `inference` | the type of a part of an expression |
+| `rewording` | the clock's value and further partition keys put into an expression |
+| `expressions` | nodes and conditions taken apart |
+| `sides` | two values that are compared, one of each side of a join |
+| `opaque` | the text of a query that is recomputed |
 """

@@ -271,6 +271,9 @@ def swapped(form: Form, change: Callable[[Form], Form | None]) -> Form:
         return found
     changes = {item.name: _swapped_in(getattr(form, item.name), change) for item in dataclass_fields(form)[1:]}
     changes = {name: value for name, value in changes.items() if value is not getattr(form, name)}
+    if changes and isinstance(form, Opaque):
+        msg = f"{form.text} has no form in which anything could be replaced"
+        raise ValueError(msg)
     return replace(form, **changes) if changes else form
 
 

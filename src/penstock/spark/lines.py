@@ -5,12 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from sqlglot import exp
-
 from penstock.analysis.derived import Derived, Source
-from penstock.plan.scalar import Scalar
+from penstock.plan.scalar import Scalar, parsed, scalar_of
 from penstock.spark.workspace import clocked
-from penstock.sql.parse import parse_expression
 
 # The waterline of a source as a literal of the column's type, NULL of that type before anything has been seen.
 Literals = Callable[[Source], str]
@@ -18,17 +15,13 @@ Literals = Callable[[Source], str]
 
 def line_text(derived: Derived, literals: Literals, clock: datetime | None) -> str:
     """The present value as a constant Spark SQL expression, NULL where it is not known yet."""
-    known = {source.name: parse_expression(literals(source)) for source in derived.sources}
+    known = {source.name: scalar_of(parsed(literals(source))) for source in derived.sources}
     rendered = clocked(clock)
-    texts = [rendered(part.replaced(_lookup(known))) for part in derived.parts]
+    texts = [rendered(part.over(known)) for part in derived.parts]
     if len(texts) == 1:
         return texts[0]
     missing = " OR ".join(f"({text}) IS NULL" for text in texts)
     return f"CASE WHEN {missing} THEN NULL ELSE least({', '.join(texts)}) END"
-
-
-def _lookup(known: dict[str, exp.Expression]) -> Callable[[str], exp.Expression]:
-    return lambda name: exp.Paren(this=known[name].copy())
 
 
 def alone(derived: Derived) -> Source | None:

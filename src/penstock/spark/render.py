@@ -14,11 +14,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import assert_never, cast
 
-from sqlglot import exp
-
 from penstock.catalog.functions import IN_FROM_ONLY
 from penstock.catalog.sorting import sortable
 from penstock.errors import Diagnostic, InternalError
+from penstock.plan.forms import Call
 from penstock.plan.nodes import (
     ANTI,
     FULL,
@@ -45,9 +44,9 @@ from penstock.plan.nodes import (
     Window,
 )
 from penstock.plan.opaque import filled
+from penstock.plan.rewording import partitioned_further
 from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.asof import asof_query
-from penstock.spark.window_calls import partitioned_further
 
 VERSION = "__version"
 _ROW_NUMBER = "__row"
@@ -143,7 +142,7 @@ class Renderer:
         # Spark gives a column of LATERAL VIEW another name than the written one if that has a dot.
         columns = [f"__generated_{position}" for position in range(len(plan.outputs))]
         view = f"LATERAL VIEW {outer}{self.scalar(plan.generator)} __generated AS {', '.join(columns)}"
-        if isinstance(plan.generator.tree, exp.Anonymous) and plan.generator.tree.name.lower() in IN_FROM_ONLY:
+        if isinstance(plan.generator.form, Call) and plan.generator.form.function in IN_FROM_ONLY:
             joined = "LEFT JOIN" if plan.outer else "JOIN"
             view = f"{joined} LATERAL {self.scalar(plan.generator)} AS __generated({', '.join(columns)}) ON true"
         items = [quoted(field.name) for field in plan.input.fields]

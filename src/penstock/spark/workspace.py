@@ -16,14 +16,11 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property
-from typing import TYPE_CHECKING, cast
+from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
-from sqlglot import exp
-from sqlglot.optimizer.simplify import simplify
-
-from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Plan
+from penstock.plan.rewording import clock_read
 from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.checkpoints import Checkpoints
 from penstock.spark.render import Renderer
@@ -31,8 +28,6 @@ from penstock.spark.scans import Part, Scans
 from penstock.spark.settings import FollowedSettings
 from penstock.spark.shortcuts import Shortcuts
 from penstock.spark.thresholds import DRIVER_ROWS, MEMORY_ROWS
-from penstock.sql.parse import parse_expression
-from penstock.sql.text import spark_sql
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -162,13 +157,7 @@ def clocked(at: datetime | None) -> Callable[[Scalar], str]:
         return lambda scalar: scalar.text
     literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
 
-    def rendered(scalar: Scalar) -> str:
-        if not any(is_clock(node) for node in scalar.tree.walk()):
-            return scalar.text
-        tree = scalar.tree.copy().transform(lambda node: clock_literal(node, literal) if is_clock(node) else node)
-        return spark_sql(cast("exp.Expression", tree))
-
-    return rendered
+    return lambda scalar: clock_read(scalar, lambda name, digits: _clock_text(name, literal, digits))
 
 
 def clocked_text(at: datetime | None) -> Callable[[str], str]:
@@ -197,18 +186,6 @@ def _clock_text(name: str, literal: str, precision: str) -> str:
     if name in ("current_time", "currenttime"):
         return f"CAST(to_time(date_format({literal}, 'HH:mm:ss.SSSSSS')) AS TIME({precision}))"
     return literal
-
-
-def clock_literal(node: exp.Expr, literal: str) -> exp.Expr:
-    """The clock's value as the function that stood there would give it."""
-    name = str(node.this).lower() if isinstance(node, exp.Anonymous) else type(node).__name__.lower()
-    return parse_expression(_clock_text(name, literal, _precision(node)))
-
-
-def _precision(node: exp.Expr) -> str:
-    """The digits that `current_time(p)` asks for, a constant."""
-    digits = node.args.get("expressions")
-    return str(simplify(digits[0].copy()).this) if digits else "6"
 
 
 def columns_text(names: tuple[str, ...]) -> str:

@@ -16,6 +16,7 @@
 | `properties` | properties in the text: WITH, SETTINGS, OPTIONS |
 | `sparktables` | Spark's own clauses of CREATE TABLE |
 | `dml` | INSERT, UPDATE, DELETE and queries |
+| `literals` | the values that a statement writes down |
 | `session` | transactions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE |
 | `pipes` | `FROM t |> …` |
 | `tablefunctions` | TUMBLE, HOP, SESSION and others in FROM |

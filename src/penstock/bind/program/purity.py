@@ -31,6 +31,11 @@ def refuse_impure(tree: exp.Expression, catalog: Catalog, what: str) -> None:
             raise wrong(code="NON_DETERMINISTIC", message=message, place=node, hint=hint)
 
 
+def any_impure(tree: exp.Expression) -> bool:
+    """True if a function of Spark's in the tree gives what its arguments do not decide."""
+    return any(is_impure(node) for node in tree.find_all(exp.Anonymous))
+
+
 def is_impure(call: exp.Anonymous) -> bool:
     """True for a call of a function of Spark's whose answer its arguments do not decide."""
     found = built_in(call_name(call) or "")

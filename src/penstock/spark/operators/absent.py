@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from sqlglot import exp
-
+from penstock.plan.forms import Constant
 from penstock.plan.nodes import Filter, Plan, Scan, UnionAll
-from penstock.plan.scalar import Scalar
+from penstock.plan.scalar import scalar_of
 
-_NEVER = Scalar("false", exp.Boolean(this=False), "boolean", nullable=False)
+_NEVER = scalar_of(Constant("false", "boolean"), "boolean", nullable=False)
 
 
 def without(node: Plan, present: frozenset[str]) -> Plan:

@@ -8,11 +8,10 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from sqlglot import exp
-
-from penstock.bind.program.purity import is_impure
+from penstock.bind.program.purity import any_impure
 from penstock.catalog.model import Column, Table
-from penstock.plan.expressions import tree_reads_clock
+from penstock.plan.forms import reads_clock as form_reads_clock
+from penstock.plan.scalar import parsed
 from penstock.sql.parse import parse_expression
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.exchange import carried, in_arrow, plain_type
@@ -61,10 +60,10 @@ class Defaults:
 @cache
 def draws(text: str) -> bool:
     """Whether each row has a value of its own, as of `uuid()`."""
-    return any(is_impure(call) for call in parse_expression(text).find_all(exp.Anonymous))
+    return any_impure(parse_expression(text))
 
 
 @cache
 def reads_clock(text: str) -> bool:
     """Whether each step has a value of its own, as of `now()`."""
-    return tree_reads_clock(parse_expression(text))
+    return form_reads_clock(parsed(text))
