@@ -216,6 +216,9 @@ def test_run_writes_changes_and_tells_progress_on_stderr(folder):
     assert sorted((row["k"], row["s"]) for row in rows[1:]) == [(1, 2), (2, 7)]
     assert all(row["__step"] > 1 for row in rows[1:])
     assert "1 rejected" in result.stderr
+    said = "".join(result.stderr.split("\n"))
+    assert f"rejected from t: Bad row: {folder.parent}/in/a.json:2" in said
+    assert "t: 1 row rejected (1 Bad row); error_view has them" in result.stderr
 
 
 def test_final_query_and_verify(folder):

@@ -35,7 +35,37 @@ def test_text():
         "(2 rows)\n"
     )
     assert written(Table(("a",), []), "text") == "a\n-\n(0 rows)\n"
-    assert written(Table(("a",), [("x\ny" * 40,)], "t"), "text").splitlines()[3].endswith("…")
+    assert written(Table(("a",), [("x\ny" * 40,)], "t"), "text").splitlines()[3] == "x\\ny" * 40
+
+
+class Terminal(io.StringIO):
+    """A terminal of 20 columns."""
+
+    def isatty(self):
+        return True
+
+
+@pytest.mark.parametrize(
+    ("layout", "stream", "lines"),
+    [
+        ("auto", Terminal, ["-[ row 1 ]-", "id   | 1", "text | a long one indeed", "(1 row)"]),
+        ("auto", io.StringIO, ["id | text", "---+------------------", " 1 | a long one indeed", "(1 row)"]),
+        ("table", Terminal, ["id | text", "---+------------------", " 1 | a long one indeed", "(1 row)"]),
+        ("expanded", io.StringIO, ["-[ row 1 ]-", "id   | 1", "text | a long one indeed", "(1 row)"]),
+    ],
+)
+def test_rows_that_are_too_wide_for_a_terminal_are_expanded(layout, stream, lines, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    out = stream()
+    write_table(Table(("id", "text"), [(1, "a long one indeed")]), "text", out, layout)
+    assert out.getvalue().splitlines() == lines
+
+
+def test_rows_that_fit_a_terminal_stand_in_columns(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "20")
+    out = Terminal()
+    write_table(Table(("id", "text"), [(1, "short")]), "text", out)
+    assert out.getvalue().splitlines()[0] == "id | text"
 
 
 def test_json_lines():

@@ -100,6 +100,10 @@ class Progress:
             f"{event.changed:,} changed rows{rejected}"
         )
 
+    def say(self, text: str) -> None:
+        """One line beside the progress, also of a run that is quiet about it."""
+        self._console.print(text, markup=False, soft_wrap=True)
+
     def _say(self, text: str) -> None:
         if not self._quiet:
-            self._console.print(text, markup=False, soft_wrap=True)
+            self.say(text)

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
+from penstock.cli.textual import flat, is_number, laid_out, width_for
 from penstock.outputs.lines import json_line
 from penstock.steps.rows.rejected import json_text
 from penstock.testing.values import plain
@@ -22,7 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 ONE_RELATION = ("csv", "arrow", "parquet")
-_WIDEST = 60
 
 
 @dataclass(frozen=True)
@@ -41,16 +41,16 @@ def table_of(frame: DataFrame, title: str | None = None) -> Table:
     return Table(tuple(frame.columns), fetched_rows(frame), title)
 
 
-def write_frame(frame: DataFrame, style: str, title: str | None = None) -> None:
+def write_frame(frame: DataFrame, style: str, title: str | None = None, layout: str = "auto") -> None:
     """A DataFrame on stdout; Arrow and Parquet keep its types."""
     if style in ("arrow", "parquet"):
         write_arrow(frame.toArrow(), style, sys.stdout.buffer)
     else:
-        write_table(table_of(frame, title), style)
+        write_table(table_of(frame, title), style, layout=layout)
 
 
-def write_table(table: Table, style: str, stream: TextIO | None = None) -> None:
-    """Rows as text, JSON lines or CSV."""
+def write_table(table: Table, style: str, stream: TextIO | None = None, layout: str = "auto") -> None:
+    """Rows as text (in one of `textual.LAYOUTS`), JSON lines or CSV."""
     out = stream or sys.stdout
     if style == "json":
         named = {} if table.title is None else {"view": table.title}
@@ -59,7 +59,7 @@ def write_table(table: Table, style: str, stream: TextIO | None = None) -> None:
         out.write(csv_line(table.columns))
         out.writelines(csv_line(csv_value(value) for value in row) for row in table.rows)
     else:
-        out.write(text_table(table))
+        out.write(text_table(table, width_for(out, layout)))
     out.flush()
 
 
@@ -100,33 +100,8 @@ def text_value(value: Any) -> str:
     return "NULL" if value is None else csv_value(value)
 
 
-def text_table(table: Table) -> str:
-    """Aligned columns, numbers to the right, and a line with the number of rows."""
-    cells = [[_shortened(text_value(value)) for value in row] for row in table.rows]
-    header = [_shortened(name) for name in table.columns]
-    widths = [max([len(name), *(len(row[at]) for row in cells)]) for at, name in enumerate(header)]
-    numeric = [_is_numeric(table.rows, at) for at in range(len(header))]
-    lines = [table.title] if table.title else []
-    lines.append(_text_line(header, widths, numeric))
-    lines.append("-+-".join("-" * width for width in widths))
-    lines += [_text_line(row, widths, numeric) for row in cells]
-    count = len(table.rows)
-    return "\n".join([*lines, f"({count} row{'' if count == 1 else 's'})", ""])
-
-
-def _text_line(cells: Sequence[str], widths: Sequence[int], numeric: Sequence[bool]) -> str:
-    aligned = (
-        cell.rjust(width) if right else cell.ljust(width)
-        for cell, width, right in zip(cells, widths, numeric, strict=True)
-    )
-    return " | ".join(aligned).rstrip()
-
-
-def _is_numeric(rows: Sequence[tuple[Any, ...]], at: int) -> bool:
-    values = [row[at] for row in rows if row[at] is not None]
-    return bool(values) and all(hasattr(value, "__float__") and not isinstance(value, bool) for value in values)
-
-
-def _shortened(text: str) -> str:
-    flat = text.replace("\n", "\\n")
-    return flat if len(flat) <= _WIDEST else flat[: _WIDEST - 1] + "…"
+def text_table(table: Table, width: int | None = None) -> str:
+    """Aligned columns, numbers to the right, and a line with the number of rows; expanded if wider than `width`."""
+    cells = [[flat(text_value(value)) for value in row] for row in table.rows]
+    numeric = [is_number([row[at] for row in table.rows]) for at in range(len(table.columns))]
+    return laid_out(table.title, [flat(name) for name in table.columns], cells, numeric, width)

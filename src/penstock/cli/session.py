@@ -41,11 +41,12 @@ def _ignored(_: Any) -> None:
 
 @dataclass
 class Results:
-    """What becomes of a program's results: the format of answers, and who is told of changes and events."""
+    """What becomes of a program's results: the format and layout of answers, and who is told of changes and events."""
 
     style: str = "text"
     on_changes: Callable[[Changes], None] = _ignored
     on_event: Callable[[Event], None] = _ignored
+    layout: str = "auto"
 
 
 class Session:
@@ -65,7 +66,7 @@ class Session:
     def _run(self, statement: sql.Statement, text: str) -> None:
         match statement:
             case sql.Query():
-                write_answer(self.pipeline, text, self.results.style)
+                write_answer(self.pipeline, text, self.results.style, self.results.layout)
             case sql.Explain():
                 click.echo(self._explained(statement))
             case sql.Show():
@@ -80,7 +81,8 @@ class Session:
                     warn(statement.table.warnings, text)
 
     def _table(self, table: Table) -> None:
-        write_table(table, self.results.style if self.results.style in ("text", "json", "csv") else "text")
+        style = self.results.style if self.results.style in ("text", "json", "csv") else "text"
+        write_table(table, style, layout=self.results.layout)
 
     def _explained(self, statement: sql.Explain) -> str:
         if statement.query is None:
@@ -88,10 +90,10 @@ class Session:
         return explain_query(self.pipeline, statement)
 
 
-def write_answer(pipeline: Pipeline, text: str, style: str) -> None:
+def write_answer(pipeline: Pipeline, text: str, style: str, layout: str = "auto") -> None:
     """The answer of a query on stdout; what fails while it is computed is said of the query."""
     with said_of_spark(pipeline.catalog, Span(len(text) - len(text.lstrip()), len(text.rstrip()))):
-        write_frame(pipeline.query(text), style)
+        write_frame(pipeline.query(text), style, layout=layout)
 
 
 @contextmanager

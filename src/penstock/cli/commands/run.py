@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 @option("--overwrite", is_flag=True, help="Remove what an earlier run has written into the --output folder.")
 @option("--final", is_flag=True, help="Write the content of the views at the end, not their changes.")
 @option("--once", is_flag=True, help="End when the input is used up.")
-@option("--quiet", is_flag=True, help="No progress on stderr.")
+@option("--quiet", is_flag=True, help="No progress on stderr; rejected rows are told all the same.")
 @option("--profile", is_flag=True, help="At the end, show on stderr what each operator has cost; slows the run.")
 @option(
     "--profile-json",
@@ -48,6 +48,7 @@ def command(**values: Any) -> None:
     from penstock.cli.changes import change_output
     from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
+    from penstock.cli.rejected import RejectionReport
     from penstock.cli.session import Results, check_finished, open_session
     from penstock.outputs.folder import claim
     from penstock.pipeline.supported import check_followed
@@ -55,7 +56,7 @@ def command(**values: Any) -> None:
     source = program_text(values["program"], values["files"], values["execute"])
     progress = Progress(quiet=values["quiet"])
     measured = Measurements(values["profile_json"], progress, table=values["profile"])
-    outputs: list[Output] = []
+    outputs: list[Output] = [RejectionReport(progress.say)]
 
     def written(changes: Changes) -> None:
         for output in outputs:

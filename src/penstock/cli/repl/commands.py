@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from penstock.cli.programs import read_text
+from penstock.cli.textual import LAYOUTS
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 
 if TYPE_CHECKING:
@@ -71,6 +72,12 @@ def _format(shell: Controls, style: str) -> None:
     shell.session.results.style = style
 
 
+def _mode(shell: Controls, layout: str) -> None:
+    if layout not in LAYOUTS:
+        raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{layout[:40]!r} is no layout", hint=", ".join(LAYOUTS)))
+    shell.session.results.layout = layout
+
+
 def _changes(shell: Controls, word: str) -> None:
     shell.show_changes = _switch(word)
 
@@ -103,6 +110,7 @@ COMMANDS: Mapping[str, DotCommand] = {
     ".state": DotCommand("", "what the operators remember", lambda shell, _: shell.run_sql("SHOW STATE;")),
     ".read": DotCommand("FILE", "run the statements of a file", _read),
     ".format": DotCommand("text|json|csv", "how answers are written", _format),
+    ".mode": DotCommand("auto|table|expanded", "how rows of text are laid out; auto: by the terminal's width", _mode),
     ".changes": DotCommand("on|off", "show what a statement changes in the views", _changes),
     ".timing": DotCommand("on|off", "show how long a statement takes", _timing),
     ".quit": DotCommand("", "leave", _quit),
