@@ -7,22 +7,75 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-# Calls whose arguments may hold a code: the diagnostic itself, and the binder's short forms of it.
-_MAKERS = {"Diagnostic", "wrong", "unsupported", "mismatch"}
+# Calls whose arguments may hold a code: the diagnostic itself. Functions that hand a parameter on to it are found.
+_MAKER = {"Diagnostic": ("code", 0)}
 _CODE = re.compile(r"[A-Z][A-Z_]+")
+# What the command line writes by itself, for errors that are no diagnostics.
+_WRITTEN = re.compile(r"error\[([A-Z_]+)\]")
+Makers = dict[str, tuple[str, int]]
+Function = ast.FunctionDef
 
 
 def codes_of(source: Path) -> set[str]:
     """Every error code under a folder of Python files."""
-    return {code for file in source.rglob("*.py") for code in _codes(ast.parse(file.read_text(encoding="utf-8")))}
+    trees = [ast.parse(file.read_text(encoding="utf-8")) for file in source.rglob("*.py")]
+    makers = _makers(trees)
+    return {code for tree in trees for code in (*_codes(tree, makers), *_returned(tree), *_written(tree))}
 
 
-def _codes(tree: ast.Module) -> Iterator[str]:
-    named = dict(_constants(tree))
+def _makers(trees: list[ast.Module]) -> Makers:
+    """The functions that make a diagnostic of a code they are given: the name and place of that parameter."""
+    found: Makers = dict(_MAKER)
+    functions = [node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.FunctionDef)]
+    while True:
+        more = {function.name: place for function in functions if (place := _handed_on(function, found))}
+        if more.keys() <= found.keys():
+            return found
+        found = more | found
+
+
+def _handed_on(function: Function, makers: Makers) -> tuple[str, int] | None:
+    placed = [argument.arg for argument in function.args.args if argument.arg not in ("self", "cls")]
+    names = [*placed, *(argument.arg for argument in function.args.kwonlyargs)]
+    for call in _calls(function, makers):
+        for given in _given(call, makers):
+            if isinstance(given, ast.Name) and given.id in names:
+                return given.id, names.index(given.id)
+    return None
+
+
+def _calls(tree: ast.AST, makers: Makers) -> Iterator[ast.Call]:
     for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and _name(node.func) in _MAKERS:
-            given = [*node.args[:1], *(keyword.value for keyword in node.keywords if keyword.arg == "code")]
-            yield from (text for argument in given for text in _texts(argument, named) if _CODE.fullmatch(text))
+        if isinstance(node, ast.Call) and _name(node.func) in makers:
+            yield node
+
+
+def _given(call: ast.Call, makers: Makers) -> Iterator[ast.expr]:
+    """What a call gives as the code."""
+    name, place = makers[_name(call.func)]
+    yield from (keyword.value for keyword in call.keywords if keyword.arg == name)
+    yield from call.args[place : place + 1]
+
+
+def _codes(tree: ast.Module, makers: Makers) -> Iterator[str]:
+    named = dict(_constants(tree))
+    for call in _calls(tree, makers):
+        for given in _given(call, makers):
+            yield from (text for text in _texts(given, named) if _CODE.fullmatch(text))
+
+
+def _returned(tree: ast.Module) -> Iterator[str]:
+    """What functions whose name ends in `_code` give back."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.FunctionDef) and node.name.endswith("_code"):
+            for given in (found.value for found in ast.walk(node) if isinstance(found, ast.Return) and found.value):
+                yield from (text for text in _texts(given, {}) if _CODE.fullmatch(text))
+
+
+def _written(tree: ast.Module) -> Iterator[str]:
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Constant) and isinstance(node.value, str):
+            yield from _WRITTEN.findall(node.value)
 
 
 def _name(function: ast.expr) -> str:

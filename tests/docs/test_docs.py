@@ -91,3 +91,24 @@ def _code_of(page: Path) -> str:
 def test_checking_a_program_imports_no_spark():
     program = "import sys, penstock.bind.program.compile; sys.exit('pyspark' in sys.modules)"
     assert subprocess.run([sys.executable, "-c", program], check=False).returncode == 0
+
+
+def test_codes_are_found_however_they_reach_a_diagnostic(tmp_path):
+    (tmp_path / "one.py").write_text(
+        """
+NAMED = "NAMED_ONE"
+def fail(message, *, code="SYNTAX", hint=None):
+    raise ParseFailure(Diagnostic(code, message))
+class Cursor:
+    def stop(self, code):
+        self.fail("no", code=code)
+    def refuse(self):
+        self.stop("HANDED_ON")
+        fail("no", code="BY_KEYWORD")
+        Diagnostic(NAMED, "x"); Diagnostic("THIS" if True else "THAT", "x"); note("error[WRITTEN]: no")
+def os_code(error):
+    return "GIVEN_BACK" if error else "OTHERWISE"
+"""
+    )
+    found = {"NAMED_ONE", "HANDED_ON", "BY_KEYWORD", "THIS", "THAT", "WRITTEN", "GIVEN_BACK", "OTHERWISE"}
+    assert codes.codes_of(tmp_path) == found

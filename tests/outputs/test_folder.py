@@ -8,9 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from penstock.errors import DataError
-from penstock.outputs.folder import claim
 from penstock.outputs.lines import FolderOutput
 from penstock.outputs.names import file_name, view_name
+from penstock.outputs.ownership import claim
 
 
 @pytest.mark.parametrize(

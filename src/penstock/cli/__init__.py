@@ -10,9 +10,11 @@
 | `views` | which views a command is about |
 | `repl/` | the interactive shell |
 | `results` | rows on stdout, in each format |
+| `textual` | rows as text, in columns or a line for each value |
 | `changes` | changes of views on stdout |
 | `show` | SHOW and DESCRIBE |
 | `progress` | how far a run is, on stderr |
+| `rejected` | why rows were rejected, and how many, on stderr |
 | `profile` | what each operator has cost, on stderr |
 | `reporting` | errors and notes on stderr, and exit codes |
 """

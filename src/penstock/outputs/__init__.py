@@ -1,1 +1,8 @@
-"""Where the changes of views go."""
+"""Where the changes of views go.
+
+| module | what it does |
+| --- | --- |
+| `lines` | lines on a stream, or a file for each step in a folder |
+| `names` | the name of a view as that of a file |
+| `ownership` | whose a folder of changes is |
+"""

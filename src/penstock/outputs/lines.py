@@ -15,7 +15,7 @@ from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.outputs.names import file_name
 from penstock.steps.change import Change
-from penstock.steps.log import write_atomically
+from penstock.steps.log import replace_atomically, write_atomically
 from penstock.steps.rows.rejected import json_text
 
 
@@ -67,7 +67,6 @@ class FolderOutput:
         for view, change in changes.items():
             if _wanted(view, change, self._views):
                 path = self._folder / file_name(view) / f"step-{change.step:012}.{self._style}"
-                path.parent.mkdir(parents=True, exist_ok=True)
                 self._file(path, change)
 
     def _file(self, path: Path, change: Change) -> None:
@@ -81,9 +80,8 @@ class FolderOutput:
 
         table = change.arrow()
         steps = pa.array([change.step] * table.num_rows, pa.int64())
-        temporary = path.with_suffix(".tmp")
-        pq.write_table(table.append_column(STEP, steps), temporary)
-        temporary.replace(path)
+        found = table.append_column(STEP, steps)
+        replace_atomically(path, lambda temporary: pq.write_table(found, temporary))
 
     def close(self) -> None:
         """Every file is complete already."""

@@ -17,6 +17,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -142,6 +143,31 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
     finally:
         folder.remove()
     return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}
+
+
+def has_ended(*, wait: float = 0.0) -> bool:
+    """Whether the JVM that was started here last is gone; it gets `wait` seconds to go."""
+    if not _processes:
+        return False
+    with suppress(subprocess.TimeoutExpired):
+        _processes[-1].wait(timeout=wait)
+    return _processes[-1].returncode is not None
+
+
+def ending() -> str:
+    """How the JVM that was started here last has ended, as far as that is known."""
+    if not _processes:
+        return "it was started elsewhere, and nothing answers at its port"
+    process = _processes[-1]
+    with suppress(subprocess.TimeoutExpired):  # its connections break a moment before it is gone
+        process.wait(timeout=5)
+    return f"process {process.pid} {_how(process.returncode)}"
+
+
+def _how(code: int | None) -> str:
+    if code is None:
+        return "does not answer"
+    return f"was killed by signal {-code}" if code < 0 else f"has ended with the code {code}"
 
 
 # A Popen that is collected closes its pipe, and the JVM at the other end would leave.

@@ -80,6 +80,7 @@ def open_session(
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - `check` goes without PySpark
     from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
 
+    _forget_lost_jvm()
     running = SparkSession.getActiveSession()
     if running is not None:
         return adopt_session(running, conf)
@@ -102,6 +103,16 @@ def open_session(
     _know_classes(session.sparkContext)
     _silence_python()
     return session
+
+
+def _forget_lost_jvm() -> None:
+    """Have PySpark forget a JVM that is gone, so that it starts another."""
+    from pyspark import SparkContext  # noqa: PLC0415 - check starts without pyspark
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - check starts without pyspark
+
+    if jvm.has_ended() and SparkContext._gateway is not None:  # noqa: SLF001
+        SparkContext._gateway = SparkContext._jvm = SparkContext._active_spark_context = None  # noqa: SLF001
+        SparkSession._instantiatedSession = None  # noqa: SLF001
 
 
 def adopt_session(spark: SparkSession, conf: Mapping[str, str] | None = None) -> SparkSession:

@@ -13,6 +13,7 @@ from penstock.plan.nodes import Plan, Recompute
 from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar
 from penstock.steps.interrupts import interrupt_behind
+from penstock.steps.surroundings import of_surroundings
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
 _CLIPPED = 500
@@ -48,6 +49,9 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     from py4j.protocol import Py4JJavaError
     from pyspark.errors import AnalysisException, PySparkException
 
+    around = of_surroundings(error)
+    if around is not None:
+        return around
     if isinstance(error, AnalysisException):
         return _analysis(error, catalog)
     if isinstance(error, PySparkException):

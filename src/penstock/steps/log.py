@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -34,6 +34,7 @@ from penstock.spark.temporary import TemporaryFolder
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
+from penstock.steps.surroundings import writing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -195,12 +196,14 @@ class InputLog:
     def _as_file(self, table: Table, segment: Segment, path: Path) -> Segment:
         if segment.arrow is None:
             return segment
-        path.parent.mkdir(parents=True, exist_ok=True)
-        if all(parquet_plain(column.type) for column in table.columns):
-            pq.write_table(segment.arrow, path)
-        else:
-            path = path.with_suffix(_ARROW)
-            feather.write_feather(segment.arrow, str(path))
+        plain = all(parquet_plain(column.type) for column in table.columns)
+        path = path if plain else path.with_suffix(_ARROW)
+        try:
+            with writing(path):
+                _write(segment.arrow, path)
+        except BaseException:
+            path.unlink(missing_ok=True)
+            raise
         return Segment(segment.step, segment.clock, segment.rows, segment.retracts, path=path)
 
     def _tidy(self, name: str, history: _History, table: Table, staged: Staged) -> None:
@@ -276,16 +279,38 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
     return found
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, and survives a power cut."""
+def _write(rows: pa.Table, path: Path) -> None:
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".tmp")
-    with temporary.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-    temporary.replace(path)
+    if path.suffix == _ARROW:
+        feather.write_feather(rows, str(path))
+    else:
+        pq.write_table(rows, path)
+
+
+def write_atomically(path: Path, text: str) -> None:
+    """Write a file so that it is there whole or not at all, and survives a power cut; DataError if it cannot be."""
+
+    def write(temporary: Path) -> None:
+        with temporary.open("w", encoding="utf-8") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+
+    replace_atomically(path, write)
     _sync_one(path.parent)
+
+
+def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
+    """Have a file written beside its place and moved there in one rename; nothing is left of one that fails."""
+    temporary = path.with_suffix(".tmp")
+    try:
+        with writing(path):
+            path.parent.mkdir(parents=True, exist_ok=True)
+            write(temporary)
+            temporary.replace(path)
+    except BaseException:
+        temporary.unlink(missing_ok=True)
+        raise
 
 
 def _sync(path: Path | None) -> None:

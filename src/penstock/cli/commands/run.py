@@ -50,7 +50,7 @@ def command(**values: Any) -> None:
     from penstock.cli.progress import Progress
     from penstock.cli.rejected import RejectionReport
     from penstock.cli.session import Results, check_finished, open_session
-    from penstock.outputs.folder import claim
+    from penstock.outputs.ownership import claim
     from penstock.pipeline.supported import check_followed
 
     source = program_text(values["program"], values["files"], values["execute"])
