@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 from penstock.cli.rejected import RejectionReport
 
 
@@ -12,10 +14,14 @@ class Told:
         self.delta, self.rows = object(), [(1, row) for row in rows]
 
 
+def bad(line):
+    return json.dumps({"place": f"a.json:{line}", "error": "no", "row": "x"})
+
+
 def test_the_first_reasons_of_each_table_and_kind_and_then_how_many():
     said = []
     report = RejectionReport(said.append)
-    report.write({"error_view": Told(*(("t", "Bad row", f"a.json:{line}: no") for line in range(1, 6)))})
+    report.write({"error_view": Told(*(("t", "Bad row", bad(line)) for line in range(1, 6)))})
     report.write({"error_view": Told(("u", "Late value", '{"a": 1}'), ("t", "Late value", "x" * 1000))})
     report.write({})
     assert said[:4] == [

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING
@@ -31,7 +32,7 @@ class RejectionReport:
         for _, (relation, kind, reason) in change.rows:
             self._counts[relation, kind] += 1
             if self._counts[relation, kind] <= _FIRST:
-                self._say(f"rejected from {relation}: {kind}: {_short(reason)}")
+                self._say(f"rejected from {relation}: {kind}: {_short(_told(reason))}")
 
     def close(self) -> None:
         """Say for each table how many there were."""
@@ -47,6 +48,13 @@ class RejectionReport:
     def describe(self) -> str:
         """The output as its user names it."""
         return "stderr"
+
+
+def _told(reason: str) -> str:
+    """The place and what is wrong there; a late row is itself."""
+    found = json.loads(reason) if reason.startswith('{"') else {}
+    parts = [str(found[name]) for name in ("place", "error") if found.get(name)]
+    return ": ".join(parts) if "error" in found else reason
 
 
 def _short(reason: str) -> str:
