@@ -126,6 +126,15 @@ def test_what_spark_takes_is_taken(query):
     assert "v" in compile_program(f"{TABLE}CREATE VIEW v AS {query};").catalog.views
 
 
+@pytest.mark.parametrize(
+    "value",
+    ["upper(" * 80 + "name" + ")" * 80 + " = 'A'", " OR ".join(f"id = {number}" for number in range(600))],
+    ids=["calls in calls", "a chain of OR"],
+)
+def test_an_expression_may_be_deep(value):
+    assert "v" in compile_program(f"{TABLE}CREATE VIEW v AS SELECT id FROM t WHERE {value};").catalog.views
+
+
 def test_rows_that_a_statement_chooses_need_a_condition_too():
     with pytest.raises(SqlError) as caught:
         compile_program(f"{TABLE}DELETE FROM t WHERE d + counts > 1;")

@@ -9,6 +9,7 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Plan
+from penstock.sql.nesting import room_for_nesting
 
 
 def bind_query(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = True) -> Plan:
@@ -23,7 +24,8 @@ def bind_query(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep
 def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = False) -> BoundQuery:
     """As `bind_query`, with the column names as the query has them, equal ones included."""
     try:
-        bound = context_of(catalog).bind_query(tree, keep_order=keep_order)
+        with room_for_nesting():
+            bound = context_of(catalog).bind_query(tree, keep_order=keep_order)
     except PenstockError as error:
         raise error.with_source(source) from None
     return bound
