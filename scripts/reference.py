@@ -169,6 +169,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/incremental.md": incremental_page,
     "docs/reference/properties.md": properties_page,
     "docs/reference/waterlines.md": waterlines_page,
+    "docs/tests.md": tests_page,
 }
 
 
