@@ -14,10 +14,12 @@ Then rows come, from `Pipeline.step`, from INSERT, or from a source (`sources.*`
 
     rows     {"orders": [("+", (1, "ann", 5.00))]}
       steps.stepper.Stepper.step(batches)           all of what follows, or nothing of it
+      steps.proposing.propose(state, given)         the first half, down to the files; nothing has happened
       steps.intake.fold.fold_keyed(batch, …)        late rows put aside; of the rest, the change of the table
       spark.engine.Engine.step(changes)             every view's change, from the tables' changes and the traces
-      emit.*                                        what of it is shown, and when
+      emit.api.Emission.after(change, …)            what of it is shown, what waits, and until when
       steps.log.InputLog.stage(…)                   the tables' changes as files that nobody reads yet
+      steps.committing.commit(state, proposal)      the second half
       steps.log.InputLog.publish(staged)            the manifest: from here on the step has happened
       spark.engine.StepResult.commit()              the new traces count, and the old ones go
       outputs.*                                     each view's change to its receivers, and as the answer

@@ -10,8 +10,9 @@ from penstock.sql.parse import parse
 from penstock.sql.statements import CreateTable
 from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
 from penstock.steps.intake.holding import declared_holding
+from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import declared_lateness
-from penstock.steps.intake.store import KeyStore, RowCounts
+from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.rejected import Rejections

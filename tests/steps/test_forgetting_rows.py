@@ -9,8 +9,8 @@ from tests.steps.tables import Bench, declared
 
 import penstock
 from penstock.errors import DataError, SqlError
-from penstock.steps.intake import store
-from penstock.steps.intake.store import forgets
+from penstock.steps.intake import base
+from penstock.steps.intake.base import forgets
 
 KEYED = "CREATE TABLE t (ts BIGINT, k INT, x INT LATENESS 50, PRIMARY KEY (ts, k)) WITH ('history' = 'none')".replace(
     "ts BIGINT", "ts BIGINT LATENESS 5"
@@ -29,7 +29,7 @@ def outcome(bench, rows):
 @pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
 @pytest.mark.parametrize("seed", range(20))
 def test_no_judgement_changes(monkeypatch, sql, seed):
-    monkeypatch.setattr(store, "_LEAST_ENTRIES", 1)
+    monkeypatch.setattr(base, "_LEAST_ENTRIES", 1)
     chance = random.Random(seed)
     forgetting, keeping = Bench(sql), Bench(sql)
     assert forgets(forgetting.table) is (sql == KEYED)

@@ -11,6 +11,7 @@ from rich.text import Text
 
 from penstock.steps.events import (
     Event,
+    OutputFailed,
     RunFinished,
     RunProgress,
     RunStarted,
@@ -47,6 +48,8 @@ class Progress:
                 self._draw()
             case StepDivided():
                 self._say(f"step refused, looking for the rows at fault: {event.message}")
+            case OutputFailed():
+                self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")
             case RunFinished():

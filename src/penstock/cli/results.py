@@ -36,7 +36,7 @@ class Table:
 
 def table_of(frame: DataFrame, title: str | None = None) -> Table:
     """The rows of a Spark DataFrame."""
-    from penstock.steps.change import fetched_rows  # noqa: PLC0415 - `--help` and `check` show no frame
+    from penstock.steps.rows.fetched import fetched_rows  # noqa: PLC0415 - `--help` and `check` show no frame
 
     return Table(tuple(frame.columns), fetched_rows(frame), title)
 

@@ -1,1 +1,12 @@
-"""How and when the changes of a view are shown."""
+"""How and when the changes of a view are shown: a policy behind the view's change, in the step and as a part of it.
+
+    the change of a view  →  Emission.after(change, waterlines, clock)  →  the rows shown, what waits, and until when
+
+| module | what |
+| --- | --- |
+| `api` | what a policy is: a value that says what a step shows, and what it is itself after the step |
+| `policies` | the list of policies, and which one a view asks for |
+| `plain` | a view without a policy: its change is shown |
+| `final` | `emit_final`: rows are shown once nothing can change them |
+| `waiting` | changes that wait, added up |
+"""

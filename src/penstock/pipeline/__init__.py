@@ -1,1 +1,19 @@
-"""The running pipeline: statements, transactions, queries, and the loop that follows sources."""
+"""The running pipeline: statements, transactions, queries, and the loop that follows sources.
+
+| module | what |
+| --- | --- |
+| `pipeline` | `Pipeline`, which everything else goes through |
+| `opening` | from a compiled program to one at work |
+| `execution` | statements at work: declarations, changes, transactions, queries |
+| `dml` | INSERT, UPDATE and DELETE as operations on rows |
+| `contents` | what tables and views hold, with an open transaction on top |
+| `reads` | what views read, and the types in which they find it |
+| `supported` | what can be said of a program without Spark, beyond the binder |
+| `blame` | which value of a statement is at fault |
+| `run` | the run loop: read, step, write, choose how much to take next |
+| `delivery` | what one look at the sources has brought |
+| `outbox` | what outputs have still to be given |
+| `subscription` | live changes of one view |
+| `verification` | maintained content compared with a batch answer |
+| `asked` | what Spark says of a program that is not run: `penstock check --spark` asks |
+"""

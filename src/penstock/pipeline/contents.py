@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.catalog.model import ERROR_VIEW, Table, View
+from penstock.catalog.model import Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
+from penstock.spark.batch import batch_frame
 from penstock.steps.intake.fold import Intake
-from penstock.steps.intake.store import forgets
 from penstock.steps.rows.exchange import as_frame, plain_schema, repeated
 from penstock.steps.stepper import Stepper
 
@@ -38,8 +38,6 @@ class Contents:
 
     def query(self, plan: Plan) -> DataFrame:
         """The answer of a plan over the present contents."""
-        from penstock.spark.batch import batch_frame
-
         return batch_frame(self.stepper.engine.workspace, plan, self.relations(plan), self.clock)
 
     def relations(self, plan: Plan) -> dict[str, DataFrame]:
@@ -64,60 +62,33 @@ class Contents:
 
     def view(self, view: View) -> DataFrame:
         """The rows of a view."""
+        stored = self.stepper.stored
         if view.lateness:
             return self._filtered(view)
-        maintained = self.maintained(view) if view.kind == "materialized" and not self.pending else None
+        maintained = stored.view(view) if view.kind == "materialized" and not self.pending else None
         return self.query(view.plan) if maintained is None else maintained
 
     def _filtered(self, view: View) -> DataFrame:
         """What has passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
-        maintained = self.maintained(view)
+        maintained = self.stepper.stored.view(view)
         if maintained is not None:
             return maintained
-        return self.query(view.plan) if view.name.lower() in self.stepper.fresh else self.query(view.plan).limit(0)
-
-    def weighted_view(self, view: View) -> DataFrame | None:
-        """What has passed the LATENESS of a view, with weights; None if nothing ever did."""
-        retained = self.stepper.retained.get(view.name.lower())
-        return None if retained is None else retained.weighted()
-
-    def maintained(self, view: View) -> DataFrame | None:
-        """The rows of a view as the engine has shown them; None if it has not had a step yet."""
-        name = view.name.lower()
-        retained = self.stepper.retained.get(name)
-        if retained is None or name in self.stepper.fresh:
-            return None
-        weighted = retained.weighted()
-        return None if weighted is None else repeated(weighted)
+        answer = self.query(view.plan)
+        return answer.limit(0) if self.stepper.stored.has_stepped(view) else answer
 
     def table(self, table: Table) -> DataFrame:
         """The rows of a table."""
+        stored = self.stepper.stored
         pending = [intake for intake in self.pending if intake.table.name.lower() == table.name.lower()]
-        memory = self.stepper.memories.get(table.name.lower())
-        if memory is not None and memory.store is not None:
-            if forgets(table):
-                self.stepper.log.check_reach(table)
-            base = memory.store.content()
-            return self._with_pending(table, base.selectExpr("*", f"1L AS {WEIGHT}"), pending) if pending else base
-        weighted = self.weighted(table)
+        rows = stored.rows(table)
+        if rows is not None and not pending:
+            return rows
+        weighted = stored.weighted(table.name) if rows is None else rows.selectExpr("*", f"1L AS {WEIGHT}")
         if pending:
             return self._with_pending(table, weighted, pending)
         if weighted is None:
             return self.stepper.engine.workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
-        return repeated(weighted) if self.stepper.log.retracts(table) else weighted.drop(WEIGHT)
-
-    def weighted(self, table: Table) -> DataFrame | None:
-        """The rows of a table with weights that may still cancel; None if nothing ever came in."""
-        memory = self.stepper.memories.get(table.name.lower())
-        if memory is None and table.name != ERROR_VIEW.name:
-            return None
-        if memory is not None and not memory.received:
-            return None
-        if memory is not None and memory.store is not None:
-            if forgets(table):
-                self.stepper.log.check_reach(table)
-            return memory.store.content().selectExpr("*", f"1L AS {WEIGHT}")
-        return self.stepper.log.weighted(self.stepper.engine.workspace, table)
+        return repeated(weighted) if stored.retracts(table) else weighted.drop(WEIGHT)
 
     def _with_pending(self, table: Table, weighted: DataFrame | None, pending: Sequence[Intake]) -> DataFrame:
         workspace = self.stepper.engine.workspace

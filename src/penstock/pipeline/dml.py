@@ -7,12 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
-from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.contents import Contents
 from penstock.plan.nodes import Values
 from penstock.plan.scalar import Scalar, quoted
 from penstock.spark.thresholds import DRIVER_ROWS
+from penstock.spark.workspace import clocked
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
@@ -29,8 +31,6 @@ def insert_batch(
     statement: Insert, catalog: Catalog, source: str, contents: Contents, readers: Readers
 ) -> Batch | FrameBatch:
     """The rows of an INSERT; a large SELECT stays a DataFrame."""
-    from penstock.bind.program.dml import bind_insert
-
     bound = bind_insert(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
     frame = contents.query(bound.plan).toDF(*bound.columns)
@@ -44,8 +44,6 @@ def insert_batch(
 
 def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Contents) -> Batch:
     """The deletions that a DELETE means now."""
-    from penstock.bind.program.dml import bind_delete
-
     bound = bind_delete(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "DELETE")
@@ -59,8 +57,6 @@ def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Con
 
 def update_batch(statement: Update, catalog: Catalog, source: str, contents: Contents, readers: Readers) -> Batch:
     """The operations that an UPDATE means now: an upsert where the key stays, else a deletion and an insertion."""
-    from penstock.bind.program.dml import bind_update
-
     bound = bind_update(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "UPDATE")
@@ -129,8 +125,6 @@ def _paired(table: Table, found: DataFrame, assigned: list[str]) -> tuple[DataFr
 
 def _text(scalar: Scalar, table: Table, contents: Contents) -> str:
     """An expression over the table's fields as Spark SQL over its content; the binder may qualify the names."""
-    from penstock.spark.workspace import clocked
-
     names = {name: name.rpartition(".")[2] for name in scalar.columns if table.column(name) is None}
     return clocked(contents.clock)(scalar.renamed(names) if names else scalar)
 
@@ -142,8 +136,6 @@ def _fetched(table: Table, frame: DataFrame) -> pa.Table:
 def _check_required(table: Table, rows: pa.Table) -> None:
     for column in table.columns:
         if (not column.nullable or column.name in table.key) and rows.column(column.name).null_count:
-            from penstock.errors import DataError
-
             message = (
                 f"table {table.name}, column {column.name}: UPDATE gives NULL, expected {column.type.upper()} NOT NULL"
             )

@@ -7,28 +7,33 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from penstock.analysis.final import final_of
+from penstock.bind.program.compile import declare
+from penstock.bind.program.queries import bind_query
+from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
+from penstock.pipeline.delivery import Delivery
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
+from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.reads import as_spark_sees, read_by, tables_read
-from penstock.pipeline.round import Round
-from penstock.rewrite import rewrite_views
+from penstock.pipeline.supported import check_promises, check_supported
 from penstock.sources.api import Source, open_source
+from penstock.spark.batch import resolve_types
 from penstock.sql import statements as sql
-from penstock.steps.change import Change, fetched_rows, merged
+from penstock.sql.parse import parse
+from penstock.sql.text import spark_sql
+from penstock.steps.change import Change, merged
 from penstock.steps.failures import translated
-from penstock.steps.final import FinalOutput
 from penstock.steps.intake.fold import Intake
-from penstock.steps.intake.gates import ViewGate, view_gate
+from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
-from penstock.steps.intake.store import forgets
 from penstock.steps.manifest import Advances
-from penstock.steps.rows.inputs import Readers, zone_of
-from penstock.steps.rows.rejected import Rejections
-from penstock.steps.stepper import Incoming, Stepper
+from penstock.steps.proposing import StepInput
+from penstock.steps.rows.fetched import fetched_rows
+from penstock.steps.stepper import Installation, Stepper
+from penstock.steps.tables import Incoming
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -61,13 +66,19 @@ class Execution:
     """A program at work."""
 
     stepper: Stepper
-    catalog: Catalog
     dialect: str
     readers: Readers
     clock: Callable[[], datetime]
     transaction: Transaction | None = None
     sources: dict[str, Source] = field(default_factory=dict)
-    unfinished: Round | None = None  # a run that was stopped in the midst of it goes on here
+    # A run that was stopped in the midst of it goes on here.
+    unfinished: Delivery | None = None
+    outbox: Outbox = field(default_factory=Outbox)
+
+    @property
+    def catalog(self) -> Catalog:
+        """What is declared now."""
+        return self.stepper.catalog
 
     def opened_sources(self) -> list[Source]:
         """The sources of all tables that have a connector; each goes on where it was."""
@@ -80,8 +91,6 @@ class Execution:
 
     def run(self, text: str) -> Changes:
         """Run the statements of a text, one after the other."""
-        from penstock.sql.parse import parse
-
         changes: Changes = {}
         for statement in parse(text, self.dialect):
             if isinstance(statement, sql.CreateView):
@@ -106,11 +115,11 @@ class Execution:
             case sql.Insert() | sql.Update() | sql.Delete():
                 return self._change(statement, source)
             case sql.Begin():
-                self.begin()
+                self.begin(statement)
             case sql.Commit():
-                return self.commit()
+                return self.commit(statement)
             case sql.Rollback():
-                self.rollback()
+                self.rollback(statement)
             case sql.Advance():
                 return self._advance(statement)
             case sql.Query():
@@ -153,33 +162,31 @@ class Execution:
     def _preview(self, batches: Sequence[Incoming]) -> list[Intake]:
         """What a transaction would change so far; DataError if it could not be committed."""
         clock = self.clock() if self.transaction is None else self.transaction.clock
-        return self.stepper.fold(batches, clock, Rejections())
+        return self.stepper.preview(batches, clock)
 
     def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
-        return self.stepper.step(batches, clock, Rejections(), advances)
+        return self.stepper.step(StepInput(clock, batches, advances=advances))
 
-    def begin(self) -> None:
+    def begin(self, statement: sql.Begin | None = None) -> None:
         """BEGIN."""
         if self.transaction is not None:
-            raise SqlError(
-                Diagnostic("IN_TRANSACTION", "a transaction is open already", hint="COMMIT or ROLLBACK it first")
-            )
+            raise SqlError(already_open(statement))
         self.transaction = Transaction(self.clock())
 
-    def commit(self) -> Changes:
+    def commit(self, statement: sql.Commit | None = None) -> Changes:
         """COMMIT: the whole transaction is one step; if that is refused, the transaction is gone."""
-        transaction = self._open_transaction()
+        transaction = self._open_transaction(statement)
         self.transaction = None
         return self._step(transaction.batches, transaction.clock)
 
-    def rollback(self) -> None:
+    def rollback(self, statement: sql.Rollback | None = None) -> None:
         """ROLLBACK."""
-        self._open_transaction()
+        self._open_transaction(statement)
         self.transaction = None
 
-    def _open_transaction(self) -> Transaction:
+    def _open_transaction(self, statement: sql.Commit | sql.Rollback | None = None) -> Transaction:
         if self.transaction is None:
-            raise SqlError(Diagnostic("NO_TRANSACTION", "no transaction is open", hint="BEGIN starts one"))
+            raise SqlError(no_transaction(statement))
         return self.transaction
 
     def _add(self, batches: Sequence[Incoming]) -> None:
@@ -196,7 +203,6 @@ class Execution:
             return {} if text is None else self.run(text)
         if text is None:
             return self._step(batches, self.clock())
-        from penstock.sql.parse import parse
 
         statements = parse(text, self.dialect)
         if not batches and len(statements) == 1 and isinstance(statements[0], sql.Advance):
@@ -227,7 +233,6 @@ class Execution:
         if table is None or column is None or column.lateness is None:
             message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
             raise SqlError(Diagnostic("NO_LATENESS", message, statement.span))
-        from penstock.sql.text import spark_sql
 
         text = f"SELECT CAST(({spark_sql(statement.value)}) AS {column.type}) AS value"
         value = self._spark(lambda: fetched_rows(self.stepper.engine.workspace.spark.sql(text))[0][0])
@@ -239,8 +244,6 @@ class Execution:
 
     def declare(self, statement: sql.Statement, source: str) -> None:
         """A declaration: checked by the binder, then installed; if anything fails nothing has been declared."""
-        from penstock.bind.program.compile import declare
-
         if self.transaction is not None:
             message = "a declaration cannot stand in a transaction"
             raise SqlError(Diagnostic("IN_TRANSACTION", message, statement.span, hint="COMMIT first"))
@@ -258,15 +261,13 @@ class Execution:
 
     def declared(self, texts: Iterable[str]) -> None:
         """Have the log know what has been declared."""
-        known = self.stepper.declared
-        spark = self.stepper.engine.workspace.spark
-        known.session = {
+        conf = self.stepper.engine.workspace.spark.conf
+        understood = {
             "dialect": self.dialect,
-            "ansi": spark.conf.get("spark.sql.ansi.enabled") == "true",
-            "time zone": spark.conf.get("spark.sql.session.timeZone"),
+            "ansi": conf.get("spark.sql.ansi.enabled") == "true",
+            "time zone": conf.get("spark.sql.session.timeZone"),
         }
-        known.statements += texts
-        self.stepper.log.declare(self.stepper.number, known.to_json())
+        self.stepper.declare(understood, texts)
 
     def _check_dependents(self, gone: Sequence[str], after: Catalog) -> None:
         for name in gone:
@@ -279,62 +280,24 @@ class Execution:
         self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
-        from penstock.pipeline.supported import check_promises, check_supported
-        from penstock.spark.batch import resolve_types
-
         check_supported(catalog)
-        workspace, engine = self.stepper.engine.workspace, self.stepper.engine
-        whole = as_spark_sees(catalog.with_table(ERROR_VIEW))
+        workspace, stepper = self.stepper.engine.workspace, self.stepper
+        typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         if added:
-            whole = self._spark(lambda: resolve_types(workspace, whole), catalog)
-            self._check_history(whole, added)
-            check_promises(whole)
+            typed = self._spark(lambda: resolve_types(workspace, typed), catalog)
+            for table in {table for name in added for table in tables_read(typed, name)}:
+                stepper.stored.check_reach(table)
+            check_promises(typed)
         workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         workspace.settings.follow(catalog.settings)
-        installed = [name for name in added if whole.views[name.lower()].plan is not None]
-        earlier = len(engine.installed)
-        if installed:
-            self._spark(lambda: engine.install(rewrite_views(whole), installed, self._content, self._gate), catalog)
-        for name in reversed(removed):
-            engine.remove(name, earlier)
-            earlier = min(earlier, len(engine.installed) - bool(installed))
-            self.stepper.retained.pop(name, None)
-            self.stepper.finals.pop(name, None)
-        for name in installed:
-            final = final_of(whole.views[name.lower()], whole)
-            if final is not None:
-                self.stepper.finals[name.lower()] = FinalOutput(name, final)
-        for name in forgotten:
-            memory = self.stepper.memories.pop(name, None)
-            if memory is not None:
-                self.stepper.log.forget(memory.table)
-        self.stepper.fresh |= {name.lower() for name in installed}
-        self.catalog = self.stepper.catalog = replace(catalog, views=whole.views)
-
-    def _check_history(self, catalog: Catalog, added: Sequence[str]) -> None:
-        """Refuse a view that would need rows which have come in but were not kept."""
-        for name in added:
-            for read in tables_read(catalog, name):
-                memory = self.stepper.memories.get(read)
-                if memory is not None and memory.received and (memory.store is None or forgets(memory.table)):
-                    self.stepper.log.check_reach(memory.table)
-
-    def _content(self, name: str) -> DataFrame | None:
-        """What a view that starts now must know of a table: its rows so far, with weights."""
-        found = self.catalog.relation(name)
-        if isinstance(found, View):
-            return self._contents().weighted_view(found)
-        return None if found is None else self._contents().weighted(found)
-
-    def _gate(self, view: View) -> ViewGate:
-        return view_gate(view, self.stepper.step_clock)
+        planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
+        wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten)
+        self._spark(lambda: stepper.install(wanted), catalog)
 
     # Queries
 
     def query(self, text: str) -> DataFrame:
         """The answer of the one query in the text."""
-        from penstock.sql.parse import parse
-
         found = parse(text, self.dialect)
         if len(found) != 1 or not isinstance(found[0], sql.Query):
             message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
@@ -343,8 +306,6 @@ class Execution:
 
     def answer(self, tree: Any, text: str) -> DataFrame:
         """The answer of a parsed query."""
-        from penstock.bind.program.queries import bind_query
-
         plan = bind_query(tree, self.catalog, text)
         return self._spark(lambda: self._released(lambda: self._contents().query(plan)))
 
@@ -358,13 +319,13 @@ class Execution:
 
     def maintained(self, view: View, like: DataFrame) -> DataFrame:
         """The rows of a view as its changes add up; DataError if they are not kept."""
-        if self.stepper.retain != "all" and view.kind != "materialized":
+        if not self.stepper.stored.keeps(view):
             message = f"the content of view {view.name} is not kept, so there is nothing to verify"
             raise DataError(Diagnostic("NOT_RETAINED", message, hint="make it MATERIALIZED, or leave out retain"))
-        if view.name.lower() in self.stepper.fresh:
+        if not self.stepper.stored.has_stepped(view):
             message = f"view {view.name} has not had a step yet"
             raise DataError(Diagnostic("NOT_STEPPED", message, hint="step() with no rows will do"))
-        found = Contents(self.stepper, self.clock()).maintained(view)
+        found = self.stepper.stored.view(view)
         return self.stepper.engine.workspace.empty(like.schema) if found is None else found
 
     def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:

@@ -14,14 +14,16 @@ from penstock.catalog.model import Catalog
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.supported import check_supported
+from penstock.spark.engine import Engine
+from penstock.spark.session import adopt_session, open_session
+from penstock.spark.workspace import Workspace
+from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
-from penstock.steps.rows.inputs import Readers
 from penstock.steps.stepper import Stepper
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-    from penstock.spark.workspace import Workspace
 
 _ERROR_HISTORY = 1_000_000
 
@@ -39,9 +41,6 @@ class Opened:
     @cached_property
     def workspace(self) -> Workspace:
         """The session with Penstock's settings; a JVM starts here if none was given."""
-        from penstock.spark.session import adopt_session, open_session
-        from penstock.spark.workspace import Workspace
-
         if self.spark is not None:
             session = adopt_session(self.spark, self.conf)
         else:
@@ -50,15 +49,13 @@ class Opened:
 
     def execution(self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime]) -> Execution:
         """The program at work, its views installed, before its first step."""
-        from penstock.spark.engine import Engine
-
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
         self.workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         try:
             self.workspace.settings.follow(catalog.settings)
-            stepper = Stepper(Engine(self.workspace), log, catalog, self.retain)
-            execution = Execution(stepper, catalog, dialect, readers, clock)
+            stepper = Stepper(Engine(self.workspace), log, self.retain)
+            execution = Execution(stepper, dialect, readers, clock)
             execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         except BaseException:
             log.close()
@@ -67,7 +64,7 @@ class Opened:
 
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""
-        from py4j.protocol import Py4JError
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - check starts without pyspark
 
         with suppress(Py4JError, OSError):  # the session or its JVM has ended before, and all names with it
             self.workspace.close()

@@ -9,13 +9,15 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.measured import ON, SETTING, Profile, is_measured
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
+from penstock.explain import explain
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, read_program
-from penstock.pipeline.run import Runner, RunOptions
+from penstock.pipeline.run import RunLoop, RunOptions
 from penstock.pipeline.subscription import Subscription
 from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
@@ -23,9 +25,10 @@ from penstock.sources.api import Output
 from penstock.steps.change import Change
 from penstock.steps.events import Event, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, states_of
-from penstock.steps.rows.inputs import Readers, batch_of, clock_value, find_table, zone_of
-from penstock.steps.rows.rejected import Rejections
-from penstock.steps.stepper import Incoming, now
+from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
+from penstock.steps.proposing import StepInput
+from penstock.steps.state import now
+from penstock.steps.tables import Incoming
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
@@ -40,7 +43,9 @@ class Pipeline:
     `program` is SQL text or the path of a file. `spark` is a session to use, else one is opened when it is first
     needed. `directory` keeps the input log; without it the log is temporary. `retain` says whose content is kept for
     `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
-    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. Raises SqlError for a program that is wrong.
+    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `on_event` is told of each step (`StepDone`) and of what
+    `run` does; what it raises comes out of the call, and the step has happened. Raises SqlError for a program that is
+    wrong.
     """
 
     def __init__(
@@ -56,8 +61,6 @@ class Pipeline:
         profile: bool = False,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        from penstock.bind.program.compile import compile_program
-
         self.source = read_program(program)
         self.program = compile_program(self.source, dialect)
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
@@ -69,7 +72,7 @@ class Pipeline:
         self._subscriptions: list[Subscription] = []
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
-        self._runner: Runner | None = None
+        self._loop: RunLoop | None = None
         self._closed = False
 
     # What is there
@@ -163,7 +166,7 @@ class Pipeline:
             execution = self._opened()
             if not execution.stepper.holds_rows:
                 return {}
-            return execution.stepper.step([], execution.clock(), Rejections(), ended=True)
+            return execution.stepper.step(StepInput(execution.clock(), ended=True))
 
     @contextmanager
     def _clocked(self, clock: datetime | str | None) -> Iterator[None]:
@@ -220,7 +223,7 @@ class Pipeline:
         with self._lock:
             execution = self._opened()
             found = self.catalog.views.get(view.lower())
-            maintained = None if found is None else Contents(execution.stepper, self._now()).maintained(found)
+            maintained = None if found is None else execution.stepper.stored.view(found)
             if maintained is None:
                 return self.query(f"SELECT * FROM `{view}`")
             execution.stepper.engine.workspace.checkpoints.leave_all()
@@ -247,8 +250,6 @@ class Pipeline:
         Options are 'verdict', 'plan', 'trace', 'rewritten', 'circuit' and 'json'; 'analyze' tells what its operators
         have cost. Raises DataError if that has not been measured.
         """
-        from penstock.explain import explain
-
         if "analyze" in options and is_measured(self.catalog):
             self._opened()  # a program's own statements are steps as well
         return str(explain(self.catalog, view, tuple(options), profile=self.profile()))
@@ -264,29 +265,34 @@ class Pipeline:
     # Running it
 
     def run(self, *, once: bool = False, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
-        """Follow the sources of the program's tables until `stop()`, or with `once` until they are used up."""
+        """Follow the sources of the program's tables until `stop()`, or with `once` until they are used up.
+
+        Called again it goes on where it was: nothing is read twice or left out. An output that fails ends the run with
+        its error, and gets the step from the next run, if it has the same name there (`describe()`); with
+        `RunOptions(on_output_error='retry')` the run goes on when it has taken the step.
+        """
         if not once:
             check_followed(self.catalog, once=once)
         execution = self._opened()
-        self._runner = Runner(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
+        self._loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
         try:
-            self._runner.run(once=once)
+            self._loop.run(once=once)
         finally:
-            self._runner = None
+            self._loop = None
 
     def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
         """`run()` on a thread of its own."""
         check_followed(self.catalog, once=False)
         execution = self._opened()
-        self._runner = Runner(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
-        self._runner.start()
+        self._loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
+        self._loop.start()
 
     def stop(self) -> None:
         """End `run()` or `start()` after the step that is under way; raises what the thread has failed with."""
-        runner = self._runner
-        if runner is not None:
-            runner.stop()
-            self._runner = None
+        loop = self._loop
+        if loop is not None:
+            loop.stop()
+            self._loop = None
 
     def close(self) -> None:
         """End the step that is under way; forget all that is not in the directory. The SparkSession stays."""
@@ -318,7 +324,7 @@ class Pipeline:
         with self._lock:
             if self._execution is None:
                 self._execution = self._sourced(self.source, self._open)
-                self._execution.stepper.listeners.append(self._stepped)
+                self._execution.stepper.listen(self._stepped)
                 self._sourced(self.source, self._started_program)
             return self._execution
 

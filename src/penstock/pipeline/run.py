@@ -1,7 +1,7 @@
 """The run loop: read what has come, step, write what has changed, and choose how much to take next.
 
 A step grows while it is quick and full, and shrinks when it takes too long: small when idle (latency), large under load
-(throughput). A step that an expression of a view refuses is divided (`pipeline.round`).
+(throughput). A step that an expression of a view refuses is divided (`pipeline.delivery`).
 """
 
 from __future__ import annotations
@@ -12,12 +12,13 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.pipeline.round import Part, Round, is_strict
+from penstock.pipeline.delivery import Delivery, Part, is_strict
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Output, Source
 from penstock.steps.change import Change
-from penstock.steps.events import Event, RunFinished, RunProgress, RunStarted, StepDivided
+from penstock.steps.events import Event, OutputFailed, RunFinished, RunProgress, RunStarted, StepDivided
 from penstock.steps.failures import EvaluationError
+from penstock.steps.proposing import StepInput
 from penstock.steps.rows.batch import Batch
 from penstock.steps.rows.rejected import Rejections
 
@@ -41,6 +42,8 @@ class RunOptions:
     poll_seconds: float = 0.2
     clock_resolution: float = 1.0
     on_error: str = "skip"  # or 'fail': stop before the step that has a broken row
+    on_output_error: str = "stop"  # or 'retry': give the output the step again until it takes it
+    retry_seconds: float = 1.0
 
 
 @dataclass
@@ -54,7 +57,7 @@ class _Totals:
     reported_rows: int = 0
 
 
-class Runner:
+class RunLoop:
     """One run of a pipeline's sources into its outputs."""
 
     def __init__(
@@ -68,6 +71,7 @@ class Runner:
         self._execution = execution
         self._lock = lock
         self._outputs = outputs
+        self._outbox = execution.outbox
         self._options = options
         self._tell = tell
         self._size = options.first_rows
@@ -106,8 +110,12 @@ class Runner:
         self._tell(RunStarted(sources, tuple(output.describe() for output in self._outputs)))
         last_step = 0.0
         try:
+            self._outbox.opened_again(self._outputs)
             while not self._stopping.is_set():
-                worked = self._round(first=self._totals.steps == 0, since=last_step)
+                if not self._handed_over():
+                    self._stopping.wait(self._options.retry_seconds)
+                    continue
+                worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
                 if worked:
                     last_step = time.perf_counter()
                 elif once and not self._input_ended:
@@ -124,37 +132,41 @@ class Runner:
 
     def _end(self) -> None:
         """The input has ended: release what WATERMARK still holds."""
-        rejections = Rejections()
         with self._lock:
             stepper = self._execution.stepper
-            if not stepper.holds_rows:
-                return
-            clock = self._execution.clock()
-            stepper.step([], clock, rejections, ended=True, then=lambda changes: self._written(0, changes, rejections))
+            if stepper.holds_rows:
+                given = StepInput(self._execution.clock(), ended=True)
+                stepper.step(given, lambda changes: self._written(0, changes, given.rejections))
 
     def _finish(self) -> None:
         totals = self._totals
         seconds = time.perf_counter() - totals.started
         self._tell(RunFinished(totals.steps, totals.rows, seconds, totals.changed, totals.rejected))
 
-    def _round(self, *, first: bool, since: float) -> bool:
+    def _is_due(self, last_step: float) -> bool:
+        """Whether there is to be a step although nothing has come: for the clock of a view, or a timer of one."""
+        if self._ticks and time.perf_counter() - last_step >= self._options.clock_resolution:
+            return True
+        timer = self._execution.stepper.next_timer
+        return timer is not None and self._execution.clock() >= timer
+
+    def _look(self, *, due: bool) -> bool:
         """Read and step once; whether there was anything to do."""
-        due = first or (self._ticks and time.perf_counter() - since >= self._options.clock_resolution)
-        found = self._execution.unfinished or self._read(due=due)
-        if found is None:
+        delivery = self._execution.unfinished or self._read(due=due)
+        if delivery is None:
             return False
-        part, began = found.parts[0], time.perf_counter()
+        part, began = delivery.parts[0], time.perf_counter()
         try:
-            self._stepped(found)
+            self._stepped(delivery)
         finally:
-            self._settle_sources(found)
+            self._settle_sources(delivery)
         self._adapt(max((len(batch) for batch in part.batches), default=0), time.perf_counter() - began)
         # The outputs have the changes; what is left to tidy up would otherwise begin the next step.
         with self._lock:
             self._execution.stepper.maintain()
         return bool(part.batches) or bool(part.rejected)
 
-    def _read(self, *, due: bool) -> Round | None:
+    def _read(self, *, due: bool) -> Delivery | None:
         """What the sources have now; None if there is nothing and no step is due."""
         rejections = Rejections(tolerant=self._options.on_error != "fail")
         batches: list[Batch] = []
@@ -171,52 +183,60 @@ class Runner:
         if not batches and not rejections.rows and not due:
             return None
         ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
-        return Round([Part(batches, rejections.rows)], ranges, rejections.tolerant)
+        return Delivery([Part(batches, rejections.rows)], ranges, rejections.tolerant)
 
-    def _settle_sources(self, found: Round) -> None:
-        """What has been read counts as used once part of it has been stepped; the rest is kept for the next time."""
-        if found.begun:
+    def _settle_sources(self, delivery: Delivery) -> None:
+        """What has been read counts as used once part of it has been stepped; the rest waits for the next time."""
+        if delivery.begun:
             for source in self._sources:
                 source.commit()
         else:
             self._rewind()
-        self._execution.unfinished = found if found.begun and found.parts else None
+        self._execution.unfinished = delivery if delivery.begun and delivery.parts else None
 
     def _rewind(self) -> None:
         for source in self._sources:
             source.rewind()
 
-    def _stepped(self, found: Round) -> None:
+    def _stepped(self, delivery: Delivery) -> None:
         """One step, or as many as it takes to leave out the rows that a view's expression refuses."""
-        while found.parts:
+        while delivery.parts:
             try:
-                self._step(found)
+                self._step(delivery)
             except EvaluationError as error:
-                rows = found.parts[0].rows
-                found.divide(error)
+                rows = delivery.parts[0].rows
+                delivery.divide(error)
                 self._tell(StepDivided(rows, error.diagnostics[0].message))
 
-    def _step(self, found: Round) -> None:
-        rejections, rows = found.rejections(), found.parts[0].rows
+    def _step(self, delivery: Delivery) -> None:
+        part, rejections = delivery.parts[0], delivery.rejections()
 
-        def kept(changes: Mapping[str, Change]) -> None:
-            found.stepped()
-            self._written(rows, changes, rejections)
+        def happened(changes: Mapping[str, Change]) -> None:
+            delivery.stepped()
+            self._written(part.rows, changes, rejections)
 
         with self._lock:
-            execution = self._execution
-            batches = found.parts[0].batches
-            execution.stepper.step(batches, execution.clock(), rejections, sources=found.facts(), then=kept)
+            given = StepInput(self._execution.clock(), part.batches, rejections, sources=delivery.facts())
+            self._execution.stepper.step(given, happened)
 
     def _written(self, rows: int, changes: Mapping[str, Change], rejections: Rejections) -> None:
-        for output in self._outputs:
-            output.write(changes)
+        self._outbox.put(self._outputs, changes)
         totals = self._totals
         totals.steps += 1
         totals.rows += rows
         totals.rejected += len(rejections.rows)
         totals.changed += sum(change.delta.count() for change in changes.values() if change.delta is not None)
+        self._handed_over()
         self._report()
+
+    def _handed_over(self) -> bool:
+        """Give the outputs what they have not taken; whether they have it all now. Raises where none is to retry."""
+        failed = self._outbox.deliver()
+        if failed and self._options.on_output_error != "retry":
+            raise failed[0][1]
+        for output, error in failed:
+            self._tell(OutputFailed(output.describe(), self._execution.stepper.number, str(error)))
+        return not failed
 
     def _report(self) -> None:
         totals, at = self._totals, time.perf_counter()

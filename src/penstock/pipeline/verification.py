@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.change import consolidated
-from penstock.steps.change import fetched_rows
+from penstock.steps.rows.fetched import fetched_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

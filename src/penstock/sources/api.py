@@ -17,8 +17,8 @@ from penstock.sources.properties import check_properties
 
 if TYPE_CHECKING:
     from penstock.steps.change import Change
+    from penstock.steps.intake.inputs import MakeReader
     from penstock.steps.rows.batch import Batch
-    from penstock.steps.rows.inputs import MakeReader
     from penstock.steps.rows.rejected import Rejections
 
 

@@ -20,6 +20,7 @@
 | window_calls | window calls with further keys; what the order of equal rows changes       |
 | grouping     | rows as keys: grouping, and the hash that places a key                     |
 | lines        | waterlines as Spark SQL                                                    |
+| waterlines   | values beside a waterline: which are below it                              |
 | parameters   | constants that move, kept out of generated code                            |
 | batch        | plans over whole contents, and the types that only Spark knows             |
 | fixpoint     | recursive views over whole contents                                        |

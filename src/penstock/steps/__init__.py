@@ -1,1 +1,27 @@
-"""One step: rows folded and judged, the engine, what is shown, the input log, and the commit that makes it so."""
+"""One step: rows folded and judged, the engine, what is shown, the input log, and the commit that makes it so.
+
+| module | what |
+| --- | --- |
+| `intake/` | rows that came in → the change of their table: folded, judged by LATENESS, held by WATERMARK |
+| `rows/` | rows and values themselves: read, checked, carried between Python, Arrow and Spark |
+| `stepper` | the running pipeline between its steps: `install`, `step`, and the questions that there are |
+| `proposing` | the first half of a step: all is evaluated and the log staged, and nothing has happened |
+| `committing` | the second half: the log has the step, and all that is remembered follows |
+| `announcing` | what is told of a step: the change of each view, and the event |
+| `state` | all that is remembered between steps |
+| `tables` | what is remembered of tables, and what comes in judged by it |
+| `views` | what is remembered of views: their content, what waits to be shown, timers |
+| `layers` | the content of one view: its changes so far, added up |
+| `contents` | what tables and views hold now, as far as it is stored |
+| `waterlines` | questions about waterlines: now, after a step, and what moves them |
+| `lines` | the waterlines of all sources at one moment, and those that follow from them |
+| `facts` | what SHOW WATERLINES and SHOW STATE tell |
+| `change` | the change of one view in one step, as the user gets it |
+| `events` | what happens in a pipeline, as frozen values |
+| `failures` | what Spark raises, as Penstock's errors |
+| `interrupts` | Ctrl-C while a step is being kept |
+| `surroundings` | what fails around a step: a full disk, a JVM that is gone |
+| `log` | the input log: every accepted change, step by step |
+| `manifest` | what the manifest of a step says |
+| `directory` | a pipeline's directory is one process's at a time |
+"""

@@ -53,6 +53,15 @@ class StepDivided(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OutputFailed(Event):
+    """An output has not taken what waits for it, up to a step; it is given the same again."""
+
+    output: str
+    step: int
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     """`run` begins; the sources and outputs as they are named to the user."""
 

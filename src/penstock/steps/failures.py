@@ -46,8 +46,8 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     interrupt = interrupt_behind(error)
     if interrupt is not None:
         return interrupt
-    from py4j.protocol import Py4JJavaError
-    from pyspark.errors import AnalysisException, PySparkException
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - check starts without pyspark
+    from pyspark.errors import AnalysisException, PySparkException  # noqa: PLC0415 - check starts without pyspark
 
     around = of_surroundings(error)
     if around is not None:
@@ -126,7 +126,7 @@ def _about_values(error: Any) -> Diagnostic | None:
 
 
 def _state_of_throwable(cause: Any) -> str | None:
-    from py4j.protocol import Py4JError
+    from py4j.protocol import Py4JError  # noqa: PLC0415 - check starts without pyspark
 
     try:
         return str(cause.getSqlState())

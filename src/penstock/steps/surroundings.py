@@ -34,7 +34,7 @@ def _reason(error: OSError) -> str:
 
 def of_surroundings(error: BaseException) -> DataError | None:
     """What an error out of Spark says of the machine and not of the program; None if it says nothing of that."""
-    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError
+    from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # noqa: PLC0415 - check starts without pyspark
 
     if isinstance(error, Py4JJavaError):
         said = str(error.java_exception)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import View
-from penstock.steps.change import fetched_rows
+from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Weighted, consolidate, difference
 from penstock.testing.oracle import Oracle, reads_error_view

@@ -15,4 +15,5 @@
 | `recursion` | DECLARE RECURSIVE VIEW |
 | `unparsed` | views whose query our parser cannot read: which relations the text names, found by tokens |
 | `views` | CREATE VIEW: the bound view, what it reads, and what replacing it does to its readers |
+| `transactions` | BEGIN, COMMIT and ROLLBACK in their order |
 """

@@ -9,6 +9,7 @@ from penstock.bind.program.declared_later import explained
 from penstock.bind.program.dml import check_dml
 from penstock.bind.program.queries import bind_named
 from penstock.bind.program.recursion import refuse_incomplete
+from penstock.bind.program.transactions import misplaced
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse
@@ -77,7 +78,7 @@ def compile_program(text: str, dialect: str | None = None) -> Program:
         except PenstockError as error:
             errors += [] if _follows(error, broken) else [explained(error, statement, statements[at:])]
             broken |= _created(statement)
-    errors += _unfinished(catalog, waiting, broken)
+    errors += [*_unfinished(catalog, waiting, broken), *misplaced(statements)]
     if errors:
         raise _together(errors, text)
     return Program(text, _sourced(catalog, text), statements)

@@ -173,6 +173,7 @@ def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundU
     """The assignments and the condition of an UPDATE."""
     try:
         table = _table(statement.table, statement.table_span, catalog)
+        refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
         assignments = tuple(_assignment(name, tree, table, level, statement) for name, tree in statement.assignments)
         condition = _condition(statement.where, level)
@@ -211,12 +212,22 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
     """The condition of a DELETE."""
     try:
         table = _table(statement.table, statement.table_span, catalog)
+        refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
         condition = _condition(statement.where, level)
         rows = _rows(statement, (), table, level)
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundDelete(table.name, condition, rows)
+
+
+def refuse_unfindable(table: Table, span: Span | None = None) -> None:
+    """Raise SqlError for a table of which nothing tells whether a row is there: without a key, and without history."""
+    if table.key or table.append_only or table.history.lower() != "none":
+        return
+    message = f"table {table.name} has neither a key nor a history, so rows to delete or change cannot be found in it"
+    hint = f"give {table.name} a PRIMARY KEY, or leave out 'history' = 'none'"
+    raise SqlError(Diagnostic("NO_HISTORY", message, span, hint=hint))
 
 
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:

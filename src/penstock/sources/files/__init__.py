@@ -23,7 +23,7 @@ from penstock.sources.properties import check_properties, duration
 
 if TYPE_CHECKING:
     from penstock.sources.reading import RecordSource
-    from penstock.steps.rows.inputs import MakeReader
+    from penstock.steps.intake.inputs import MakeReader
 
 __all__ = ["PROPERTIES", "open_source"]
 

@@ -8,7 +8,7 @@ from penstock.sources.formats.api import Format
 from penstock.sources.formats.csv import Csv, Shape
 from penstock.sources.formats.json import JsonLines
 from penstock.sources.formats.parquet import Parquet
-from penstock.steps.rows.inputs import MakeReader
+from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.values import Leniency
 
 

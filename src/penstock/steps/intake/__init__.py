@@ -1,1 +1,16 @@
-"""From what came in for a table to its change: operations folded by key, late rows set aside, rows held back."""
+"""What came in for a table, on its way to the table's change.
+
+| module | what |
+| --- | --- |
+| `inputs` | what a user hands to `step()`, as checked batches |
+| `bulk` | DataFrames: small ones come to the driver, large ones stay on the executors |
+| `fold` | operations folded by key or row, late rows set aside |
+| `gates` | LATENESS of a view's columns |
+| `holding` | WATERMARK: rows that wait for later ones |
+| `judging` | lateness as Spark SQL |
+| `lateness` | LATENESS: waterlines, and which rows are late |
+| `memory` | what is remembered of one table |
+| `base` | the part of a store that is on the executors; what a store may forget |
+| `keystore` | the row of each key |
+| `rowcounts` | how often each row is there |
+"""

@@ -21,9 +21,10 @@ from penstock.spark.change import Delta, consolidated
 from penstock.spark.thresholds import DRIVER_ROWS
 from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
 from penstock.steps.intake.judging import greatest_text, verdict
+from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.intake.store import KeyStore, RowCounts
+from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.defaults import Defaults
@@ -169,8 +170,8 @@ class _Bulk:
     @classmethod
     def of(cls, workspace: Workspace, batch: FrameBatch, judge: Judge, read: frozenset[str] | None = None) -> _Bulk:
         """The DataFrame, evaluated: all of it, or the columns that are read and the rows that are set aside."""
-        from pyspark.sql import Observation
-        from pyspark.sql import functions as F  # noqa: N812
+        from pyspark.sql import Observation  # noqa: PLC0415 - check starts without pyspark
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - check starts without pyspark
 
         checked, observation = batch.checked, Observation()
         terms = _facts_asked(batch.table, judge, operations=OPERATION in checked.columns)

@@ -16,21 +16,14 @@ import pyarrow.compute as pc
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
+from penstock.spark.waterlines import above, below
 from penstock.steps.intake.holding import Holding
-from penstock.steps.intake.lateness import LateColumn, TableLateness, above, below, comparable, furthest
-from penstock.steps.intake.store import (
-    Key,
-    KeyStore,
-    Row,
-    RowCounts,
-    arrow_rows,
-    canonical_row,
-    identity_of,
-    unordered,
-    weighted_batch,
-)
+from penstock.steps.intake.keystore import KeyStore
+from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value, furthest
+from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
-from penstock.steps.rows.columns import python_rows, weighted_schema
+from penstock.steps.rows.columns import arrow_rows, python_rows, weighted_schema
+from penstock.steps.rows.identity import Key, Row, canonical_row, identity_of, unordered
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 
 if TYPE_CHECKING:
@@ -81,7 +74,7 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
     if deleting:
         kept = _check_present(kept, counts(), judge.rejections)
         live = counts()
-    accepted = weighted_batch(kept)
+    accepted = _weighted(kept)
     released, holding = judge.holding.after(seen, accepted)
     remembered = live
 
@@ -90,6 +83,13 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
             remembered.apply((row[:-1], row[-1]) for row in python_rows(accepted))
 
     return Intake(batch.table, released, moved, len(batch), apply, holding)
+
+
+def _weighted(batch: Batch) -> pa.Table:
+    """The rows of a batch of inserts and deletes as a change."""
+    operations = batch.operations or ("+",) * len(batch)
+    weights = pa.array([-1 if operation == DELETE else 1 for operation in operations], pa.int64())
+    return batch.rows.append_column(pa.field(WEIGHT, pa.int64()), weights)
 
 
 def _check_operations(batch: Batch) -> None:
@@ -325,8 +325,6 @@ class _Folding:
         return tuple(old if new is None else new for old, new in zip(current, row, strict=True))
 
     def _line(self, row: Row) -> dict[int, Any]:
-        from penstock.steps.intake.lateness import comparable_value
-
         return {item.place: comparable_value(row[item.place]) for item in self._lateness.columns}
 
     def _is_late(self, row: Row) -> bool:

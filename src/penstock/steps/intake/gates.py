@@ -20,9 +20,10 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.operators.cleaned import Parted
+from penstock.spark.waterlines import below
 from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
-from penstock.steps.intake.lateness import LateColumn, TableLateness, below, comparable_value, furthest, late_column
+from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
 

@@ -6,10 +6,10 @@ The same for what comes into a table, for the gate of a view and for rows that b
 from __future__ import annotations
 
 from datetime import datetime
-from typing import Any
 
 from penstock.plan.scalar import quoted
 from penstock.spark.parameters import as_parameter
+from penstock.spark.waterlines import typed_literal, value_literal
 from penstock.steps.intake.lateness import LateColumn, TableLateness
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE
 
@@ -20,15 +20,6 @@ def _line(item: LateColumn) -> str:
     if item.column.type in ("float", "double"):
         return f"nanvl({name}, CAST(NULL AS DOUBLE))"
     return f"CAST({name} AS TIMESTAMP_NTZ)" if item.column.type == "date" else name
-
-
-def value_literal(kind: str, limit: Any) -> str:
-    """A waterline as Spark SQL that compares with a column of that type."""
-    if kind in ("date", "timestamp_ntz"):
-        return f"TIMESTAMP_NTZ '{limit}'"
-    if kind == "timestamp":
-        return f"TIMESTAMP '{limit} UTC'"
-    return f"{limit!r}D" if isinstance(limit, float) else f"{limit}BD"
 
 
 def greatest_terms(lateness: TableLateness, clock: datetime) -> list[str]:
@@ -67,3 +58,14 @@ def verdict(lateness: TableLateness, clock: datetime) -> str:
             waterline = as_parameter(value_literal(item.column.type, limit), quoted(item.column.name))
             cases.append(f"WHEN {_line(item)} < {waterline} THEN '{LATE}'")
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"
+
+
+def staying(lateness: TableLateness) -> str | None:
+    """Spark SQL that is true of the rows below no waterline; None before there is one."""
+    found = [(item.column, lateness.waterline(item).at) for item in lateness.columns]
+    terms = [
+        f"coalesce({quoted(column.name)} >= {as_parameter(typed_literal(at, column.type), quoted(column.name))}, true)"
+        for column, at in found
+        if at is not None
+    ]
+    return " AND ".join(terms) or None

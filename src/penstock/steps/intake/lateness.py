@@ -12,8 +12,7 @@ import heapq
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time, timedelta
-from decimal import ROUND_CEILING, Decimal, localcontext
+from datetime import UTC, date, datetime, time
 from types import MappingProxyType
 from typing import Any
 
@@ -152,30 +151,3 @@ def comparable_value(value: Any) -> Any:
     if isinstance(value, date):
         return datetime.combine(value, time(0))
     return None if isinstance(value, float) and math.isnan(value) else value
-
-
-def below(values: pa.ChunkedArray, limit: Any) -> pa.ChunkedArray:
-    """For each value whether it is below the limit; NULL and NaN are not."""
-    return pc.fill_null(pc.less(values, _threshold(limit, values.type)), False)  # noqa: FBT003
-
-
-def above(values: pa.ChunkedArray, limit: Any) -> pa.ChunkedArray:
-    """For each value whether it is above the limit (a point in time); NULL is not."""
-    if pa.types.is_date(values.type):
-        values = values.cast(pa.timestamp("us"))
-    return pc.fill_null(pc.greater(values, _threshold(limit, values.type)), False)  # noqa: FBT003
-
-
-def _threshold(limit: Any, kind: pa.DataType) -> pa.Scalar:
-    """The least value of the column's type that is not below the limit."""
-    if pa.types.is_date(kind):
-        day = limit.date()
-        return pa.scalar(day if limit.time() == time(0) else day + timedelta(days=1), kind)
-    if pa.types.is_integer(kind):
-        return pa.scalar(math.ceil(limit), pa.int64())
-    if pa.types.is_decimal(kind):
-        with localcontext() as context:
-            context.prec = 2 * kind.precision + 2
-            exact = Decimal(limit).quantize(Decimal(1).scaleb(-kind.scale), rounding=ROUND_CEILING)
-        return pa.scalar(exact, pa.decimal128(38, kind.scale))
-    return pa.scalar(limit, kind)

@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.catalog.model import Table
+from penstock.steps.intake.base import forgets
 from penstock.steps.intake.holding import Holding
+from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness
-from penstock.steps.intake.store import KeyStore, RowCounts, forgets
+from penstock.steps.intake.rowcounts import RowCounts
 
 
 @dataclass

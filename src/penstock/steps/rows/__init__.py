@@ -1,1 +1,15 @@
-"""What comes in, as checked rows of declared types: values, batches, and what was rejected."""
+"""What comes in, as checked rows of declared types: values, batches, and what was rejected.
+
+| module | what |
+| --- | --- |
+| `batch` | what comes in for one table, checked: rows in declared types, an operation for each |
+| `cells` | values of Arrow columns that Python or Spark cannot hold |
+| `columns` | Spark's column types as Arrow types |
+| `defaults` | what stands in a column that a row leaves out |
+| `exchange` | rows between Arrow and DataFrames |
+| `fetched` | DataFrames and Arrow tables as tuples of Python values |
+| `identity` | when rows are the same |
+| `parts` | values within values: what is done with each part of a type |
+| `rejected` | rows that did not make it into their table |
+| `values` | checks of single values against declared types |
+"""

@@ -100,3 +100,11 @@ def python_rows(rows: pa.Table) -> list[tuple[Any, ...]]:
             column = column.cast(pa.timestamp("us", tz=column.type.tz)).cast(pa.int64()).cast(pa.timestamp("us"))  # noqa: PLW2901
         columns.append(column.to_pylist())
     return list(zip(*columns, strict=True)) if columns else [()] * rows.num_rows
+
+
+def arrow_rows(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
+    """Tuples as an Arrow table."""
+    columns = zip(*rows, strict=True) if rows else [()] * len(schema)
+    return pa.Table.from_arrays(
+        [pa.array(list(values), item.type) for values, item in zip(columns, schema, strict=True)], schema=schema
+    )

@@ -12,6 +12,7 @@ from penstock.bind.program.purity import any_impure
 from penstock.catalog.model import Column, Table
 from penstock.plan.forms import reads_clock as form_reads_clock
 from penstock.plan.scalar import parsed
+from penstock.spark.workspace import clocked_text
 from penstock.sql.parse import parse_expression
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.exchange import carried, in_arrow, plain_type
@@ -51,8 +52,6 @@ class Defaults:
 
     def text(self, column: Column) -> str:
         """The default as SQL in the column's type, which reads the step's clock and not the wall's."""
-        from penstock.spark.workspace import clocked_text
-
         stated = "NULL" if column.default is None else clocked_text(self._clock())(column.default)
         return f"CAST(({stated}) AS {plain_type(column.type)})"
 

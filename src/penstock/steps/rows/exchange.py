@@ -10,21 +10,18 @@ import pyarrow as pa
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.spark.change import consolidated
+from penstock.spark.change import Delta, consolidated
 from penstock.steps.rows.columns import arrow_schema, carried_plainly
 from penstock.steps.rows.parts import changed_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.change import Delta
     from penstock.spark.workspace import Workspace
 
 
 def as_delta(workspace: Workspace, table: Table, change: pa.Table) -> Delta:
     """A change on the driver as the engine takes it, in the declared Spark types."""
-    from penstock.spark.change import Delta
-
     if all(carried_plainly(column.type) for column in table.columns):
         return Delta.of_arrow(workspace, change, plain_schema(table, weighted=True))
     return Delta.of_frame(workspace, as_frame(workspace, table, change), estimate=change.num_rows)
@@ -40,7 +37,7 @@ def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
     if all(carried_plainly(kind) for kind in declared.values()):
         schema = plain_schema(table, weighted=WEIGHT in rows.column_names)
         return workspace.spark.createDataFrame(rows, schema=schema)
-    from pyspark.sql.pandas.types import from_arrow_schema
+    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - check starts without pyspark
 
     # Without a schema a TIMESTAMP_NTZ would be read in the session's time zone, which has hours twice or not at all.
     frame = workspace.spark.createDataFrame(rows, schema=from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
@@ -79,7 +76,7 @@ def plain_schema(table: Table, *, weighted: bool) -> Any:
     """The Spark schema of a table's columns as they are carried, asked of Spark once for each declaration."""
     declared = ", ".join(f"{quoted(column.name)} {plain_type(column.type)}" for column in table.columns)
     if (declared, weighted) not in _SCHEMAS:
-        from pyspark.sql import types as T  # noqa: N812
+        from pyspark.sql import types as T  # noqa: N812, PLC0415 - check starts without pyspark
 
         schema: Any = T.StructType.fromDDL(declared)
         _SCHEMAS[declared, weighted] = schema.add(WEIGHT, T.LongType()) if weighted else schema

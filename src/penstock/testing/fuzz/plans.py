@@ -16,7 +16,7 @@ from penstock.rewrite import rewrite
 from penstock.spark.batch import batch_frame
 from penstock.spark.workspace import Workspace
 from penstock.sql.parse import parse_query
-from penstock.steps.change import fetched_rows
+from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case, Step
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding, Probe, first_line

@@ -19,7 +19,7 @@ from penstock.catalog.model import Catalog, Function, View
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
-from penstock.steps.change import fetched_rows
+from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.oracle import limited_sessions
 from penstock.testing.oracle.clock import fix_clock

@@ -19,7 +19,7 @@ _DRIVER_ROWS = 100_000
 _LAYERS = 6
 
 
-class Retained:
+class Layers:
     """The changes of one view so far: small ones on the driver, others as layers on the executors."""
 
     def __init__(self, workspace: Workspace) -> None:

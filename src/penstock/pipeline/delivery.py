@@ -1,7 +1,7 @@
 """What one look at the sources has brought, on its way through one step, or several if an expression refuses rows.
 
-A step that fails is cut in halves until the rows at fault are found; these go to `error_view`. Nothing of a round is
-taken twice or lost: a round that was stopped when part of it had been stepped goes on with the rest.
+A step that fails is cut in halves until the rows at fault are found; these go to `error_view`. Nothing of it
+is taken twice or lost: a delivery that was stopped when part of it had been stepped goes on with the rest.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Part:
 
 
 @dataclass
-class Round:
+class Delivery:
     """The parts that are still to be stepped, first to last; `ranges` says per table what was read from where."""
 
     parts: list[Part]

@@ -1,48 +1,49 @@
-"""Outputs with `emit_final`: rows are shown once no accepted input can change them, and never taken back (B10)."""
+"""`emit_final`: rows are shown once no accepted input can change them, and never taken back (B10)."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from datetime import datetime
 from typing import Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.analysis.final import Final
+from penstock.analysis.derived import Derived
+from penstock.analysis.final import Final, final_of
+from penstock.catalog.model import Catalog, View
 from penstock.catalog.reserved import WEIGHT
+from penstock.emit.api import Emitted
+from penstock.emit.waiting import together
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, consolidated
+from penstock.spark.change import Delta
 from penstock.spark.parameters import as_parameter
-from penstock.steps.intake.judging import value_literal
-from penstock.steps.intake.lateness import below
+from penstock.spark.waterlines import below, value_literal
 
 
 @dataclass(frozen=True)
-class FinalOutput:
-    """The rows of one view that are not final yet, as a consolidated change; a value, as a step may be refused."""
+class FinalRows:
+    """The rows of one view that are not final yet, as a consolidated change."""
 
     view: str
     final: Final
-    pending: Delta | None = None
+    waiting: Delta | None = None
 
-    def after(self, change: Delta | None, waterline: Any) -> tuple[Delta | None, FinalOutput]:
-        """What a step makes final, and what waits after it; `waterline` is that of the step's end, None for none."""
-        pending = self._together(change)
-        if pending is None or waterline is None or pending.is_empty():
-            return None, replace(self, pending=pending)
-        shown, waiting = _parted(pending, self.final.place, waterline)
+    @property
+    def goes_by(self) -> tuple[Derived, ...]:
+        """The waterline of the column that makes rows final."""
+        return (self.final.waterline,)
+
+    def after(self, change: Delta | None, waterlines: Sequence[Any], _clock: datetime) -> Emitted:
+        """The rows that the step makes final."""
+        waiting, (line,) = together(self.waiting, change), waterlines
+        if waiting is None or waiting.is_empty() or line is None:
+            return Emitted(None, replace(self, waiting=waiting))
+        shown, left = _parted(waiting, self.final.place, line)
         self._check(shown)
-        return (None if shown.is_empty() else shown), replace(self, pending=waiting)
-
-    def _together(self, change: Delta | None) -> Delta | None:
-        if change is None or change.is_empty():
-            return self.pending
-        if self.pending is None or self.pending.is_empty():
-            return change.consolidated()
-        estimate = self.pending.count() + change.count()
-        both = consolidated(self.pending.frame().union(change.frame()))
-        return Delta.of_frame(change.workspace, both, estimate=estimate).settled()
+        return Emitted(None if shown.is_empty() else shown, replace(self, waiting=left))
 
     def _check(self, shown: Delta) -> None:
         """A final row that changes would mean that the waterline promised too much."""
@@ -53,6 +54,12 @@ class FinalOutput:
         if negative:
             message = f"view {self.view}: a row below the waterline of {self.final.column} has changed"
             raise InternalError(Diagnostic("FINAL_ROW_CHANGED", message))
+
+
+def final_rows(view: View, catalog: Catalog) -> FinalRows | None:
+    """The policy of a view with `emit_final`; SqlError if no waterline can be inferred for its column."""
+    final = final_of(view, catalog)
+    return None if final is None else FinalRows(view.name, final)
 
 
 def _parted(rows: Delta, place: int, waterline: Any) -> tuple[Delta, Delta]:

@@ -1,0 +1,26 @@
+"""A view without a policy: what has changed is shown."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from penstock.analysis.derived import Derived
+from penstock.emit.api import Emitted
+from penstock.spark.change import Delta
+
+
+@dataclass(frozen=True, slots=True)
+class Plain:
+    """Shows each change in its step; nothing waits."""
+
+    goes_by: tuple[Derived, ...] = ()
+
+    def after(self, change: Delta | None, _waterlines: Sequence[Any], _clock: datetime) -> Emitted:
+        """The change itself."""
+        return Emitted(change, self)
+
+
+PLAIN = Plain()

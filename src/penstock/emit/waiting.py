@@ -1,0 +1,16 @@
+"""Changes that wait to be shown, added up."""
+
+from __future__ import annotations
+
+from penstock.spark.change import Delta, consolidated
+
+
+def together(waiting: Delta | None, change: Delta | None) -> Delta | None:
+    """What waits and what has come as one change, each different row once; None if neither has rows."""
+    present = [item for item in (waiting, change) if item is not None and not item.is_empty()]
+    if len(present) < 2:  # noqa: PLR2004 - what waits is consolidated already
+        return next((item if item is waiting else item.consolidated() for item in present), None)
+    older, newer = present
+    estimate = older.count() + newer.count()
+    both = consolidated(older.frame().union(newer.frame()))
+    return Delta.of_frame(newer.workspace, both, estimate=estimate).settled()

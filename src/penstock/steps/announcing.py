@@ -1,0 +1,60 @@
+"""What is told of a step that has happened: the change of each view, and the event."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Mapping
+
+from penstock.catalog.model import ERROR_VIEW, Table, View
+from penstock.steps.change import Change
+from penstock.steps.events import StepDone
+from penstock.steps.facts import measured_of, sizes_of
+from penstock.steps.proposing import Proposal
+from penstock.steps.rows.exchange import as_delta
+from penstock.steps.state import State
+
+Listener = Callable[[StepDone, Mapping[str, Change]], None]
+
+
+def tell(listeners: Iterable[Listener], event: StepDone, changes: Mapping[str, Change]) -> None:
+    """Tell each listener of a step, whatever the others raise; then raise the first of that: the step has happened."""
+    raised: list[BaseException] = []
+    for listener in list(listeners):
+        try:
+            listener(event, changes)
+        except BaseException as error:  # noqa: BLE001 - raised below
+            raised.append(error)
+    if raised:
+        raise raised[0]
+
+
+def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
+    """What the step shows of every view that is not LOCAL, and of `error_view`."""
+    step, clock = proposal.number, proposal.given.clock
+    found = {
+        view.name: Change(view.name, _names(view), step, clock, proposal.shown.changes.get(name))
+        for name, view in state.catalog.views.items()
+        if view.kind != "local"
+    }
+    rejections = proposal.given.rejections
+    delta = as_delta(state.engine.workspace, ERROR_VIEW, rejections.change()) if rejections.rows else None
+    return {**found, ERROR_VIEW.name: Change(ERROR_VIEW.name, _names(ERROR_VIEW), step, clock, delta)}
+
+
+def step_done(state: State, proposal: Proposal, seconds: float) -> StepDone:
+    """The event of the step."""
+    names = {name: view.name for name, view in state.catalog.views.items()}
+    return StepDone(
+        proposal.number,
+        proposal.given.clock,
+        seconds,
+        {intake.table.name: intake.received for intake in proposal.intakes},
+        {names[name]: delta.count() for name, delta in proposal.shown.changes.items()},
+        dict(Counter(row.relation for row in proposal.given.rejections.rows)),
+        sizes_of(state.engine),
+        measured_of(state.engine, proposal.number, seconds),
+    )
+
+
+def _names(relation: Table | View) -> tuple[str, ...]:
+    return tuple(column.name for column in relation.columns)

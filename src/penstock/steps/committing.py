@@ -1,0 +1,42 @@
+"""The second half of a step: the log has it from here on, and all that is remembered follows."""
+
+from __future__ import annotations
+
+from penstock.errors import Diagnostic, InternalError
+from penstock.steps.proposing import Proposal, abandoned
+from penstock.steps.rows.rejected import counts
+from penstock.steps.state import State
+
+
+class StateBehindLogError(InternalError):
+    """The log has a step which the state could not follow."""
+
+
+def commit(state: State, proposal: Proposal) -> None:
+    """Let a step happen.
+
+    What fails before its manifest is there leaves no trace. StateBehindLogError if the state could not follow the log:
+    nothing may be built on it.
+    """
+    try:
+        state.log.publish(proposal.staged)
+    except BaseException as error:
+        raise abandoned(state, error, proposal.result, proposal.staged) from error
+    try:
+        _follow(state, proposal)
+    except Exception as error:
+        message = f"step {proposal.number} is in the log, but the state could not follow it: {error}"
+        hint = "nothing more is taken in; close the pipeline and start it again"
+        raise StateBehindLogError(Diagnostic("STATE_BEHIND_LOG", message, hint=hint)) from error
+
+
+def _follow(state: State, proposal: Proposal) -> None:
+    given = proposal.given
+    state.log.adopt(proposal.staged, state.catalog.tables)
+    proposal.result.commit()
+    state.tables.follow(proposal.intakes, given.advances)
+    state.views.follow(proposal.views, proposal.shown, state.catalog)
+    for key, number in counts(given.rejections.rows).items():
+        state.rejected[key] = state.rejected.get(key, 0) + number
+    state.number, state.clock = proposal.number, given.clock
+    state.declared.statements.clear()

@@ -1,0 +1,73 @@
+"""What tables and views hold after the last step, as far as it is stored: in a table's rows, its history, or a view."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import ERROR_VIEW, Table, View
+from penstock.catalog.reserved import WEIGHT
+from penstock.steps.intake.base import forgets
+from penstock.steps.rows.exchange import repeated
+from penstock.steps.state import State
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+@dataclass(frozen=True, slots=True)
+class Stored:
+    """The stored contents of a pipeline; an answer is a DataFrame, to be read before the next step."""
+
+    state: State
+
+    def weighted(self, name: str) -> DataFrame | None:
+        """The rows of a table, or what has passed the LATENESS of a view, with weights that may still cancel.
+
+        None if nothing ever came in. SqlError or DataError if the history that this needs is not kept.
+        """
+        found = self.state.catalog.relation(name)
+        if isinstance(found, View):
+            return self.state.views.weighted(name.lower())
+        return None if found is None else self._weighted_table(found)
+
+    def _weighted_table(self, table: Table) -> DataFrame | None:
+        memory = self.state.tables.known(table.name.lower())
+        if table.name != ERROR_VIEW.name and (memory is None or not memory.received):
+            return None
+        rows = self.rows(table)
+        if rows is not None:
+            return rows.selectExpr("*", f"1L AS {WEIGHT}")
+        return self.state.log.weighted(self.state.engine.workspace, table)
+
+    def rows(self, table: Table) -> DataFrame | None:
+        """The stored rows of a table with a key; None where nothing is stored but its history."""
+        memory = self.state.tables.known(table.name.lower())
+        if memory is None or memory.store is None:
+            return None
+        if forgets(table):
+            self.state.log.check_reach(table)
+        return memory.store.content()
+
+    def retracts(self, table: Table) -> bool:
+        """Whether the history of a table holds deletions."""
+        return self.state.log.retracts(table)
+
+    def has_stepped(self, view: View) -> bool:
+        """Whether a view has had a step."""
+        return self.state.views.has_stepped(view.name.lower())
+
+    def keeps(self, view: View) -> bool:
+        """Whether the content of a view is kept."""
+        return self.state.views.keeps(view)
+
+    def view(self, view: View) -> DataFrame | None:
+        """The rows of a view as its changes add up; None if there were none yet, or they are not kept."""
+        weighted = self.state.views.weighted(view.name.lower()) if self.has_stepped(view) else None
+        return None if weighted is None else repeated(weighted)
+
+    def check_reach(self, name: str) -> None:
+        """Refuse to begin a view over a table whose rows have come in but are not kept (SqlError, DataError)."""
+        memory = self.state.tables.known(name)
+        if memory is not None and memory.received and (memory.store is None or forgets(memory.table)):
+            self.state.log.check_reach(memory.table)

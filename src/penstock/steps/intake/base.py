@@ -1,0 +1,105 @@
+"""The part of a store that is on the executors, and what a store may forget."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.catalog.model import Table
+from penstock.catalog.reserved import KEY, WEIGHT
+from penstock.plan.scalar import quoted
+from penstock.spark.change import Delta, consolidated
+from penstock.spark.grouping import hash_text
+from penstock.spark.trace import Trace
+from penstock.steps.intake.judging import staying
+from penstock.steps.intake.lateness import TableLateness, comparable_value
+from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.exchange import as_frame, carried, in_arrow
+from penstock.steps.rows.identity import Key, Row, canonical_row
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.workspace import Workspace
+
+DRIVER_ENTRIES = 100_000
+_LEAST_ENTRIES = 10_000  # below twice so many entries there is nothing to win by forgetting
+
+
+def forgets(table: Table) -> bool:
+    """Whether keys of the table are dropped: nobody asks for its content, and time tells the keys that are over."""
+    key = {name.lower() for name in table.key}
+    late = any(column.lateness is not None and column.name.lower() in key for column in table.columns)
+    return late and table.history.lower() == "none"
+
+
+def is_late(row: Row | None, lateness: TableLateness) -> bool:
+    """Whether a stored row is below some waterline."""
+    return row is not None and lateness.late(
+        {item.place: comparable_value(row[item.place]) for item in lateness.columns}
+    )
+
+
+class Base:
+    """The part of a store that is on the executors: weighted rows hashed by some of their columns."""
+
+    def __init__(self, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
+        self.workspace = workspace
+        self._table = table
+        self._by = tuple(by)
+        self.trace: Trace | None = None
+        self._kept = 0  # rows that forgetting has left
+
+    def probe(self, rows: pa.Table) -> list[tuple[Row, int]]:
+        """The stored rows, with their counts, that agree with one of `rows` in the hashed columns."""
+        if self.trace is None or self.trace.frame is None or not rows.num_rows:
+            return []
+        workspace = self.workspace
+        keys = as_frame(workspace, self._table, rows)
+        terms = [(quoted(name), keys.schema[name].dataType) for name in self._by]
+        wanted = workspace.name(
+            workspace.sql(f"SELECT DISTINCT {hash_text(terms)} AS {KEY} FROM {workspace.name(keys)}")
+        )
+        stored = workspace.name(self.trace.frame)
+        names = ", ".join(f"__s.{quoted(column.name)}" for column in self._table.columns)
+        semi_join = f"FROM {stored} __s LEFT SEMI JOIN {wanted} __w ON __s.{KEY} = __w.{KEY}"
+        query = f"SELECT /*+ BROADCAST(__w) */ {names}, __s.{WEIGHT} {semi_join}"
+        return _consolidated(python_rows(in_arrow(self._table, carried(workspace.sql(query), self._table).toArrow())))
+
+    def append(self, delta: Delta) -> None:
+        """Add a weighted change of the table."""
+        terms = [(quoted(name), delta.schema[name].dataType) for name in self._by]
+        query = f"SELECT *, {hash_text(terms)} AS {KEY} FROM {delta.view}"
+        keyed = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=1 << 40).settled()
+        trace = self.trace or Trace(self.workspace, keyed.schema)
+        self.trace = trace.appended(keyed).merged()
+
+    def worth_forgetting(self, entries: int, kept: int) -> bool:
+        """Whether there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
+        doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, DRIVER_ENTRIES)
+        return doubled or entries >= 2 * max(kept, _LEAST_ENTRIES)
+
+    def forget(self, lateness: TableLateness) -> None:
+        """Drop the rows that are below a waterline."""
+        condition = staying(lateness)
+        if self.trace is None or condition is None:
+            return
+        combined = replace(self.trace, combine=lambda frame: consolidated(frame).where(condition))
+        self.trace = replace(combined.compacted(), combine=None)
+        self._kept = self.trace.rows
+
+    def weighted(self) -> DataFrame | None:
+        """Every stored row with its weight; None if there are none."""
+        frame = None if self.trace is None else self.trace.frame
+        return None if frame is None else frame.drop(KEY)
+
+
+def _consolidated(rows: Iterable[Row]) -> list[tuple[Row, int]]:
+    found: dict[Key, tuple[Row, int]] = {}
+    for row in rows:
+        key = canonical_row(row[:-1])
+        found[key] = (row[:-1], found.get(key, ((), 0))[1] + row[-1])
+    return [item for item in found.values() if item[1]]

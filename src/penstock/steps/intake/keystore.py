@@ -1,0 +1,104 @@
+"""What a table with a key must remember to judge its input: the row of each key.
+
+    newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
+    base             a Trace on the executors, once the dict has outgrown `DRIVER_ENTRIES`
+
+A store changes only by `apply`, after the step has succeeded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, Any
+
+from penstock.catalog.model import Table
+from penstock.steps.intake.base import DRIVER_ENTRIES, Base, is_late
+from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.rows.columns import arrow_rows, arrow_schema, weighted_schema
+from penstock.steps.rows.exchange import as_delta, as_frame, repeated
+from penstock.steps.rows.identity import Key, Row, canonical
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.spark.change import Delta
+    from penstock.spark.workspace import Workspace
+
+
+class KeyStore:
+    """The row of each key of a table with a primary key."""
+
+    def __init__(self, workspace: Workspace, table: Table) -> None:
+        self._table = table
+        names = [column.name.lower() for column in table.columns]
+        self._places = [names.index(name.lower()) for name in table.key]
+        self._base = Base(workspace, table, table.key)
+        # key -> the row in the base, the row now
+        self._newest: dict[Key, tuple[Row | None, Row | None]] = {}
+        self._kept = 0  # entries on the driver that forgetting has left
+
+    def key(self, row: Sequence[Any]) -> Key:
+        """The hashable key of a row."""
+        return tuple(canonical(row[place]) for place in self._places)
+
+    def lookup(self, keys: Mapping[Key, Row]) -> dict[Key, Row]:
+        """The stored rows of these keys; each key comes with a row that has it."""
+        found = {key: self._newest[key][1] for key in keys if key in self._newest}
+        missing = [row for key, row in keys.items() if key not in found]
+        if missing and self._base.trace is not None:
+            rows = arrow_rows(arrow_schema(self._table.columns), missing)
+            found |= {self.key(row): row for row, count in self._base.probe(rows) if count > 0}
+        return {key: row for key, row in found.items() if row is not None}
+
+    def apply(self, changes: Mapping[Key, tuple[Row | None, Row | None]]) -> None:
+        """Take over what a step did: for each key the row before it and after it."""
+        for key, (before, after) in changes.items():
+            base = self._newest[key][0] if key in self._newest else before if self._base.trace is not None else None
+            if base is None and after is None:
+                self._newest.pop(key, None)
+            else:
+                self._newest[key] = (base, after)
+        if len(self._newest) > DRIVER_ENTRIES:
+            self.flush()
+
+    def forget(self, lateness: TableLateness) -> None:
+        """Drop keys that are below a waterline: an operation on one is late before anybody asks for its row."""
+        if not self._base.worth_forgetting(len(self._newest), self._kept):
+            return
+        # Both parts at once: one may hold what takes back a row of the other.
+        self._newest = {key: rows for key, rows in self._newest.items() if not is_late(rows[1] or rows[0], lateness)}
+        self._kept = len(self._newest)
+        self._base.forget(lateness)
+
+    def apply_frame(self, delta: Delta) -> None:
+        """Take over a change that stays on the executors."""
+        self.flush()
+        self._base.append(delta)
+
+    def flush(self) -> None:
+        """Move the newest entries to the executors."""
+        rows = self._unflushed()
+        if rows:
+            self._base.append(
+                as_delta(self._base.workspace, self._table, arrow_rows(weighted_schema(self._table.columns), rows))
+            )
+        self._newest = {}
+
+    def _unflushed(self) -> list[Row]:
+        pairs = self._newest.values()
+        gone = [(*base, -1) for base, now in pairs if base is not None]
+        return gone + [(*now, 1) for _, now in pairs if now is not None]
+
+    def content(self) -> DataFrame:
+        """Every row of the table."""
+        base, workspace = self._base.weighted(), self._base.workspace
+        if base is None:
+            rows = [now for _, now in self._newest.values() if now is not None]
+            return as_frame(workspace, self._table, arrow_rows(arrow_schema(self._table.columns), rows))
+        newest = as_frame(workspace, self._table, arrow_rows(weighted_schema(self._table.columns), self._unflushed()))
+        return repeated(base.union(newest))
+
+    def base_frame(self) -> DataFrame | None:
+        """The stored rows with their weights, after `flush`."""
+        self.flush()
+        return self._base.weighted()

@@ -1,0 +1,136 @@
+"""The first half of a step: everything evaluated and the log's files written, but nothing has happened yet.
+
+batches → intake (late rows aside) → engine.step → views settled → what is shown → log staged
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.catalog.model import ERROR_VIEW
+from penstock.errors import DataError, Diagnostic
+from penstock.spark.change import Delta
+from penstock.spark.engine import StepResult
+from penstock.spark.workspace import Workspace
+from penstock.steps.failures import translated
+from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.gates import error_rows
+from penstock.steps.log import Staged
+from penstock.steps.manifest import Advances, step_facts
+from penstock.steps.rows.exchange import as_delta
+from penstock.steps.rows.rejected import Rejections
+from penstock.steps.state import State
+from penstock.steps.tables import Incoming
+from penstock.steps.views import Shown
+from penstock.steps.waterlines import lines_after
+
+_THREADS = 2
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class StepInput:
+    """What a step takes in; `sources` tells the log where the rows come from.
+
+    With `ended` nothing will follow: what WATERMARK holds back is released.
+    """
+
+    clock: datetime
+    batches: Sequence[Incoming] = ()
+    rejections: Rejections = field(default_factory=Rejections)
+    advances: Advances = ()
+    ended: bool = False
+    sources: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A step that has been evaluated and may now happen."""
+
+    number: int
+    given: StepInput
+    intakes: Sequence[Intake]
+    result: StepResult
+    views: Mapping[str, Delta]
+    shown: Shown
+    staged: Staged
+
+
+def propose(state: State, given: StepInput) -> Proposal:
+    """The step that an input makes of the state; if it fails, its error is translated and it has left no trace."""
+    if state.clock is not None and given.clock < state.clock:
+        message = f"the clock cannot go back: it stands at {state.clock}, found {given.clock}"
+        raise DataError(Diagnostic("CLOCK_BACK", message))
+    result: StepResult | None = None
+    try:
+        intakes = _taken_in(state, given)
+        inputs = _inputs(state.engine.workspace, intakes, given.rejections)
+        state.stepping = given.clock
+        result = state.engine.step(inputs, given.clock)
+        for row in error_rows(result.late):
+            given.rejections.add(*row)
+        views = _settled(state, result)
+        lines = lines_after(state, given.clock, intakes, given.advances)
+        shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), given.clock)
+        staged = _staged(state, given, intakes)
+    except BaseException as error:
+        raise abandoned(state, error, result) from error
+    return Proposal(state.number + 1, given, intakes, result, views, shown, staged)
+
+
+def abandoned(
+    state: State, error: BaseException, result: StepResult | None, staged: Staged | None = None
+) -> BaseException:
+    """The error to raise for a step that leaves no trace."""
+    if staged is not None:
+        state.log.discard(staged)
+    if result is not None:
+        result.discard()
+    state.engine.workspace.release()
+    return translated(error, state.catalog)
+
+
+def _taken_in(state: State, given: StepInput) -> list[Intake]:
+    """What the input does to the tables; only views read the rows, so the columns that they read are enough."""
+    intakes = state.tables.fold(given.batches, given.clock, given.rejections, state.engine.columns_read)
+    return intakes + state.tables.released(intakes) if given.ended else intakes
+
+
+def _inputs(workspace: Workspace, intakes: Sequence[Intake], rejections: Rejections) -> dict[str, Delta]:
+    inputs: dict[str, Delta] = {}
+    for intake in intakes:
+        if not intake.is_empty:
+            change = intake.change
+            name = intake.table.name.lower()
+            inputs[name] = as_delta(workspace, intake.table, change) if isinstance(change, pa.Table) else change
+    if rejections.rows:
+        inputs[ERROR_VIEW.name] = as_delta(workspace, ERROR_VIEW, rejections.change())
+    return inputs
+
+
+def _settled(state: State, result: StepResult) -> dict[str, Delta]:
+    """The views' changes, evaluated, so that nothing can fail later."""
+    found = {name: delta for name, delta in result.changes.items() if name in state.catalog.views}
+    waiting = [delta for delta in found.values() if delta.rows is None]
+    if len(waiting) > 1:
+        with ThreadPoolExecutor(_THREADS) as pool:
+            list(pool.map(lambda delta: delta.settled(), waiting))
+    else:
+        for delta in waiting:
+            delta.settled()
+    return {name: delta for name, delta in found.items() if not delta.is_empty()}
+
+
+def _staged(state: State, given: StepInput, intakes: Sequence[Intake]) -> Staged:
+    facts = step_facts(state.declared, intakes, given.advances, given.sources, ended=given.ended)
+    changes = [(intake.table, intake.change) for intake in intakes if not intake.is_empty]
+    if given.rejections.rows:
+        changes.append((ERROR_VIEW, given.rejections.change()))
+    return state.log.stage(state.number + 1, given.clock, changes, facts)

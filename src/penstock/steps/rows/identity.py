@@ -1,0 +1,69 @@
+"""When rows are the same: values as hashable ones that are equal where Spark's grouping finds them equal."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Mapping
+from decimal import Decimal
+from typing import Any
+
+from penstock.catalog.model import Table
+from penstock.steps.rows.parts import part_changer
+
+Row = tuple[Any, ...]
+Key = tuple[Any, ...]
+
+
+def canonical(value: Any) -> Any:
+    """A value as a hashable one that is equal where Spark's grouping is: NaN to NaN, -0.0 to 0.0.
+
+    Spark groups MAPs whatever the order of their entries. A row shows it, so here it is a part of the value.
+    """
+    if isinstance(value, float):
+        return value if value == value else "\0NaN"  # noqa: PLR0124 - only NaN differs from itself
+    if isinstance(value, Mapping):
+        return tuple((canonical(key), canonical(item)) for key, item in value.items())
+    if isinstance(value, list | tuple):
+        return tuple(canonical(item) for item in value)
+    return value
+
+
+def unordered(value: Any) -> Any:
+    """The same for values that are equal but for the order of the entries of their MAPs, which are lists of pairs."""
+    if isinstance(value, list):
+        items = [unordered(item) for item in value]
+        return frozenset(items) if all(isinstance(item, tuple) for item in value) else tuple(items)
+    if isinstance(value, tuple):
+        return tuple(unordered(item) for item in value)
+    if isinstance(value, Mapping):
+        return tuple((key, unordered(item)) for key, item in value.items())
+    return canonical(value)
+
+
+def canonical_row(row: Iterable[Any]) -> Key:
+    """A whole row, hashable."""
+    return tuple(canonical(value) for value in row)
+
+
+def identity_of(table: Table) -> Callable[[Row], Key]:
+    """What tells rows of the table apart: as `canonical_row`, with a VARIANT's JSON as the value that it stands for."""
+    kinds = enumerate(column.type for column in table.columns)
+    changers = {place: change for place, kind in kinds if (change := part_changer(kind, "variant", _json_identity))}
+    if not changers:
+        return canonical_row
+    return lambda row: canonical_row(
+        changers[place](value) if place in changers else value for place, value in enumerate(row)
+    )
+
+
+def _json_identity(text: str) -> frozenset[Any]:
+    return frozenset({("\0JSON", _json_value(json.loads(text, parse_int=Decimal, parse_float=Decimal)))})
+
+
+def _json_value(value: Any) -> Any:
+    """JSON as Python finds it equal: fields in any order, 1.0 and 1; but true is no number."""
+    if isinstance(value, bool):
+        return "\0true" if value else "\0false"
+    if isinstance(value, dict):
+        return frozenset((name, _json_value(item)) for name, item in value.items())
+    return tuple(_json_value(item) for item in value) if isinstance(value, list) else value

@@ -1,0 +1,129 @@
+"""What is remembered of the tables between steps, and what comes in for them judged by it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from penstock.bind.program.dml import refuse_unfindable
+from penstock.catalog.model import Table
+from penstock.spark.change import Delta, consolidated
+from penstock.spark.workspace import Workspace
+from penstock.steps.intake.bulk import FrameBatch, fold_frame
+from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
+from penstock.steps.intake.holding import Holding, declared_holding
+from penstock.steps.intake.keystore import KeyStore
+from penstock.steps.intake.lateness import TableLateness, declared_lateness
+from penstock.steps.intake.memory import TableMemory
+from penstock.steps.intake.rowcounts import RowCounts
+from penstock.steps.log import InputLog
+from penstock.steps.manifest import Advances
+from penstock.steps.rows.batch import Batch, concatenated
+from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.rejected import Rejections
+
+Incoming = Batch | FrameBatch
+# The columns of a table that views read, in lower case; None where all are wanted.
+Read = Callable[[str], frozenset[str] | None]
+
+
+class Tables:
+    """The memory of each table, made when it is first asked for; it follows committed steps alone."""
+
+    def __init__(self, workspace: Workspace, log: InputLog) -> None:
+        self._workspace = workspace
+        self._log = log
+        self._memories: dict[str, TableMemory] = {}
+
+    def memory(self, table: Table) -> TableMemory:
+        """What is remembered of a table."""
+        name = table.name.lower()
+        if name not in self._memories:
+            store = KeyStore(self._workspace, table) if table.key else None
+            self._memories[name] = TableMemory(table, declared_lateness(table), store, holding=declared_holding(table))
+        return self._memories[name]
+
+    def known(self, name: str) -> TableMemory | None:
+        """What is remembered of a table, by its lower-case name; None if nothing is."""
+        return self._memories.get(name)
+
+    def __iter__(self) -> Iterator[tuple[str, TableMemory]]:
+        return iter(self._memories.items())
+
+    @property
+    def holds_rows(self) -> bool:
+        """Whether some table holds rows back."""
+        return any(memory.holding.count for memory in self._memories.values())
+
+    def fold(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read) -> list[Intake]:
+        """What the batches do to their tables; nothing changes yet."""
+        by_table: dict[str, list[Incoming]] = {}
+        for batch in batches:
+            by_table.setdefault(batch.table.name.lower(), []).append(batch)
+        return [self._folded(found, clock, rejections, read) for found in by_table.values()]
+
+    def _folded(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read) -> Intake:
+        memory = self.memory(batches[0].table)
+        judge = Judge(memory.lateness, clock, rejections, memory.holding)
+        if any(isinstance(batch, FrameBatch) for batch in batches):
+            columns = read(memory.table.name.lower())
+            return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
+        batch = concatenated([batch for batch in batches if isinstance(batch, Batch)])
+        if memory.store is not None:
+            return fold_keyed(batch, judge, memory.store)
+        return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)
+
+    def _counts(self, memory: TableMemory) -> RowCounts:
+        """The whole-row counts of a table, made from its history when first asked for."""
+        if memory.counts is None:
+            refuse_unfindable(memory.table)
+            found = RowCounts(self._workspace, memory.table)
+            before = self._log.weighted(self._workspace, memory.table)
+            if before is not None:
+                found.load(Delta.of_frame(self._workspace, consolidated(before)).settled())
+            if memory.holding.waiting is not None:
+                found.apply((row[:-1], row[-1]) for row in python_rows(memory.holding.waiting))
+            memory.counts = found
+        return memory.counts
+
+    def released(self, folded: Sequence[Intake]) -> list[Intake]:
+        """The held rows of all tables; those that the step brought as well."""
+        last = {name: memory.holding for name, memory in self._memories.items()}
+        last |= {intake.table.name.lower(): intake.holding for intake in folded}
+        found = []
+        for name, holding in last.items():
+            if holding.waiting is not None:
+                memory = self._memories[name]
+                lateness = next((item.lateness for item in folded if item.table is memory.table), memory.lateness)
+                found.append(Intake(memory.table, holding.waiting, lateness, 0, holding=holding.emptied()))
+        return found
+
+    def lateness(self, tables: Mapping[str, Table]) -> dict[str, tuple[TableLateness, Holding]]:
+        """Of each table how far its waterlines have got, and what it holds back."""
+        found = {name: (memory.lateness, memory.holding) for name, memory in self._memories.items()}
+        for name, table in tables.items():
+            found.setdefault(name, (declared_lateness(table), Holding()))
+        return found
+
+    def follow(self, intakes: Sequence[Intake], advances: Advances) -> None:
+        """Remember what a committed step has done to the tables."""
+        for intake in intakes:
+            intake.apply()
+            memory = self.memory(intake.table)
+            memory.lateness = intake.lateness
+            memory.holding = intake.holding
+            memory.received += intake.received
+        for table, column, value in advances:
+            memory = self.memory(table)
+            memory.lateness = memory.lateness.advanced(column, value)
+
+    def forget_unreachable(self) -> None:
+        """Drop stored rows that no operation can reach any more."""
+        for memory in self._memories.values():
+            memory.forget()
+
+    def drop(self, name: str) -> None:
+        """Forget a table, and its history."""
+        memory = self._memories.pop(name, None)
+        if memory is not None:
+            self._log.forget(memory.table)

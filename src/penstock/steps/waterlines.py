@@ -1,0 +1,56 @@
+"""Questions about waterlines: where they stand, where a step leaves them, and what moves them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from penstock.catalog.model import View
+from penstock.steps.facts import WaterlineFact, facts_of, inferred_facts
+from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.gates import ViewGate, view_lateness
+from penstock.steps.intake.holding import Holding
+from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.lines import Lines
+from penstock.steps.manifest import Advances
+from penstock.steps.state import State
+
+
+def lines_after(
+    state: State, clock: datetime | None = None, intakes: Sequence[Intake] = (), advances: Advances = ()
+) -> Lines:
+    """The waterlines now, or as they will be once a step with these intakes is committed."""
+    found = state.tables.lateness(state.catalog.tables)
+    found |= {intake.table.name.lower(): (intake.lateness, intake.holding) for intake in intakes}
+    for table, column, value in advances:
+        lateness, holding = found[table.name.lower()]
+        found[table.name.lower()] = lateness.advanced(column, value), holding
+    found |= {name: (lateness, Holding()) for name, _, lateness in _late_views(state)}
+    return Lines(found, clock or state.clock)
+
+
+def _late_views(state: State) -> list[tuple[str, View, TableLateness]]:
+    """The views with LATENESS, and what their columns have seen."""
+    present = state.engine.gates()
+    found = []
+    for name, view in state.catalog.views.items():
+        if view.lateness:
+            gate = present.get(name)
+            found.append((name, view, gate.lateness if isinstance(gate, ViewGate) else view_lateness(view)))
+    return found
+
+
+def waterline_facts(state: State) -> list[WaterlineFact]:
+    """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+    found: list[WaterlineFact] = []
+    for table in state.catalog.tables.values():
+        memory = state.tables.memory(table)
+        found += facts_of(table.name, memory.lateness, memory.holding, state.rejected)
+    for _, view, lateness in _late_views(state):
+        found += facts_of(view.name, lateness, Holding(), state.rejected)
+    return found
+
+
+def inferred_waterlines(state: State) -> list[WaterlineFact]:
+    """The waterlines of the views' columns, as they follow from those of the tables."""
+    return list(inferred_facts(state.catalog, state.line_reader, lines_after(state)))
