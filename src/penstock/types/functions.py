@@ -127,7 +127,7 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
         return kinds[0]
     if name == "abs" and kinds:
         return number_of(kinds[0])
-    if name in ("substr", "substring") and kinds and kinds[0] in ("binary", None):
+    if name in _OF_BYTES_TOO and kinds and kinds[0] in ("binary", None):
         return kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
@@ -139,13 +139,15 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
     return collation_kept(_SCALARS.get(name), kinds)
 
 
+# They give bytes of bytes.
+_OF_BYTES_TOO = frozenset({"substr", "substring", "overlay", "lpad", "rpad"})
 # With a unit before them: f(unit, amount, time) and f(unit, start, end).
 WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
 
 
 def number_of(kind: Type | None) -> Type | None:
-    """The type of a value where a number is needed: a text is read as one."""
-    return "double" if kind == "string" else kind
+    """The type of a value where a number is needed: a text and NULL are read as one."""
+    return "double" if kind in ("string", "void") else kind
 
 
 def collation_kept(found: Type | None, kinds: Kinds) -> Type | None:
