@@ -118,11 +118,16 @@ class Output:
     """Keeps what is written; the first time Ctrl-C comes just then."""
 
     def __init__(self, *, stops):
-        self.rows = []
+        self._steps = {}
         self._stops = stops
 
+    @property
+    def rows(self):
+        return [row for rows in self._steps.values() for row in rows]
+
     def write(self, changes):
-        self.rows += changes["n"].rows
+        # What was interrupted is given again: as each output does, this one takes a step once.
+        self._steps[changes["n"].step] = changes["n"].rows
         if self._stops:
             self._stops = False
             raise InterruptedAfterStep
