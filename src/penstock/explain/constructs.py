@@ -343,9 +343,10 @@ _TAIL = """
 * Sums of `FLOAT` and `DOUBLE` are kept as partial sums only over append-only input: a number taken out again would
   leave its rounding behind.
 * A recursion is followed round by round, from the first round that the change touches. That needs a body that treats
-  the rows of the recursive view one by one: with filters, projections, joins, UNION, and IN or EXISTS. An aggregate, a
-  window function or a limit over the recursive view, or a negation of it, is recomputed, and so is a set of texts with
-  a collation. Outer joins with other relations, NOT IN and NOT EXISTS of them, and EXCEPT them are no hindrance.
+  the rows of the recursive view one by one: with filters, projections, joins, UNION, and IN or EXISTS. An aggregate
+  or a limit over the recursive view, or a negation of it, is recomputed, and so is a set of texts with a collation; a
+  window function over it is refused. Outer joins with other relations, NOT IN and NOT EXISTS of them, and EXCEPT them
+  are no hindrance.
 * An equality in `WHERE` between two relations of `FROM` counts as one in `ON`.
 * A condition on one side of a join is applied before the join, and columns that nobody reads are not kept.
 * Whatever cannot be bound to operators, and a query that Penstock's parser cannot read, is handed to Spark whole and

@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from penstock.bind.program.views import reached
 from penstock.bind.query.ctes import recursion_limit
+from penstock.bind.query.recursive_windows import refuse_windows
 from penstock.catalog.model import Catalog, View
 from penstock.plan.nodes import Field, Fixpoint, Plan
 from penstock.sql.complaints import wrong
@@ -34,6 +35,8 @@ def _own_body(view: View, name: str) -> Plan:
 def _with_fixpoints(catalog: Catalog, bodies: dict[str, Plan]) -> Catalog:
     names = tuple(catalog.views[name].name for name in bodies)
     limit = recursion_limit(catalog)
+    for body in bodies.values():
+        refuse_windows(body, bodies.keys())
     for index, name in enumerate(bodies):
         view = catalog.views[name]
         outputs = tuple(Field(item.name, item.type, item.nullable) for item in view.columns)

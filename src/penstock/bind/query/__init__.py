@@ -9,6 +9,7 @@
 | `recompute` | queries that no plan node expresses, left to Spark to recompute |
 | `recompute_columns` | the columns of a query that is recomputed, and of what stands in its FROM |
 | `recompute_text` | a recomputed query in words whose answer no order of rows changes (SEMANTICS 0) |
+| `recursive_windows` | the refusal of window functions over the rows of a recursion |
 | `set_operations` | UNION, INTERSECT and EXCEPT, with or without ALL |
 | `whole_query` | whole queries |
 """

@@ -12,6 +12,7 @@ from sqlglot import exp
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.level import Context
+from penstock.bind.query.recursive_windows import refuse_windows
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, SqlError
 from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
@@ -86,6 +87,7 @@ def _recursive(cte: exp.CTE, context: Context) -> BoundQuery:
         message = f"a recursion within that of {cte.alias!r}, which it reads"
         hint = "put both into one recursion: DECLARE RECURSIVE VIEW for views that read each other"
         raise unsupported(code="RECURSION_INSIDE", message=message, place=cte, hint=hint)
+    refuse_windows(body, {name.lower()})
     distinct = bool(union.args.get("distinct"))
     rounds = cte.args["alias"].args.get("rounds")
     bound = recursion_limit(context.catalog) if rounds is None else int(rounds.name)
