@@ -86,3 +86,4 @@ def test_a_jvm_that_cannot_start_is_a_diagnostic(tmp_path):
     with pytest.raises(UnsupportedError) as refused:
         jvm.launch(jvm.Java(broken, 17), {})
     assert refused.value.code == "JAVA_FAILED"
+    assert not jvm.has_ended()  # the one that runs is still there, if one does

@@ -133,13 +133,13 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
             env=environment,
             process_group=0,  # Ctrl-C is for Python: it stops a statement, not the JVM
         )
-        _processes.append(process)
         try:
             port, secret = _await_connection(process, connection)
         except BaseException:  # Ctrl-C among them: without the folder it would neither answer nor leave
             process.kill()
             process.wait()
             raise
+        _processes.append(process)  # one that did not start is none that could be lost
     finally:
         folder.remove()
     return {"PYSPARK_GATEWAY_PORT": str(port), "PYSPARK_GATEWAY_SECRET": secret}

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from pyspark.sql import types as T  # noqa: N812
-
 from penstock.catalog.types import Type, struct_type
 
 if TYPE_CHECKING:
@@ -14,6 +12,8 @@ if TYPE_CHECKING:
 
 def type_text(kind: DataType) -> Type:
     """`struct<a:int,`b c`:map<int,string>>`, which Spark's own `simpleString` does not quote."""
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - the command line starts without pyspark
+
     if isinstance(kind, T.StructType):
         return struct_type((field.name, type_text(field.dataType)) for field in kind.fields)
     if isinstance(kind, T.ArrayType):
