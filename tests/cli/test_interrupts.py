@@ -149,7 +149,7 @@ def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_pa
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         text=True,
-        preexec_fn=interruptible,
+        preexec_fn=interruptible,  # noqa: PLW1509 - no threads are there yet
     )
     time.sleep(seconds)
     running.send_signal(signal.SIGINT)
@@ -172,7 +172,7 @@ def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number
         stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
-        preexec_fn=interruptible,
+        preexec_fn=interruptible,  # noqa: PLW1509 - no threads are there yet
     )
     while "+1" not in running.stdout.readline():
         assert running.poll() is None
