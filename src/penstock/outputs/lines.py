@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any, TextIO
 
+import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.catalog.reserved import STEP, WEIGHT
@@ -76,8 +77,6 @@ class FolderOutput:
             ]
             write_atomically(path, "".join(f"{line}\n" for line in lines))
             return
-        import pyarrow as pa
-
         table = change.arrow()
         steps = pa.array([change.step] * table.num_rows, pa.int64())
         found = table.append_column(STEP, steps)

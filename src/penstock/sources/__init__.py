@@ -1,11 +1,13 @@
 """Where the rows of tables come from: a transport brings streams of bytes, a format makes rows of them.
 
-api          what the run loop expects of a source; connectors by name
-transport    what a connector brings: streams, each with its position
-position     how far a stream has been read
-flow         a transport whose bytes flow by, as those of a connection do
-reading      a source made of a transport and a format: reads, takes back, reads again what a manifest names
-properties   what a table may say in WITH about its source
-files/       the connector `files`: a folder whose files grow, are renamed, are replaced
-formats/     json, csv, parquet: records cut from a stream, and made rows
+| module | what it holds |
+| --- | --- |
+| `api` | what the run loop expects of a source; connectors by name |
+| `transport` | what a connector brings: streams, each with its position |
+| `position` | how far a stream has been read |
+| `flow` | a transport whose bytes flow by, as those of a connection do |
+| `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
+| `properties` | what a table may say in WITH about its source |
+| `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
+| `formats/` | json, csv, parquet: records cut from a stream, and made rows |
 """

@@ -2,12 +2,14 @@
 
     WITH ('connector' = 'files', 'path' = 'in/orders', 'format' = 'json')
 
-declared   what a table may say of its files
-listing    which files that means
-identity   what recognises a file
-file       one file as a stream
-unpacked   a compressed one
-folder     all of them: which is new, renamed, replaced, shorter, gone, complete
+| module | what it holds |
+| --- | --- |
+| `declared` | what a table may say of its files |
+| `listing` | which files that means |
+| `identity` | what recognises a file |
+| `file` | one file as a stream |
+| `unpacked` | a compressed one |
+| `folder` | all of them: which is new, renamed, replaced, shorter, gone, complete |
 """
 
 from __future__ import annotations
@@ -31,10 +33,10 @@ __all__ = ["PROPERTIES", "open_source"]
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource:  # noqa: ARG001
     """The source that a table's properties describe; SqlError if they do not, DataError if there is no such folder."""
     # What reads files takes long to import, and `check` only looks at the properties.
-    from penstock.sources.files.folder import Folder
-    from penstock.sources.files.listing import check_there, listing_of
-    from penstock.sources.formats.choice import format_of
-    from penstock.sources.reading import RecordSource
+    from penstock.sources.files.folder import Folder  # noqa: PLC0415
+    from penstock.sources.files.listing import check_there, listing_of  # noqa: PLC0415
+    from penstock.sources.formats.choice import format_of  # noqa: PLC0415
+    from penstock.sources.reading import RecordSource  # noqa: PLC0415
 
     check_properties(table, PROPERTIES)
     style = FORMAT.value(table)

@@ -1,9 +1,15 @@
 """The formats: records cut from a stream, and made rows of a table.
 
-api       what a format does
-records   reading whole records of bytes, with the line ends that there are
-rows      what json and csv have in common: rows of text, envelopes, rejected records
-json      one object a line: a row, or {"insert" | "delete" | "update": row}
-csv       fields by RFC 4180, under a header or not; an optional column __op ('+', '-', '~')
-parquet   columns by name; an optional column __op
+| module | what it holds |
+| --- | --- |
+| `api` | what a format does |
+| `declared` | what a table may say of its format |
+| `names` | the formats by name, and how the names of their files end |
+| `choice` | the format of a table's source |
+| `records` | whole records of bytes, with the line ends that there are |
+| `rows` | what json and csv have in common: rows of text, envelopes, rejected records |
+| `json` | one object a line: a row, or an operation with its row |
+| `csv` | fields under a header or not; an optional column `__op` ('+', '-', '~') |
+| `cutting` | where CSV records end, by RFC 4180 |
+| `parquet` | columns by name; an optional column `__op` |
 """
