@@ -106,6 +106,28 @@ def test_a_started_pipeline_follows_the_folder_and_goes_on_where_it_was(spark, f
         assert pipeline.verify("total")
 
 
+def test_a_started_run_that_fails_is_said_once_and_goes_on_when_started_again(spark, folder):
+    put(folder, "1.json", [{"id": 1, "amount": 10}])
+    with penstock.Pipeline(program(folder), spark=spark) as pipeline:
+        changes = pipeline.changes("total")
+        pipeline.start(options=RunOptions(poll_seconds=0.05, on_error="fail"))
+        assert changes.get().rows == [(1, (1, 10))]
+        assert pipeline.status.state == "running"
+        put(folder, "2.json", ["{broken"])
+        with pytest.raises(penstock.DataError, match="not JSON") as waiting:
+            changes.get()
+        assert waiting.value.code == "RUN_FAILED"
+        assert (pipeline.status.state, pipeline.status.step) == ("failed", pipeline.steps)
+        with pytest.raises(penstock.DataError, match="not JSON"):
+            pipeline.query("SELECT * FROM total")
+        assert pipeline.query("SELECT n FROM total").collect()[0].n == 1
+        put(folder, "3.json", [{"id": 3, "amount": 5}])
+        pipeline.start(options=RunOptions(poll_seconds=0.05))
+        assert sorted(changes.get().rows) == [(-1, (1, 10)), (1, (2, 15))]
+        pipeline.stop()
+        assert pipeline.status.state == "stopped"
+
+
 def test_steps_grow_under_load(spark, folder):
     put(folder, "1.json", [{"id": number, "amount": 1} for number in range(4000)])
     events = []

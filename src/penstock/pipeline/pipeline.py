@@ -18,6 +18,7 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, read_program
 from penstock.pipeline.run import RunLoop, RunOptions
+from penstock.pipeline.runner import Runner, Status, run_failed
 from penstock.pipeline.subscription import Subscription
 from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
@@ -72,7 +73,7 @@ class Pipeline:
         self._subscriptions: list[Subscription] = []
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
-        self._loop: RunLoop | None = None
+        self._runner = Runner(self._failed)
         self._closed = False
 
     # What is there
@@ -96,6 +97,13 @@ class Pipeline:
     def clock(self) -> datetime | None:
         """The clock of the last step, naive UTC."""
         return self._opened().stepper.clock
+
+    @property
+    def status(self) -> Status:
+        """'running', 'stopped' or 'failed', with the last step, its clock and the error; starts no JVM."""
+        stepper = None if self._execution is None else self._execution.stepper
+        number, clock = (0, None) if stepper is None else (stepper.number, stepper.clock)
+        return Status(self._runner.state, number, clock, self._runner.error)
 
     @property
     def in_transaction(self) -> bool:
@@ -206,12 +214,21 @@ class Pipeline:
     # Reading it
 
     def query(self, sql: str) -> DataFrame:
-        """The answer of a query over the present contents, as a Spark DataFrame."""
+        """The answer of a query over the present contents, as a Spark DataFrame.
+
+        Raises DataError, once, if `start()`'s thread has ended with an error that no call has said.
+        """
+        self._runner.check()
         with self._lock:
             return self._sourced(sql, lambda: self._opened().query(sql))
 
     def changes(self, view: str) -> Subscription:
-        """A view's changes from now on, as they are committed (by any thread)."""
+        """A view's changes from now on, as they are committed (by any thread).
+
+        Raises DataError, once, if `start()`'s thread has ended with an error that no call has said; who waits for
+        changes is told as well.
+        """
+        self._runner.check()
         found = self._view(view)
         subscription = Subscription(found.name, self._leave)
         self._opened()
@@ -220,6 +237,7 @@ class Pipeline:
 
     def content(self, view: str) -> DataFrame:
         """The rows of a view or table as they are now: those maintained by change where they are kept."""
+        self._runner.check()
         with self._lock:
             execution = self._opened()
             found = self.catalog.views.get(view.lower())
@@ -274,25 +292,22 @@ class Pipeline:
         if not once:
             check_followed(self.catalog, once=once)
         execution = self._opened()
-        self._loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
-        try:
-            self._loop.run(once=once)
-        finally:
-            self._loop = None
+        loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
+        self._runner.run(loop, once=once)
 
     def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
-        """`run()` on a thread of its own."""
+        """`run()` on a thread of its own.
+
+        If that ends with an error, `status` has it, each subscription raises it once, and so does the first call of
+        `query()`, `content()`, `changes()`, `stop()` or `close()`. `run()` or `start()` goes on where it was.
+        """
         check_followed(self.catalog, once=False)
         execution = self._opened()
-        self._loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
-        self._loop.start()
+        self._runner.start(RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell))
 
     def stop(self) -> None:
-        """End `run()` or `start()` after the step that is under way; raises what the thread has failed with."""
-        loop = self._loop
-        if loop is not None:
-            loop.stop()
-            self._loop = None
+        """End `run()` or `start()` after the step under way; raises what the thread failed with, if no call has."""
+        self._runner.stop()
 
     def close(self) -> None:
         """End the step that is under way; forget all that is not in the directory. The SparkSession stays."""
@@ -355,6 +370,10 @@ class Pipeline:
     def _tell(self, event: Event) -> None:
         if self._on_event is not None:
             self._on_event(event)
+
+    def _failed(self, error: BaseException) -> None:
+        for subscription in list(self._subscriptions):
+            subscription.fail(run_failed(error))
 
     def _leave(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:

@@ -77,30 +77,13 @@ class RunLoop:
         self._size = options.first_rows
         self._totals = _Totals()
         self._stopping = threading.Event()
-        self._thread: threading.Thread | None = None
-        self._failure: BaseException | None = None
         self._input_ended = False
         self._sources: list[Source] = execution.opened_sources()
         self._ticks = follows_clock(execution.catalog)
 
-    def start(self) -> None:
-        """Run on a thread of its own."""
-        self._thread = threading.Thread(target=self._guarded, name="penstock-run", daemon=True)
-        self._thread.start()
-
     def stop(self) -> None:
-        """End after the step that is under way; raises what the thread has failed with."""
+        """End after the step that is under way."""
         self._stopping.set()
-        if self._thread is not None and self._thread is not threading.current_thread():
-            self._thread.join()
-        if self._failure is not None:
-            raise self._failure
-
-    def _guarded(self) -> None:
-        try:
-            self.run(once=False)
-        except BaseException as error:  # noqa: BLE001 - kept for the thread that calls stop()
-            self._failure = error
 
     def run(self, *, once: bool) -> None:
         """Step until `stop()`, or with `once` until the sources are used up."""

@@ -1,0 +1,135 @@
+"""A run on a thread of its own: what is said of its end, by whom, and how often. No Spark: the loops are made up."""
+
+import threading
+
+import pytest
+
+import penstock
+from penstock.pipeline.runner import Runner, run_failed
+from penstock.pipeline.subscription import Subscription
+
+
+class Follows:
+    """A loop that runs until it is stopped, and then raises `error` if it has one."""
+
+    def __init__(self, error=None):
+        self.error = error
+        self.stopped = threading.Event()
+
+    def run(self, *, once):
+        if not once:
+            self.stopped.wait()
+        if self.error is not None:
+            raise self.error
+
+    def stop(self):
+        self.stopped.set()
+
+
+def failed(error, told=lambda _: None):
+    """A runner whose thread has ended with `error`, and has told of it."""
+    over = threading.Event()
+
+    def heard(found):
+        told(found)
+        over.set()
+
+    runner, loop = Runner(heard), Follows(error)
+    runner.start(loop)
+    loop.stop()
+    over.wait()
+    return runner
+
+
+def test_a_run_is_running_until_it_is_stopped():
+    runner = Runner(pytest.fail)
+    assert runner.state == "stopped"
+    runner.start(Follows())
+    assert runner.state == "running"
+    runner.stop()
+    assert (runner.state, runner.error) == ("stopped", None)
+    runner.check()
+
+
+def test_the_first_call_says_the_error_of_a_thread_and_what_would_work():
+    runner = failed(OSError("the disk is gone"))
+    with pytest.raises(penstock.DataError) as said:
+        runner.check()
+    assert said.value.code == "RUN_FAILED"
+    assert "OSError: the disk is gone" in said.value.render()
+    assert "`run()` or `start()`" in said.value.render()
+    assert isinstance(said.value.__cause__, OSError)
+    runner.check()
+    runner.stop()
+    assert (runner.state, str(runner.error)) == ("failed", "the disk is gone")
+
+
+def test_stop_has_let_go_of_the_run_before_it_raises():
+    runner = failed(OSError("the disk is gone"))
+    with pytest.raises(OSError, match="the disk is gone"):
+        runner.stop()
+    runner.stop()
+    runner.check()
+    assert runner.state == "failed"
+
+
+def test_an_error_at_the_end_of_the_last_step_comes_out_of_stop():
+    runner = Runner(lambda _: None)
+    runner.start(Follows(OSError("too late")))
+    with pytest.raises(OSError, match="too late"):
+        runner.stop()
+    runner.stop()
+
+
+def test_a_run_after_a_failed_one_begins_anew():
+    runner = failed(OSError("the disk is gone"))
+    runner.start(Follows())
+    assert (runner.state, runner.error) == ("running", None)
+    runner.check()
+    runner.stop()
+    assert runner.state == "stopped"
+
+
+def test_an_error_of_run_comes_out_of_the_call_and_is_not_said_again():
+    runner = Runner(pytest.fail)
+    with pytest.raises(OSError, match="gone"):
+        runner.run(Follows(OSError("gone")), once=True)
+    assert runner.state == "failed"
+    runner.check()
+    runner.stop()
+    runner.run(Follows(), once=True)
+    assert (runner.state, runner.error) == ("stopped", None)
+
+
+def test_who_waits_for_changes_is_told_once_and_hears_of_the_next_run():
+    subscription = Subscription("v", lambda _: None)
+    said = []
+
+    def waits():
+        try:
+            next(subscription)
+        except penstock.DataError as error:
+            said.append(error.code)
+
+    waiter = threading.Thread(target=waits)
+    waiter.start()
+    failed(OSError("gone"), lambda error: subscription.fail(run_failed(error)))
+    waiter.join()
+    assert said == ["RUN_FAILED"]
+    subscription.offer("a change")
+    assert subscription.get() == "a change"
+
+
+def test_a_subscription_gives_what_came_before_the_error_first():
+    subscription = Subscription("v", lambda _: None)
+    subscription.offer("a change")
+    subscription.fail(run_failed(OSError("gone")))
+    assert subscription.get() == "a change"
+    with pytest.raises(penstock.DataError, match="OSError: gone"):
+        subscription.get()
+    assert subscription.get(0) is None
+
+
+def test_a_pipeline_that_has_not_run_is_stopped_and_starts_no_jvm():
+    status = penstock.Pipeline("CREATE TABLE t (a INT)").status
+    assert (status.state, status.step, status.clock, status.error) == ("stopped", 0, None, None)
