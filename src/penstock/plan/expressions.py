@@ -12,6 +12,7 @@ from typing import assert_never, cast
 from sqlglot import exp
 
 from penstock.errors import Span
+from penstock.plan.forms import CLOCK_FUNCTIONS
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -36,9 +37,6 @@ from penstock.plan.nodes import (
 from penstock.plan.scalar import Scalar, render_scalar
 from penstock.sql.trees import bare, operands
 
-CLOCK_FUNCTIONS = frozenset({
-    "now", "current_timestamp", "localtimestamp", "current_date", "curdate", "current_time", "unix_timestamp",
-})  # fmt: skip
 _CLOCK_NODES: tuple[type[exp.Expression], ...] = (
     exp.CurrentTimestamp,
     exp.CurrentDate,

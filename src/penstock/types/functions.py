@@ -128,7 +128,7 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
     if name == "abs" and kinds:
         return number_of(kinds[0])
     if name in _OF_BYTES_TOO and kinds and kinds[0] in ("binary", None):
-        return kinds[0]
+        return padded_type(kinds) if name in ("lpad", "rpad") else kinds[0]
     if name == "concat":
         return "string" if kinds and all(kind == "string" for kind in kinds) else None
     if name in WITH_UNIT and len(kinds) == 3:  # noqa: PLR2004 - a unit, a number and a time, or two times
@@ -143,6 +143,12 @@ def scalar_type(name: str, kinds: Kinds) -> Type | None:
 _OF_BYTES_TOO = frozenset({"substr", "substring", "overlay", "lpad", "rpad"})
 # With a unit before them: f(unit, amount, time) and f(unit, start, end).
 WITH_UNIT = frozenset({"dateadd", "date_add", "timestampadd", "datediff", "date_diff", "timestampdiff"})
+
+
+def padded_type(kinds: Kinds) -> Type | None:
+    """The type of bytes that are padded: of bytes with bytes, bytes; with text or NULL, text."""
+    given = kinds[2] if len(kinds) > 2 else "binary"  # noqa: PLR2004 - what pads is the third, and zero bytes if left out
+    return None if kinds[0] is None or given is None else "binary" if given == "binary" else "string"
 
 
 def number_of(kind: Type | None) -> Type | None:
