@@ -1,0 +1,6 @@
+"""Engines that evaluate queries and keep state.
+
+| module | what is in it                                             |
+| ------ | --------------------------------------------------------- |
+| native | DuckDB in the process of the pipeline                     |
+"""

@@ -1,0 +1,29 @@
+"""An expression in DuckDB's SQL, and the refusal of one that is not proven to mean there what it means on Spark."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from penstock.catalog.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Proven:
+    """DuckDB's SQL for an expression, and the type that Spark gives it; with `raises` it can fail for some values."""
+
+    text: str
+    type: Type
+    raises: bool = False
+
+
+class NotProvenError(Exception):
+    """Something that is left to Spark: `what` names the function, operator or type, and says what is missing."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
+
+
+def quoted(name: str) -> str:
+    """A name as DuckDB reads it whatever it contains."""
+    return '"' + name.replace('"', '""') + '"'
