@@ -6,10 +6,11 @@ import importlib
 
 import pytest
 
+import penstock
 from penstock.bind.program.compile import compile_program
 from penstock.catalog.properties import CONNECTORS, TABLE, VIEW
 from penstock.catalog.settings import SETTINGS, spark_settings
-from penstock.errors import SqlError
+from penstock.errors import SqlError, UnsupportedError
 from penstock.sources import api as sources
 
 FILES = "CREATE TABLE t (a INT) WITH ('connector' = 'files', 'path' = 'in', {})"
@@ -52,6 +53,21 @@ def test_what_spark_reads_at_its_start_cannot_be_set(name):
     (found,) = refused(f"SET {name} = 'x'")
     assert found.code == "STATIC_SETTING"
     assert "--master" in found.hint or "--conf" in found.hint
+
+
+@pytest.mark.parametrize("program", ["SET spark.sql.ansi.enabled = false", "SET Spark.SQL.Ansi.Enabled = 'no'"])
+def test_ansi_mode_cannot_be_switched_off(program):
+    with pytest.raises(UnsupportedError) as caught:
+        compile_program(program)
+    (found,) = caught.value.diagnostics
+    assert (found.code, program[found.span.start : found.span.end]) == ("ANSI_MODE", program)
+    assert "try_divide" in found.hint
+    compile_program("SET spark.sql.ansi.enabled = TRUE; RESET spark.sql.ansi.enabled")
+
+
+def test_a_pipeline_is_not_made_without_ansi_mode():
+    with pytest.raises(UnsupportedError, match="cannot be 'false'"):
+        penstock.Pipeline("CREATE TABLE t (a INT)", conf={"spark.sql.ansi.enabled": "false"})
 
 
 def test_settings_of_spark_keep_their_spelling_and_those_of_libraries_pass():

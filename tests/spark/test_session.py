@@ -12,6 +12,7 @@ import pytest
 from py4j.protocol import BYTES_TYPE, OUTPUT_CONVERTER
 from pyarrow import parquet as pq
 
+from penstock.errors import UnsupportedError
 from penstock.spark import session as sessions
 
 
@@ -44,6 +45,11 @@ def test_a_child_process_does_not_attach_to_this_jvm(spark):
 
 def test_open_session_uses_the_running_one(spark):
     assert sessions.open_session().sparkContext is spark.sparkContext
+
+
+def test_no_session_is_opened_without_ansi_mode():
+    with pytest.raises(UnsupportedError, match="ansi"):
+        sessions.open_session(conf={"spark.sql.ansi.enabled": "false"})
 
 
 def test_adopting_keeps_the_users_partition_count(spark):

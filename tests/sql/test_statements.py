@@ -157,7 +157,7 @@ def test_the_rest():
     [
         ("SET dialect = 'flink'", "dialect", "flink"),
         ("SET TIME ZONE 'Europe/Berlin'", "time zone", "Europe/Berlin"),
-        ("SET spark.sql.ansi.enabled = false", "spark.sql.ansi.enabled", "false"),
+        ("SET spark.sql.ansi.enabled = true", "spark.sql.ansi.enabled", "true"),
         ("SET spark.sql.broadcastTimeout = 5 seconds", "spark.sql.broadcastTimeout", "5 seconds"),
         ("SET PROFILE", "profile", None),
         ("SET", None, None),

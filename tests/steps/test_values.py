@@ -5,6 +5,7 @@ from decimal import Decimal
 from itertools import count
 
 import numpy as np
+import pandas as pd
 import pyarrow as pa
 import pytest
 from tests.steps.tables import NO_DEFAULTS
@@ -12,6 +13,7 @@ from tests.steps.tables import NO_DEFAULTS
 from penstock.catalog.model import Column, Table
 from penstock.errors import DataError
 from penstock.pipeline.verification import _without_rounding
+from penstock.steps.intake.inputs import batch_of
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.rejected import Rejections
@@ -40,11 +42,74 @@ def test_what_json_has_no_value_for_is_refused(value):
         converter("variant")(value)
 
 
+MISSING = [None, pd.NaT, pd.NA]
+KINDS = (
+    "int bigint double decimal(10,2) boolean string varchar(3) binary date timestamp timestamp_ntz time variant void"
+)
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+@pytest.mark.parametrize("kind", [*KINDS.split(), "interval month", "interval day to second", "array<int>"])
+def test_what_pandas_puts_where_there_is_no_value_is_null(kind, missing):
+    reader = RowReader(Table("t", (Column("x", kind),)), NO_DEFAULTS)
+    assert reader.read([(missing,), {"x": missing}], Rejections()).rows.column(0).null_count == 2
+    required = RowReader(Table("t", (Column("x", kind, nullable=False),)), NO_DEFAULTS)
+    with pytest.raises(DataError, match="column x: found NULL, expected"):
+        required.read([(missing,)], Rejections())
+
+
+@pytest.mark.parametrize("missing", MISSING, ids=repr)
+def test_a_missing_value_within_another_is_null(missing):
+    kind = "struct<a: array<timestamp>, m: map<string,double>>"
+    reader = RowReader(Table("t", (Column("x", kind),)), NO_DEFAULTS)
+    found = reader.read([({"a": [missing], "m": {"k": missing}},)], Rejections())
+    assert found.rows.column(0).to_pylist() == [{"a": [None], "m": [("k", None)]}]
+
+
+@pytest.mark.parametrize("missing", [pd.NaT, pd.NA], ids=repr)
+def test_a_missing_value_is_no_json_and_no_key_of_a_map(missing):
+    for kind, value in (("variant", [missing]), ("map<date,int>", {missing: 1})):
+        with pytest.raises(BadValue, match="found"):
+            converter(kind)(value)
+
+
+def test_nan_of_a_row_is_a_number_and_nan_of_a_data_frame_is_null():
+    reader = RowReader(Table("t", (Column("x", "double"), Column("y", "array<double>"))), NO_DEFAULTS)
+    nan = float("nan")
+    (row,) = batch_of(reader.table, [(nan, [nan])], reader).rows.to_pylist()
+    assert (str(row["x"]), str(row["y"])) == ("nan", "[nan]")
+    (row,) = batch_of(reader.table, pd.DataFrame({"x": [nan], "y": [[nan]]}), reader).rows.to_pylist()
+    assert (row["x"], str(row["y"])) == (None, "[nan]")
+    (row,) = batch_of(reader.table, pa.table({"x": [nan], "y": [[nan]]}), reader).rows.to_pylist()
+    assert (str(row["x"]), str(row["y"])) == ("nan", "[nan]")
+
+
+@pytest.mark.parametrize(
+    ("kind", "values"),
+    [
+        ("int", [1.0, float("nan")]),
+        ("int", pd.array([1, pd.NA], dtype="Int64")),
+        ("double", pd.array([1.0, None], dtype="Float64")),
+        ("string", ["a", float("nan")]),
+        ("string", ["a", pd.NA]),
+        ("timestamp", [pd.Timestamp("2024-01-01"), pd.NaT]),
+        ("date", [pd.Timestamp("2024-01-01").date(), pd.NaT]),
+        ("boolean", [True, None]),
+        ("map<string,int>", [{"a": 1}, pd.NaT]),
+    ],
+)
+def test_every_missing_value_of_a_data_frame_is_null(kind, values):
+    reader = RowReader(Table("t", (Column("x", kind),)), NO_DEFAULTS)
+    found = batch_of(reader.table, pd.DataFrame({"x": values}), reader).rows.column(0)
+    assert [value.is_valid for value in found] == [True, False]
+
+
 @pytest.mark.parametrize(
     ("kind", "value"),
     [
         ("decimal(10,2)", float("nan")),
         ("decimal(10,2)", Decimal("NaN")),
+        ("int", float("nan")),
         ("timestamp", datetime(9999, 12, 31, 23, tzinfo=timezone(-timedelta(hours=5)))),
         ("string", "\ud83d"),
         ("interval month", 1 << 31),

@@ -12,10 +12,11 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
-from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 
 SPARK = "spark."
 TIME_ZONE = "time zone"
+ANSI = "spark.sql.ansi.enabled"
 _NEARLY = 0.85
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
@@ -53,6 +54,28 @@ def known_setting(name: str, span: Span | None = None) -> str:
     near = did_you_mean(lower, known) or _spark_without_prefix(lower)
     hint = f"the settings are {', '.join(known)}, and those of Spark, which begin with spark."
     raise SqlError(Diagnostic("UNKNOWN_SETTING", f"there is no setting {name[:60]!r}", span, near, hint))
+
+
+def check_setting(name: str, value: str, span: Span | None = None) -> None:
+    """UnsupportedError for what would switch ANSI mode off: the types and errors of every query go by it."""
+    if name == ANSI and value.strip().lower() != "true":
+        raise UnsupportedError(Diagnostic("ANSI_MODE", f"{ANSI} cannot be {value[:60]!r}", span, hint=_ANSI_HINT))
+
+
+def check_conf(conf: Mapping[str, str]) -> None:
+    """The same for settings that a session is opened with."""
+    for name, value in conf.items():
+        check_setting(name, value)
+
+
+_ANSI_HINT = "ANSI mode is always on; try_cast, try_divide, try_add, try_to_timestamp and their like give NULL"
+
+
+def check_ansi(value: str | None) -> None:
+    """UnsupportedError for a session that somebody has taken out of ANSI mode while a pipeline works in it."""
+    if value != "true":
+        message = f"{ANSI} of the SparkSession has been set to {value!r} while a pipeline works in it"
+        raise UnsupportedError(Diagnostic("ANSI_MODE", message, hint=f"set it to true again: {_ANSI_HINT}"))
 
 
 def _spark_without_prefix(lower: str) -> tuple[str, ...]:

@@ -38,6 +38,7 @@ class Contents:
 
     def query(self, plan: Plan) -> DataFrame:
         """The answer of a plan over the present contents."""
+        self.stepper.engine.workspace.check_session()
         return batch_frame(self.stepper.engine.workspace, plan, self.relations(plan), self.clock)
 
     def relations(self, plan: Plan) -> dict[str, DataFrame]:

@@ -282,6 +282,7 @@ class Execution:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
         check_supported(catalog)
         workspace, stepper = self.stepper.engine.workspace, self.stepper
+        workspace.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         if added:
             typed = self._spark(lambda: resolve_types(workspace, typed), catalog)

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Catalog
+from penstock.catalog.settings import check_conf
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.supported import check_supported
@@ -37,6 +38,10 @@ class Opened:
     master: str
     conf: Mapping[str, str]
     retain: str
+
+    def __post_init__(self) -> None:
+        """UnsupportedError for a setting under which a program would mean something else."""
+        check_conf(self.conf)
 
     @cached_property
     def workspace(self) -> Workspace:

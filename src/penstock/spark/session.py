@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.settings import check_conf
 from penstock.spark import jvm
 from penstock.spark.interrupts import held_until_started, obey_interrupts
 from penstock.spark.temporary import TemporaryFolder
@@ -75,11 +76,12 @@ def open_session(
     """A session with Penstock's settings; `conf` wins over them.
 
     A running session of this process is used as it is, with the settings that can still be changed.
-    Raises UnsupportedError when no Java is found that can run Spark.
+    Raises UnsupportedError when no Java is found that can run Spark, and for a `conf` without ANSI mode.
     """
     from pyspark import SparkConf, SparkContext  # noqa: PLC0415 - `check` goes without PySpark
     from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
 
+    check_conf(conf or {})
     _forget_lost_jvm()
     running = SparkSession.getActiveSession()
     if running is not None:

@@ -19,6 +19,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from penstock.catalog.settings import ANSI, check_ansi
 from penstock.plan.nodes import Plan
 from penstock.plan.rewording import clock_read
 from penstock.plan.scalar import Scalar, quoted
@@ -92,6 +93,10 @@ class Workspace:
         with self._lock:
             self._names.append(name)
         return name
+
+    def check_session(self) -> None:
+        """UnsupportedError if the session, which may be the user's, has been taken out of ANSI mode."""
+        check_ansi(self.spark.conf.get(ANSI, None))
 
     def reads(self, *parts: Part) -> None:
         """Say that all rows of remembered parts are read; whoever measures wants to know."""

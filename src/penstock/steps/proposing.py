@@ -70,6 +70,7 @@ def propose(state: State, given: StepInput) -> Proposal:
         raise DataError(Diagnostic("CLOCK_BACK", message))
     result: StepResult | None = None
     try:
+        state.engine.workspace.check_session()
         intakes = _taken_in(state, given)
         inputs = _inputs(state.engine.workspace, intakes, given.rejections)
         state.stepping = given.clock

@@ -17,6 +17,7 @@ from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
 from penstock.bind.program.views import replaced_view, view_of
 from penstock.catalog.model import Catalog, View
+from penstock.catalog.settings import TIME_ZONE, check_setting
 from penstock.catalog.zones import zone_named
 from penstock.errors import SqlError, UnsupportedError
 from penstock.sql.complaints import wrong
@@ -54,11 +55,7 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
         case SetLateness():
             return _lateness(catalog, statement)
         case Set():
-            name = statement.name
-            if name == "time zone" and statement.value and zone_named(statement.value) is None:
-                message, hint = f"there is no time zone {statement.value[:100]!r}", "as in 'Europe/Rome' or '+05:30'"
-                raise wrong(code="BAD_TIME_ZONE", message=message, place=statement.span, hint=hint)
-            return catalog if name is None or statement.value is None else catalog.with_setting(name, statement.value)
+            return _set(catalog, statement)
         case Reset():
             return (
                 replace(catalog, settings=MappingProxyType({}))
@@ -68,6 +65,17 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
         case _:
             message = f"{type(statement).__name__} declares nothing"
             raise wrong(code="NOT_A_DECLARATION", message=message, place=statement.span)
+
+
+def _set(catalog: Catalog, statement: Set) -> Catalog:
+    name, value = statement.name, statement.value
+    if name is None or value is None:
+        return catalog
+    if name == TIME_ZONE and value and zone_named(value) is None:
+        message, hint = f"there is no time zone {value[:100]!r}", "as in 'Europe/Rome' or '+05:30'"
+        raise wrong(code="BAD_TIME_ZONE", message=message, place=statement.span, hint=hint)
+    check_setting(name, value, statement.span)
+    return catalog.with_setting(name, value)
 
 
 def _view(catalog: Catalog, statement: CreateView) -> Catalog:

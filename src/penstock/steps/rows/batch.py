@@ -23,7 +23,7 @@ from penstock.steps.rows.columns import arrow_schema, arrow_type, python_rows
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
-from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, shown
+from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, is_missing, shown
 
 INSERT, DELETE, UPDATE = "+", "-", "~"
 OPERATIONS = (INSERT, DELETE, UPDATE)
@@ -154,10 +154,12 @@ class RowReader:
                 continue
             try:
                 values[at] = self._converters[at](value)
-            except BadValue as error:
-                self._refuse(at, place, str(error))
-            except (ArithmeticError, ValueError, TypeError):  # beyond what Python's own types can hold
-                self._refuse(at, place, f"found {shown(value)}")
+            except (ArithmeticError, ValueError, TypeError) as error:
+                if not is_missing(value):  # asked only here, where it costs rows that fit nothing
+                    what = str(error) if isinstance(error, BadValue) else f"found {shown(value)}"
+                    self._refuse(at, place, what)
+                values[at] = None
+                self._allow_null(at, operation, place)
         return operation, values
 
     def _check_operation(self, operation: Any, place: str, *, alone: bool) -> None:

@@ -73,6 +73,11 @@ def shown(value: Any) -> str:
     return f"{short} ({type(value).__name__})"
 
 
+def is_missing(value: Any) -> bool:
+    """Whether a value is None, or pandas' NaT or NA, which are told by name: pandas may not be there."""
+    return value is None or type(value).__name__ in ("NaTType", "NAType")
+
+
 def _refuse(value: Any, why: str = "") -> BadValue:
     return BadValue(f"found {shown(value)}{': ' + why if why else ''}")
 
@@ -239,9 +244,9 @@ def _timestamp(zone: tzinfo, lenient: Leniency) -> Convert:
         if isinstance(value, str):
             found = _parsed(value)
             found = found if found.tzinfo else found.replace(tzinfo=zone)
-        elif isinstance(value, datetime):
+        elif isinstance(value, datetime) and not is_missing(value):
             found = value.to_pydatetime(warn=False) if hasattr(value, "to_pydatetime") else value
-        elif isinstance(value, date):
+        elif isinstance(value, date) and not is_missing(value):
             found = datetime.combine(value, time(0), zone)
         else:
             raise _refuse(value)
@@ -336,7 +341,7 @@ def _as_json(value: Any) -> Any:
         if not value.is_finite():
             raise _refuse(value)
         return f"\0decimal:{value}"
-    if isinstance(value, date | time | UUID):
+    if isinstance(value, date | time | UUID) and not is_missing(value):
         return str(value)
     if hasattr(value, "item"):
         return value.item()
@@ -369,7 +374,18 @@ def _nested(kind: Type, zone: tzinfo, lenient: Leniency) -> Convert:
 
 def nullable(convert: Convert) -> Convert:
     """The same check that lets NULL through."""
-    return lambda value: None if value is None else convert(value)
+
+    def checked(value: Any) -> Any:
+        if value is None:
+            return None
+        try:
+            return convert(value)
+        except (ArithmeticError, ValueError, TypeError):
+            if is_missing(value):
+                return None
+            raise
+
+    return checked
 
 
 def _array(item: Convert) -> Convert:
