@@ -146,7 +146,7 @@ def launch(java: Java, conf: Mapping[str, str]) -> dict[str, str]:
 
 
 def has_ended(*, wait: float = 0.0) -> bool:
-    """Whether the JVM that was started here last is gone; it gets `wait` seconds to go."""
+    """True if the JVM that was started here last is gone; it gets `wait` seconds to go."""
     if not _processes:
         return False
     with suppress(subprocess.TimeoutExpired):
@@ -155,7 +155,7 @@ def has_ended(*, wait: float = 0.0) -> bool:
 
 
 def ending() -> str:
-    """How the JVM that was started here last has ended, as far as that is known."""
+    """An account of how the JVM that was started here last has ended, as far as that is known."""
     if not _processes:
         return "it was started elsewhere, and nothing answers at its port"
     process = _processes[-1]

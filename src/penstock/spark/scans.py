@@ -1,4 +1,4 @@
-"""Which parts of traces an operator has read, while that is measured (penstock.spark.profiler)."""
+"""The parts of traces that an operator has read, while that is measured (penstock.spark.profiler)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the order of equal rows can change in window calls."""
+"""Window calls whose values depend on the order of equal rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _CHOOSING = frozenset([
 
 
 def adds_up(call: Scalar) -> bool:
-    """Whether a window call adds up rows whose order its ORDER BY may leave open."""
+    """True if a window call adds up rows whose order its ORDER BY may leave open."""
     windows = [item for item in call.form.walk() if isinstance(item, Over)]
     return not windows or any(_adds_up(window) for window in windows)
 

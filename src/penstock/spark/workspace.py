@@ -1,4 +1,4 @@
-"""What the operators of one engine share: the Spark session, thresholds, and named relations of a step.
+"""The workspace that the operators of one engine share: the Spark session, thresholds, and named relations of a step.
 
 A query is given to Spark as text in which each input is a temporary view of a unique name; the names of a step are
 dropped when it ends.

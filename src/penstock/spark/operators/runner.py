@@ -1,4 +1,4 @@
-"""What every running operator has in common.
+"""The base of every running operator.
 
 A runner takes the changes of its inputs and gives its own. What it will remember is only proposed until
 `commit`; `discard` forgets the proposal, so a step that fails anywhere has changed nothing.
