@@ -46,7 +46,7 @@ class Bound:
 
     @property
     def negative(self) -> bool:
-        """Whether subtracting it would look into the future."""
+        """True if subtracting it would look into the future."""
         return self.number < 0 or self.months < 0 or self.time < timedelta(0)
 
     def plus(self, other: Bound, sign: int) -> Bound:

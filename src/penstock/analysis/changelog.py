@@ -1,4 +1,4 @@
-"""Whether a relation ever takes a row back.
+"""Relations that never take a row back, and what takes rows back in the others.
 
 `append_only` is what the engine asks (no weights to carry, MIN and MAX keep one row for each group);
 `retracting` is what a person asks: which operator it is that takes rows back, and why.
@@ -48,12 +48,12 @@ class Retraction:
 
 
 def append_only(plan: Plan, catalog: Catalog) -> bool:
-    """Whether no row of the relation is ever taken back, whatever the accepted input."""
+    """True if no row of the relation is ever taken back, whatever the accepted input."""
     return retracting(plan, catalog) is None
 
 
 def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset()) -> Retraction | None:
-    """What takes rows of the relation back, or None; views named in `assumed` (lower case) are taken to append only."""
+    """The operator that takes rows back, or None; views named in `assumed` (lower case) are taken to append only."""
     if plan_reads_clock(plan):
         return Retraction(type(plan).__name__, "rows come and go as the clock moves", place_of(plan))
     node = cast("Node", plan)

@@ -1,4 +1,4 @@
-"""Whether what is promised about columns can hold: LATENESS, AHEAD, WATERMARK and emit_final (B2, B3, B7, B10, B12)."""
+"""Checks that the promises about columns can hold: LATENESS, AHEAD, WATERMARK and emit_final (B2, B3, B7, B10, B12)."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def _check_table(table: Table) -> None:
 
 
 def late_bounds(relation: str, column: Column) -> tuple[Bound, Bound | None]:
-    """What LATENESS and AHEAD of a column say; SqlError if they do not fit its type."""
+    """The bounds that LATENESS and AHEAD of a column give; SqlError if they do not fit its type."""
     lateness = column.lateness
     assert lateness is not None  # noqa: S101 - the caller has chosen it for that
     if lateness.rows is not None and not (is_numeric(column.type) or is_temporal(column.type)):
@@ -75,7 +75,7 @@ def held_columns(table: Table) -> tuple[Column, ...]:
 
 
 def watermark_bound(column: Column) -> Bound:
-    """What WATERMARK of a column says; SqlError if it does not fit its type."""
+    """The bound that WATERMARK of a column gives; SqlError if it does not fit its type."""
     return parse_bound(str(column.watermark), column.type, column.span, "WATERMARK")
 
 

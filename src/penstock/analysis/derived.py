@@ -1,4 +1,4 @@
-"""How a waterline follows from those of the sources.
+"""A waterline that follows from those of the sources.
 
 A `Derived` is the least of its parts. A part is Spark SQL over columns named `table.column`, one for each source; it is
 NULL as long as nothing has been seen that it needs, and so is the whole.
@@ -32,7 +32,7 @@ class Source:
 
     @property
     def name(self) -> str:
-        """How an expression names the source's waterline."""
+        """The name of the source's waterline in an expression."""
         return f"{self.relation}.{self.column}"
 
 
@@ -62,7 +62,7 @@ class Derived:
 
     @property
     def reads_clock(self) -> bool:
-        """Whether the waterline also moves with the clock."""
+        """True if the waterline also moves with the clock."""
         return any(part.reads_clock for part in self.parts)
 
 
@@ -86,7 +86,7 @@ def least(found: Iterable[Derived | None]) -> Derived | None:
 
 
 def greatest(found: Iterable[Derived | None]) -> Derived | None:
-    """What all that are there promise together: max(min(a, b), c) = min(max(a, c), max(b, c))."""
+    """The promise of all that are there together: max(min(a, b), c) = min(max(a, c), max(b, c))."""
     present = list(dict.fromkeys(item for item in found if item is not None))
     if len(present) <= 1:
         return present[0] if present else None

@@ -1,4 +1,4 @@
-"""Which columns of a relation other columns determine: rows that agree in these agree in those, at any moment.
+"""The columns of a relation that other columns determine: rows that agree in these agree in those, at any moment.
 
     auctions (id PRIMARY KEY, seller, expires), joined with bids:      a.id determines a.seller and a.expires
 
@@ -90,12 +90,12 @@ def _determined(node: Node, by: Columns, catalog: Catalog) -> Columns:
 
 
 def _within(plan: Plan, by: Columns, catalog: Catalog) -> Columns:
-    """What those of the columns that an input has determine of it."""
+    """The columns of an input that are determined by those of the given columns that it has."""
     return _determined(cast("Node", plan), by & frozenset(plan.names), catalog)
 
 
 def _of_input(plan: Plan, scalars: Iterable[Scalar | None], catalog: Catalog) -> Columns:
-    """What the columns among some expressions determine of the input that these read."""
+    """The columns of an input that are determined by the columns among expressions that read it."""
     names = frozenset(scalar.column for scalar in scalars if scalar is not None and scalar.column is not None)
     return _determined(cast("Node", plan), names, catalog)
 
@@ -124,7 +124,7 @@ def _of_scan(scan: Scan, by: Columns, catalog: Catalog) -> Columns:
 
 
 def _columns_read(scan: Scan, columns: tuple[str, ...]) -> Mapping[str, str]:
-    """Which of the relation's columns, in lower case, each field of the scan is."""
+    """The relation's column, in lower case, that each field of the scan is."""
     found = {name: column_read(scan, name, columns) for name in scan.names}
     return {name: column.lower() for name, column in found.items() if column is not None}
 
@@ -191,5 +191,5 @@ _SAME = frozenset({"string", "boolean", "binary", *INTEGRAL})
 
 
 def _exact(kind: Type | None) -> bool:
-    """Whether values of the type that are equal are the same."""
+    """True if values of the type that are equal are the same."""
     return kind is not None and (kind in _SAME or is_decimal(kind) or is_temporal(kind))

@@ -1,4 +1,4 @@
-"""Whether an expression goes up or down as its columns do.
+"""The direction of an expression: up or down, as its columns go.
 
     floor(t TO HOUR)     increasing where t is
     100 - n              decreasing where n is increasing
@@ -54,12 +54,12 @@ class Direction(StrEnum):
 
     @property
     def up(self) -> bool:
-        """Whether values never go down, and are not all the same."""
+        """True if values never go down, and are not all the same."""
         return self in (Direction.STRICTLY_INCREASING, Direction.INCREASING)
 
     @property
     def down(self) -> bool:
-        """Whether values never go up, and are not all the same."""
+        """True if values never go up, and are not all the same."""
         return self in (Direction.STRICTLY_DECREASING, Direction.DECREASING)
 
     def reversed(self) -> Direction:
@@ -174,17 +174,17 @@ class _Reading:
         return Direction.NONE if again or back else Direction.INCREASING
 
     def _by_calendar(self, form: Call) -> bool:
-        """Whether a sum, a difference or a call with a unit may go down where its times go up."""
+        """True if a sum, a difference or a call with a unit may go down where its times go up."""
         return adds_months(form, self._types) or (self._shifts.most > 0 and counts_locally(form, self._types))
 
     def _dates_again(self, *times: Form) -> bool:
-        """Whether the dates or hours of these times may come, go, and come again."""
+        """True if the dates or hours of these times may come, go, and come again."""
         return self._shifts.dates and any(
             not is_constant(time) and kind_of(time, self._types) not in WITHOUT_ZONE for time in times
         )
 
     def _skips(self, *times: Form) -> bool:
-        """Whether a time without a zone may be read as one that the clock on the wall skipped."""
+        """True if a time without a zone may be read as one that the clock on the wall skipped."""
         return self._shifts.most > 0 and any(
             not is_constant(time) and kind_of(time, self._types) not in ("timestamp", "date") for time in times
         )
@@ -304,7 +304,7 @@ def _scaled(found: Direction, sign: int) -> Direction:
 
 
 def rounds_down(form: Form) -> bool:
-    """Whether it is `x - pmod(x, k)`, x rounded down to a multiple of k, or `x - x % k`, rounded towards zero.
+    """True if it is `x - pmod(x, k)`, x rounded down to a multiple of k, or `x - x % k`, rounded towards zero.
 
     In `x - pmod(x - y, k)`, where y is constant or x rounded down, it is a multiple counted from y.
     """
@@ -318,7 +318,7 @@ def rounds_down(form: Form) -> bool:
 
 
 def _counted_from(value: Form, rest: Form) -> bool:
-    """Whether the rest is the value less a constant, or less the value rounded down."""
+    """True if the rest is the value less a constant, or less the value rounded down."""
     match rest:
         case Call("-", (one, behind)) if one == value:
             again = isinstance(behind, Call) and behind.function == "-" and behind.arguments[0] == value
@@ -351,7 +351,7 @@ _PICKING: Mapping[str, slice] = {
 
 
 def is_null(form: Form) -> bool:
-    """Whether the expression is NULL, or NULL cast to a type."""
+    """True if the expression is NULL, or NULL cast to a type."""
     while isinstance(form, Cast):
         form = form.argument
     return form == NULL

@@ -66,7 +66,7 @@ def _place(view: View, asked: str) -> int:
 
 
 def lost_by(plan: Plan, name: str, catalog: Catalog, reader: Reader) -> tuple[str, Span | None]:
-    """Which operator has no waterline for a column although its input has one, in words, and where it stands."""
+    """The operator that has no waterline for a column although its input has one, in words, and where it stands."""
     if isinstance(plan, Scan):
         return _lost_by_relation(plan, name, catalog, reader)
     below = [(item, reader.of(item), _read(plan, item, name)) for item in plan.inputs]

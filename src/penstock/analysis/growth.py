@@ -1,4 +1,4 @@
-"""How the number of rows of a relation goes: bounded, as large as the tables' content, or growing for ever.
+"""The growth of a relation's number of rows: bounded, as large as the tables' content, or growing for ever.
 
 A table from which rows can be deleted is as large as its users keep it. An append-only table, and one with LATENESS
 (behind the waterline nothing is deleted any more), only grows.
@@ -47,7 +47,7 @@ class Growth(IntEnum):
 
 
 def growth(plan: Plan, catalog: Catalog) -> Growth:
-    """How the number of rows of the relation goes."""
+    """The growth of the relation's number of rows."""
     node = cast("Node", plan)
     match node:
         case Scan():

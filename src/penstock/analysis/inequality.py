@@ -1,4 +1,4 @@
-"""What a condition says about how small a column can be.
+"""The lower bounds of columns that a condition gives.
 
 l.at >= r.at - INTERVAL 1 HOUR       l.at is at least r.at - INTERVAL 1 HOUR
 r.at <= l.at + INTERVAL 1 HOUR       the same, solved for l.at
@@ -48,7 +48,7 @@ Conversion = Callable[[Form], Form]
 
 
 def to_type_of(item: LowerBound, types: Types, shifts: Shifts) -> Conversion | None:
-    """What brings the value of a bound to its column's type; None where what is larger in one is not in the other.
+    """The conversion of a bound's value to its column's type; None where what is larger in one is not in the other.
 
     What is rounded to the nearest value of a number's type, or to the day of a time, has the same values below it or
     fewer. The clock of a zone that `shifts` reads times without a zone in another order.
@@ -120,7 +120,7 @@ def _solved(larger: Form, smaller: Form, types: Types, shifts: Shifts) -> Iterat
 
 
 def _is_distance(form: Form, of: Form, types: Types) -> bool:
-    """Whether adding and taking away the constant is exact: an interval, or a whole number to an exact one."""
+    """True if adding and taking away the constant is exact: an interval, or a whole number to an exact one."""
     if isinstance(form, Span):
         return True
     kind = types.get(of.name) if isinstance(of, Reference) else None

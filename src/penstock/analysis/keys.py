@@ -61,7 +61,7 @@ def unique_keys(plan: Plan, catalog: Catalog) -> Keys:
 
 
 def multiplicity_one(plan: Plan, catalog: Catalog) -> bool:
-    """Whether no row of the relation can occur twice."""
+    """True if no row of the relation can occur twice."""
     return bool(unique_keys(plan, catalog))
 
 
@@ -131,7 +131,7 @@ def _scan_keys(scan: Scan, catalog: Catalog) -> Iterable[Key]:
 
 
 def _has_collated_key(table: Table) -> bool:
-    """Whether a key's texts are told apart by their bytes, while everything that reads them goes by a collation."""
+    """True if a key's texts are told apart by their bytes, while everything that reads them goes by a collation."""
     return any(is_collated(item.type) for item in table.columns if item.name in table.key)
 
 
@@ -191,7 +191,7 @@ def _fixed_columns(node: Filter) -> Iterable[str]:
 
 
 def _is_fixed(one: Reference, other: Form, types: Mapping[str, Type | None]) -> bool:
-    """Whether only one value of the column equals the literal ('5' and '05' both equal the number 5)."""
+    """True if only one value of the column equals the literal ('5' and '05' both equal the number 5)."""
     if not isinstance(other, Constant):
         return False
     kind = types.get(one.name)
@@ -217,12 +217,12 @@ def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
 
 
 def _never_both(join: Join, left: Key, right: Key) -> bool:
-    """Whether not each side of a FULL join may have a row without partner whose key is NULL, as the other side's is."""
+    """True unless each side of a FULL join may have a row without partner whose key is NULL, as the other side's is."""
     return any(never_null(join.left, name) for name in left) or any(never_null(join.right, name) for name in right)
 
 
 def _same_equality(key: JoinKey) -> bool:
-    """Whether two values of a side that equal one of the other are equal: not so where Spark has to cast."""
+    """True if two values of a side that equal one of the other are equal: not so where Spark has to cast."""
     left, right = key.left.type, key.right.type
     return left is not None and (left == right or (left in INTEGRAL and right in INTEGRAL))
 

@@ -1,4 +1,4 @@
-"""What is read from a clock that is put back once a year.
+"""Times that are read from a clock that is put back once a year.
 
 Times that go up all the same:
 
@@ -72,7 +72,7 @@ def _first_of_two(floor: Form, zone: Form) -> Form | None:
 
 
 def counts_locally(form: Call, types: Mapping[str, Type | None]) -> bool:
-    """Whether `a + b`, `a - b` or `f(unit, a, b)` may count by the local clock; `types` are those of the columns."""
+    """True if `a + b`, `a - b` or `f(unit, a, b)` may count by the local clock; `types` are those of the columns."""
     operands = form.arguments
     if form.function not in ("+", "-"):
         adding = not form.function.endswith("diff")
@@ -87,7 +87,7 @@ def counts_locally(form: Call, types: Mapping[str, Type | None]) -> bool:
 
 
 def adds_months(form: Call, types: Mapping[str, Type | None]) -> bool:
-    """Whether `a + b`, `a - b` or `f(unit, n, t)` may add months to what is not a date.
+    """True if `a + b`, `a - b` or `f(unit, n, t)` may add months to what is not a date.
 
     They keep the time of day and end with the month: of two times the later may come out earlier, by less than a day.
     """
@@ -109,7 +109,7 @@ def _unit(form: Call) -> str:
 
 
 def has_months(form: Form, types: Mapping[str, Type | None]) -> bool:
-    """Whether a part of an expression is a length with months."""
+    """True if a part of an expression is a length with months."""
     match form:
         case Span():
             return _micros(form) is None
@@ -125,7 +125,7 @@ def has_months(form: Form, types: Mapping[str, Type | None]) -> bool:
 
 
 def lowered(form: Form, types: Mapping[str, Type | None], shifts: Shifts) -> tuple[Form, Form] | None:
-    """What `form` goes up with but for one step of the kinds above, and what it is at least from now on.
+    """The form with which `form` goes up but for one step of the kinds above, and its lower limit from now on.
 
     With d a length and s the most that the clock is moved, t + d of the local clock is within s of t + d of elapsed
     time, so it never goes below itself by 2 s. Months differ in length by 3 days, and their days end by one more.
@@ -153,13 +153,13 @@ def earlier(form: Form, hours: int) -> Form:
 
 
 def one_order(kinds: Iterable[Type | None], shifts: Shifts) -> bool:
-    """Whether values of these types, brought to one, keep their order: times without a zone may not."""
+    """True if values of these types, brought to one, keep their order: times without a zone may not."""
     found = {kind or "" for kind in kinds}
     return not shifts.most or not found & {"", "timestamp_ntz"} or found == {"timestamp_ntz"}
 
 
 def _moved(form: Form) -> Form | None:
-    """What an expression moves by a constant length, or reads on another clock."""
+    """The part that an expression moves by a constant length, or reads on another clock."""
     match form:
         case Cast(inner, "timestamp" | "timestamp_ntz"):
             return inner
@@ -176,7 +176,7 @@ def _moved(form: Form) -> Form | None:
 
 
 def reads_local_clock(form: Call) -> bool:
-    """Whether a reading of the clock is LOCALTIMESTAMP."""
+    """True if a reading of the clock is LOCALTIMESTAMP."""
     return form.function == "localtimestamp"
 
 
@@ -188,7 +188,7 @@ def kind_of(form: Form, types: Mapping[str, Type | None]) -> Type:
 
 
 def _micros(form: Form) -> int | None:
-    """How long an interval literal, or a sum of them, is at most; None for months and for anything else."""
+    """The greatest length of an interval literal, or of a sum of them; None for months and for anything else."""
     match form:
         case Call("-", (inner,)):
             return _micros(inner)

@@ -1,4 +1,4 @@
-"""Which column orders a window or Top-K so that a new row changes only what comes after it.
+"""The column that orders a window or Top-K so that a new row changes only what comes after it.
 
 LAG(x) OVER (ORDER BY at)                                   at
 SUM(x) OVER (ORDER BY at ROWS 3 PRECEDING)                  at

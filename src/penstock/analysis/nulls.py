@@ -1,4 +1,4 @@
-"""Whether a column is never NULL: by its declaration, or by a filter that the rows have gone through."""
+"""Columns that are never NULL: by its declaration, or by a filter that the rows have gone through."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from penstock.plan.nodes import Distinct, Filter, Plan, Project, TopK, Window
 
 
 def never_null(plan: Plan, name: str) -> bool:
-    """Whether no row has NULL there: by its type, or by a filter that the rows have gone through."""
+    """True if no row has NULL there: by its type, or by a filter that the rows have gone through."""
     if not plan.field(name).nullable:
         return True
     match plan:

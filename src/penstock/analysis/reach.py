@@ -1,4 +1,4 @@
-"""How far back a window call looks, so that rows further back than that cannot matter to a later one.
+"""The reach of a window call: how far back it looks, so that rows further back than that cannot matter to a later one.
 
 LAG(x, 2) OVER (ORDER BY at)                                        the last 2 rows
 SUM(x) OVER (ORDER BY at ROWS 3 PRECEDING)                          the last 3 rows
@@ -24,7 +24,7 @@ _CALENDAR = ("MONTH", "QUARTER", "YEAR")
 
 @dataclass(frozen=True)
 class Reach:
-    """What a change above a line needs from below it: the last `rows` by `order`, and what is within `distances`.
+    """The rows below a line that a change above it needs: the last `rows` by `order`, and what is within `distances`.
 
     It changes what is computed beside rows below the line that are within `ahead`.
     """
@@ -37,7 +37,7 @@ class Reach:
 
 
 def reach_of(call: Scalar, below: Plan) -> Reach | None:
-    """How far `f(…) OVER (…)` looks back over its input; None if that has no bound that is plain to see."""
+    """The distance that `f(…) OVER (…)` looks back over its input; None if that has no bound that is plain to see."""
     window = call.form
     if not isinstance(window, Over) or not window.order or window.call is None:
         return None
@@ -59,7 +59,7 @@ def further(line: Form, distances: tuple[Form, ...]) -> Form:
 
 
 def _skips_nulls(window: Over) -> bool:
-    """Whether the call does not count rows with NULL."""
+    """True if the call does not count rows with NULL."""
     return isinstance(window.function, Aggregated) and window.function.nulls == "ignore"
 
 
@@ -94,7 +94,7 @@ def _framed(window: Over, below: Plan) -> Reach | None:
 
 
 def _is_open(edge: Edge) -> bool:
-    """Whether a frame has no end there that is plain to see."""
+    """True if a frame has no end there that is plain to see."""
     if edge.distance is None:
         return edge.side != "current row"
     match edge.distance:
@@ -111,7 +111,7 @@ def _count(distance: Form) -> int | None:
 
 
 def _exact(sides: list[tuple[str, Form]], key: Form, below: Plan) -> bool:
-    """Whether the distances can be taken from a line: looking ahead needs arithmetic that can be turned around."""
+    """True if the distances can be taken from a line: looking ahead needs arithmetic that can be turned around."""
     if len(sides) <= 1 and not any(side == "following" for side, _ in sides):
         return True
     kind = below.field(key.name).type if isinstance(key, Reference) and key.name in below.names else None
@@ -122,7 +122,7 @@ def _exact(sides: list[tuple[str, Form]], key: Form, below: Plan) -> bool:
 
 
 def _nulls_above(item: Ordering, below: Plan) -> bool:
-    """Whether rows with NULL, which may always come, stand beside the newest rows and not before the oldest."""
+    """True if rows with NULL, which may always come, stand beside the newest rows and not before the oldest."""
     key = item.value
     if isinstance(key, Reference) and key.name in below.names and never_null(below, key.name):
         return True

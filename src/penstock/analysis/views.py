@@ -79,7 +79,7 @@ def _facts(catalog: Catalog) -> dict[tuple[str, str], Any]:
 
 
 def column_read(scan: Scan, name: str, columns: tuple[str, ...]) -> str | None:
-    """Which of the relation's columns a field of the scan is: by name, with or without the alias before it."""
+    """The one of the relation's columns that a field of the scan is: by name, with or without the alias before it."""
     lower = name.lower()
     known = {column.lower(): column for column in columns}
     if lower in known:

@@ -1,4 +1,4 @@
-"""Below which value no accepted input can change a relation any more, column by column (SEMANTICS B8).
+"""Waterlines: values below which no accepted input changes a relation, column by column (SEMANTICS B8).
 
 A waterline of a column promises: no later accepted input inserts or deletes a row with a smaller value in it (NULL is
 not smaller). It is found from the columns with LATENESS, through expressions that do not go down (`direction`) and
@@ -119,7 +119,7 @@ class Reader:
     def bound(
         self, form: Form, known: Waterlines, types: Types | None = None, there: frozenset[str] = frozenset()
     ) -> Derived | None:
-        """Below which value an expression over columns with these waterlines cannot change; constants have none.
+        """The value below which an expression over columns with these waterlines cannot change; constants have none.
 
         `there` names the columns that are never NULL.
         """
@@ -147,7 +147,7 @@ class Reader:
         return None if lower is None else applied(lower, {name: known[name] for name in references(form)})
 
     def never_below(self, form: Form, columns: Mapping[str, Direction], types: Types | None = None) -> Form | None:
-        """What the expression is not below from now on: itself, if it goes up, or a time that is a little earlier."""
+        """A lower limit of the expression from now on: itself, if it goes up, or a time that is a little earlier."""
         if self._goes_up(form, columns, types):
             return form
         found = lowered(form, types or {}, self._shifts)
@@ -157,13 +157,13 @@ class Reader:
         return direction(form, columns, shifts=self._shifts, types=types).up
 
     def lower_limit(self, item: LowerBound, known: Waterlines, types: Types) -> Derived | None:
-        """Below which value the column of the bound is not from now on; None if the bound can go down."""
+        """The value below which the column of the bound is not from now on; None if the bound can go down."""
         convert = to_type_of(item, types, self._shifts)
         found = None if convert is None else self.bound(item.bound, known, types)
         return None if found is None or convert is None else converted(found, convert)
 
     def alike(self, kinds: Iterable[str | None]) -> bool:
-        """Whether values of these types have one order: times with and without a zone may not."""
+        """True if values of these types have one order: times with and without a zone may not."""
         return one_order(kinds, self._shifts)
 
     def bounds_in(self, condition: Scalar, types: Types) -> Iterator[LowerBound]:
@@ -171,7 +171,7 @@ class Reader:
         return lower_bounds(condition, types, self._shifts)
 
     def _of_one_type(self, kinds: Iterable[str | None]) -> bool:
-        """Whether a value that is one of several is so in its own type: a DATE among TIMESTAMPs becomes one."""
+        """True if a value that is one of several is so in its own type: a DATE among TIMESTAMPs becomes one."""
         found = set(kinds) - {"void"}
         known = {kind for kind in found if kind}
         return self.alike(found) and (len(known) <= 1 or not any(is_temporal(kind) for kind in known))
@@ -217,7 +217,7 @@ class Reader:
         return {name: derived for name, derived in found.items() if derived is not None}
 
     def _generated(self, node: Generate, known: Waterlines) -> Waterlines:
-        """What `explode` gives of a sequence is at least what the sequence starts with."""
+        """A waterline under what `explode` gives of a sequence: it is at least what the sequence starts with."""
         least_element = first_generated(node.generator.form)
         if least_element is None:
             return NONE
@@ -256,7 +256,7 @@ class Reader:
         return NONE if together is None else {upper.column: together}
 
     def rises_with_clock(self, item: LowerBound, types: Types) -> Form | None:
-        """What a bound by the clock, its columns standing still, is not below from now on; None if not known."""
+        """A lower limit, from now on, of a bound by the clock, its columns standing still; None if not known."""
         convert = to_type_of(item, types, self._shifts)
         if convert is None or not reads_clock(item.bound):
             return None
@@ -297,7 +297,7 @@ class Reader:
         return {name: derived for name, derived in found.items() if name in node.left.names or name in alike}
 
     def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
-        """What a change of either side promises of one side's columns (docs/adr/0010).
+        """The promises of a change of either side about one side's columns (docs/adr/0010).
 
         A row that an outer or anti join gives without a match need not meet the condition.
         """
@@ -310,7 +310,7 @@ class Reader:
         return {name: derived for name, derived in found.items() if derived is not None}
 
     def _followed(self, join: Join, known: Waterlines) -> dict[str, Derived]:
-        """What follows for other columns from those of one side, where a pair meets the condition, step by step.
+        """Waterlines of other columns that follow from one side's, where a pair meets the condition, step by step.
 
         Only comparisons within one type are followed: texts have another order than the times that they stand for.
         """
@@ -378,7 +378,7 @@ def _never_null(form: Form, there: frozenset[str]) -> bool:
 
 
 def _reads_tables(plan: Plan) -> bool:
-    """Whether anything in it can change: it reads tables, or the clock."""
+    """True if anything in it can change: it reads tables, or the clock."""
     return any(isinstance(node, Scan | Recompute | Fixpoint) or plan_reads_clock(node) for node in plan.walk())
 
 
@@ -395,7 +395,7 @@ def _bounds_of(join: Join, shifts: Shifts) -> Iterator[LowerBound]:
 
 
 def _in_one_type(item: LowerBound, types: Types) -> bool:
-    """Whether a bound compares columns of one type, whose order is the same whichever of them are compared."""
+    """True if a bound compares columns of one type, whose order is the same whichever of them are compared."""
     kind = types.get(item.column)
     read = {types.get(name) for name in references(item.bound)}
     return kind is not None and "collate" not in kind and read == {kind}

@@ -1,4 +1,4 @@
-"""What has been declared, and what is known of types and functions.
+"""All that has been declared, and what is known of types and functions.
 
 | module | what it knows |
 | --- | --- |

@@ -50,7 +50,7 @@ class BuiltIn:
     deterministic: bool
 
     def accepts(self, count: int) -> bool:
-        """Whether Spark takes that number of arguments."""
+        """True if Spark takes that number of arguments."""
         return self.least <= count and (self.most is None or count <= self.most)
 
 
@@ -70,6 +70,6 @@ def built_in(name: str) -> BuiltIn | None:
 
 
 def is_aggregate(name: str) -> bool:
-    """Whether the name is that of an aggregate function."""
+    """True if the name is that of an aggregate function."""
     found = built_in(name)
     return found is not None and found.kind == AGGREGATE

@@ -1,4 +1,4 @@
-"""What has been declared: tables, views, functions, and the settings of the program.
+"""The declarations of a program: tables, views, functions, and the settings of the program.
 
 All values are frozen; `Catalog.with_…` gives a new catalog, so a statement that fails has changed nothing.
 Names are compared without regard to case and shown as they were written.
@@ -73,12 +73,12 @@ class Table:
 
     @property
     def append_only(self) -> bool:
-        """Whether only inserts are accepted (B1)."""
+        """True if only inserts are accepted (B1)."""
         return self.stream or self.properties.get("append_only", "false").lower() == "true"
 
     @property
     def history(self) -> str:
-        """How much of the accepted input is kept: 'all', 'none' or an interval (C6)."""
+        """The part of the accepted input that is kept: 'all', 'none' or an interval (C6)."""
         return self.properties.get("history", "all")
 
     def column(self, name: str) -> Column | None:
@@ -157,7 +157,7 @@ class Catalog:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """What stands in the statements of the tables and has no meaning here."""
+        """The warnings of what stands in the statements of the tables and has no meaning here."""
         return tuple(item for table in self.tables.values() for item in table.warnings)
 
     def with_setting(self, name: str, value: str | None) -> Catalog:

@@ -1,4 +1,4 @@
-"""What types Spark's operators, clauses and functions take, from a data file that Spark itself was asked for.
+"""The types that Spark's operators, clauses and functions take, from a data file that Spark itself was asked for.
 
 `signatures.json` is written by `scripts/spark_signatures.py`. Types go by classes, one letter each: every DECIMAL is
 `n`, every ARRAY `a`. A text over all classes, in the order of `LETTERS`, has the class of the result in each class's
@@ -85,7 +85,7 @@ class Signature:
     pairs: Mapping[str, str] | None = None
 
     def goes_together(self, first: str, second: str) -> bool:
-        """Whether two columns of these classes can be the arguments of a function of two."""
+        """True if two columns of these classes can be the arguments of a function of two."""
         return self.pairs is None or second in self.pairs.get(first, "")
 
     def result(self, first: str | None) -> str:
@@ -107,7 +107,7 @@ class Signatures:
     functions: Mapping[str, Mapping[str, Mapping[str, Any]]]
 
     def function(self, name: str, count: int) -> Signature | None:
-        """What a function takes with so many arguments; None where that is not known."""
+        """The signature of a function with so many arguments; None where that is not known."""
         found = self.functions.get(name, {}).get(str(count))
         return None if found is None else Signature(tuple(found["takes"]), found["gives"], found.get("pairs"))
 
@@ -120,13 +120,13 @@ class Signatures:
         return self.unary[sign][LETTERS.index(operand)]
 
     def castable(self, letter: str, to: str) -> bool:
-        """Whether CAST takes values of one class to another."""
+        """True if CAST takes values of one class to another."""
         return to in self.casts[letter]
 
 
 @cache
 def signatures() -> Signatures:
-    """What Spark said, read once."""
+    """The signatures as Spark gave them, read once."""
     text = files("penstock.catalog").joinpath("signatures.json").read_text(encoding="utf-8")
     found = json.loads(text)
     return Signatures(**found["operators"], functions=found["functions"])

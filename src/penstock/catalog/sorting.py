@@ -18,7 +18,7 @@ _UNSORTED = re.compile(
 
 
 def is_sorted(kind: Type | None) -> bool:
-    """Whether Spark sorts values of the type, all that differ; one that is not known is taken to be sorted."""
+    """True if Spark sorts values of the type, all that differ; one that is not known is taken to be sorted."""
     return kind is None or _UNSORTED.search(kind) is None
 
 

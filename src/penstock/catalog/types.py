@@ -18,27 +18,27 @@ _NOT_NULL = re.compile(r"(?i)\s+not null$")
 
 
 def is_decimal(kind: Type) -> bool:
-    """Whether the type is an exact DECIMAL."""
+    """True if the type is an exact DECIMAL."""
     return kind.startswith("decimal")
 
 
 def is_numeric(kind: Type) -> bool:
-    """Whether arithmetic is defined on the type."""
+    """True if arithmetic is defined on the type."""
     return kind in INTEGRAL or kind in FRACTIONAL or is_decimal(kind)
 
 
 def is_temporal(kind: Type) -> bool:
-    """Whether the type is a point in time."""
+    """True if the type is a point in time."""
     return kind in TEMPORAL
 
 
 def is_interval(kind: Type) -> bool:
-    """Whether the type is a span of time."""
+    """True if the type is a span of time."""
     return kind.startswith("interval")
 
 
 def plain_name(name: str) -> bool:
-    """Whether a name needs no back quotes."""
+    """True if a name needs no back quotes."""
     return name.isascii() and name.isidentifier()
 
 
@@ -87,10 +87,10 @@ def _parted(item: str) -> tuple[str, str, str]:
 
 
 def lacks_equality(kind: Type | None) -> bool:
-    """Whether a MAP or a VARIANT is in it: equal values may look different, and Spark finds no distinct ones."""
+    """True if a MAP or a VARIANT is in it: equal values may look different, and Spark finds no distinct ones."""
     return kind is not None and ("map<" in kind or "variant" in kind)
 
 
 def is_collated(kind: Type | None) -> bool:
-    """Whether values of the type can be equal without being the same."""
+    """True if values of the type can be equal without being the same."""
     return kind is not None and "collate" in kind.lower()

@@ -34,13 +34,13 @@ def zone_named(name: str) -> tzinfo | None:
 
 
 def is_fixed(name: str) -> bool:
-    """Whether the zone is one distance from UTC, at all times; of the named ones UTC alone."""
+    """True if the zone is one distance from UTC, at all times; of the named ones UTC alone."""
     return name.upper() == "ETC/UTC" or isinstance(zone_named(name), timezone)
 
 
 @cache
 def origin_offset(name: str) -> int:
-    """How many microseconds the zone was ahead of UTC when its own clock showed 1970-01-01 00:00."""
+    """The number of microseconds that the zone was ahead of UTC when its own clock showed 1970-01-01 00:00."""
     zone = zone_named(name)
     if zone is None:
         return 0
@@ -50,7 +50,7 @@ def origin_offset(name: str) -> int:
 
 @cache
 def clocks_change(name: str) -> bool:
-    """Whether the zone's distance from UTC has changed since 1970, or will in the years known."""
+    """True if the zone's distance from UTC has changed since 1970, or will in the years known."""
     zone = zone_named(name)
     if zone is None or isinstance(zone, timezone):
         return False
@@ -59,7 +59,7 @@ def clocks_change(name: str) -> bool:
 
 @dataclass(frozen=True)
 class Shifts:
-    """How a zone's clock has been moved since 1970: no distance from UTC was `most` hours more than another.
+    """The moves of a zone's clock since 1970: no distance from UTC was `most` hours more than another.
 
     `dates`: whether it was put back over the beginning of an hour, so that a date came, went, and came again.
     """
@@ -89,7 +89,7 @@ def _shifts(name: str) -> Shifts:
 
 @cache
 def repeats_within_hours(name: str) -> bool:
-    """Whether no hour begins inside what the zone's clock shows twice, so that hours begin in the order of time."""
+    """True if no hour begins inside what the zone's clock shows twice, so that hours begin in the order of time."""
     zone = zone_named(name)
     if zone is None:
         return False

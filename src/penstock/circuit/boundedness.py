@@ -1,4 +1,4 @@
-"""What each operator of a view keeps, whether it stays bounded, and if not, what would bound it (SEMANTICS B9, D7).
+"""The state of each operator of a view, whether it stays bounded, and if not, what would bound it (SEMANTICS B9, D7).
 
 State is bounded where its rows leave it: a waterline passes what tells them apart, so that no accepted input can touch
 them again. Without one it is as large as the relation that is kept (`growth`). What leaves it when is read off the

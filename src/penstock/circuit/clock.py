@@ -1,4 +1,4 @@
-"""Which rows the clock of the step leaves behind for ever."""
+"""The rows that the clock of the step leaves behind for ever."""
 
 from __future__ import annotations
 

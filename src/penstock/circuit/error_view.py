@@ -1,4 +1,4 @@
-"""Who reads `error_view`: views that stand behind all others in a step, since late rows of those appear in it."""
+"""Readers of `error_view`: views that stand behind all others in a step, since late rows of those appear in it."""
 
 from __future__ import annotations
 

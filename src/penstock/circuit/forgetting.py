@@ -1,4 +1,4 @@
-"""What an operator may forget: rows of its state that no accepted input, and no clock, can touch again (B9).
+"""The rows that an operator may forget: no accepted input, and no clock, can touch them again (B9).
 
 Each class of operators says what it forgets (penstock.circuit.operators); here is how that is found.
 EXPLAIN shows these values, and the engine does what they say.

@@ -1,4 +1,4 @@
-"""What windows over windows of one key may forget: rows that later rows do not look back on (B9).
+"""The rows that windows over windows of one key may forget: those that later rows do not look back on (B9).
 
 All windows of the chain have to look back by one time column. Of the rows below the line that the furthest of them
 reaches only those stay that LAG, or a frame of so many rows, counts off from the line.

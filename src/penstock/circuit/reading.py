@@ -1,4 +1,4 @@
-"""How a circuit reads views: by their plans, or behind the filter that LATENESS of a view puts there."""
+"""Views as a circuit reads them: by their plans, or behind the filter that LATENESS of a view puts there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What each operator has cost: a table on stderr at the end of a run, and JSON lines step by step."""
+"""The cost of each operator: a table on stderr at the end of a run, and JSON lines step by step."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Measurements:
 
     @property
     def wanted(self) -> bool:
-        """Whether anybody asks for them."""
+        """True if anybody asks for them."""
         return self._table or self._path is not None
 
     def __call__(self, event: Event) -> None:
@@ -58,7 +58,7 @@ class Measurements:
 
 
 def step_line(event: StepDone, found: Measured) -> str:
-    """What one operator has done in one step, and the merging of its state before it, as a line of JSON."""
+    """The work of one operator in one step, and the merging of its state before it, as a line of JSON."""
     work = {} if found.last is None else work_json(found.last)
     merged = {"merging_seconds": round(found.merged.seconds, 6), "merging_jobs": found.merged.jobs}
     step = {"step": event.step, "step_seconds": round(event.seconds, 6)}

@@ -1,4 +1,4 @@
-"""How far a run is, on stderr: one line that is drawn again on a terminal, a line every few seconds elsewhere."""
+"""The progress of a run, on stderr: one line that is drawn again on a terminal, a line every few seconds elsewhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What `run` says of rows that did not make it into their table: the first reasons, and how many in the end."""
+"""The report of `run` on rows that did not make it into their table: the first reasons, and how many in the end."""
 
 from __future__ import annotations
 

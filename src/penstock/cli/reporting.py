@@ -1,4 +1,4 @@
-"""What is not a result goes to stderr: diagnostics, notes; and which exit code an error means.
+"""All that is not a result goes to stderr: diagnostics, notes; and the exit code that an error means.
 
 0 fine · 1 the user's program or data is wrong · 2 wrong usage (click's own) · 3 our bug · 130 Ctrl-C
 """

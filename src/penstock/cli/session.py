@@ -36,12 +36,12 @@ _RUN_LATER = (
 
 
 def _ignored(_: Any) -> None:
-    """What is nowhere shown."""
+    """Show nothing."""
 
 
 @dataclass
 class Results:
-    """What becomes of a program's results: the format and layout of answers, and who is told of changes and events."""
+    """The ways of a program's results: the format and layout of answers, and who is told of changes and events."""
 
     style: str = "text"
     on_changes: Callable[[Changes], None] = _ignored

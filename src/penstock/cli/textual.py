@@ -41,7 +41,7 @@ def flat(text: str) -> str:
 
 
 def is_number(values: Sequence[Any]) -> bool:
-    """Whether all values that are not NULL are numbers, and there are any."""
+    """True if all values that are not NULL are numbers, and there are any."""
     known = [value for value in values if value is not None]
     return bool(known) and all(hasattr(value, "__float__") and not isinstance(value, bool) for value in known)
 

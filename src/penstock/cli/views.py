@@ -1,4 +1,4 @@
-"""Which views a command is about."""
+"""The views that a command is about."""
 
 from __future__ import annotations
 

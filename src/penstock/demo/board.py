@@ -1,4 +1,4 @@
-"""What the demo shows: the content of the views, kept up to date by nothing but their changes.
+"""The screen of the demo: the content of the views, kept up to date by nothing but their changes.
 
 `Board.apply` takes changes as `Change.rows` gives them; `Board.render` draws a screen, `Board.line` is one line.
 """
@@ -29,7 +29,7 @@ Row = tuple[Any, ...]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far the pipeline is; `moment` is the time in 2013 up to which it knows everything."""
+    """The progress of the pipeline; `moment` is the time in 2013 up to which it knows everything."""
 
     moment: datetime
     events: int
@@ -61,7 +61,7 @@ class Board:
                 del rows[row]
 
     def in_the_air(self) -> int:
-        """How many planes are in the air."""
+        """The number of planes in the air."""
         return sum(planes for _, planes, _ in self.content["air_traffic"])
 
     def worst_today(self) -> list[Row]:

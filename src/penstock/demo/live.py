@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
 EVENTS_AHEAD = 75_000
-"""How many events may wait in files that the pipeline has not read."""
+"""The number of events that may wait in files that the pipeline has not read."""
 
 # What a step costs here is nearly the same for one row and for thousands, so on a slow or busy machine smaller
 # steps, which the loop would choose, would only take longer altogether.
@@ -54,7 +54,7 @@ _LATE_LISTED = 10
 
 @dataclass(frozen=True)
 class StateSize:
-    """What the operators remembered after some number of events."""
+    """The size of what the operators remembered after some number of events."""
 
     events: int
     rows: int
@@ -63,7 +63,7 @@ class StateSize:
 
 @dataclass(frozen=True)
 class Summary:
-    """What the demo has done; `ok` is whether every view equals its query run in batch."""
+    """The outcome of the demo; `ok` says whether every view equals its query run in batch."""
 
     progress: Progress
     changed: Mapping[str, int]
@@ -73,7 +73,7 @@ class Summary:
 
     @property
     def ok(self) -> bool:
-        """Whether every view is right and nothing is missing."""
+        """True if every view is right and nothing is missing."""
         return all(self.verified) and self.progress.events == self.progress.total
 
 
@@ -186,7 +186,7 @@ class Follower:
         return "the board"
 
     def progress(self) -> Progress:
-        """How far the pipeline is."""
+        """The progress of the pipeline."""
         known = min(bisect_right(self._bounds, self._events), len(self._parts) - 1)
         return Progress(
             moment=self._parts[known].moment,

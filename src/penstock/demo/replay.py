@@ -34,7 +34,7 @@ EVENTS_PER_FILE = 5_000
 
 @dataclass(frozen=True)
 class Slice:
-    """What happened between two moments: the rows of one file of flights and of one file of weather.
+    """The events between two moments: the rows of one file of flights and of one file of weather.
 
     `until` is the last moment, in microseconds since 1970; `events` counts all rows up to it, earlier slices included.
     """

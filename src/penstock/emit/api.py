@@ -1,4 +1,4 @@
-"""What a policy of emission is: it stands behind a view and says what each step shows of the view's changes."""
+"""A policy of emission stands behind a view and says what each step shows of the view's changes."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Emission(Protocol):
         """The waterlines that it has to know."""
 
     def after(self, change: Delta | None, waterlines: Sequence[Any], clock: datetime) -> Emitted:
-        """What a step shows in which the view has changed by `change` (None: not at all).
+        """The emission of a step in which the view has changed by `change` (None: not at all).
 
         It is asked in each step, whether or not the view has changed. `waterlines` has the values of `goes_by` at the
         step's end, None for one that is not known yet; a DATE or TIMESTAMP is a naive `datetime` in UTC.

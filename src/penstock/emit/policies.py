@@ -1,4 +1,4 @@
-"""Which policy a view asks for."""
+"""The policy that a view asks for."""
 
 from __future__ import annotations
 

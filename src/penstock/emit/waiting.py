@@ -6,7 +6,7 @@ from penstock.spark.change import Delta, consolidated
 
 
 def together(waiting: Delta | None, change: Delta | None) -> Delta | None:
-    """What waits and what has come as one change, each different row once; None if neither has rows."""
+    """The rows that wait and those that have come, as one change, each different row once; None if neither has rows."""
     present = [item for item in (waiting, change) if item is not None and not item.is_empty()]
     if len(present) < 2:  # noqa: PLR2004 - what waits is consolidated already
         return next((item if item is waiting else item.consolidated() for item in present), None)

@@ -1,4 +1,4 @@
-"""What is incremental: every construct, judged by the circuit that it gives.
+"""The constructs that are incremental, and those that are not: each is judged by the circuit that it gives.
 
 `page()` is docs/reference/incremental.md. Each row of its table is a query that is bound, rewritten and built; what
 the table says of it is what the operators of its circuit say.

@@ -1,4 +1,4 @@
-"""Which waterlines are inferred: every kind of expression and operator, judged by the analysis itself.
+"""The waterlines that are inferred: every kind of expression and operator, judged by the analysis itself.
 
 `page()` is docs/reference/waterlines.md. Each row is a query whose column `w` has a waterline, or has none; a row that has
 none says either what it should be one day, or why there cannot be one.

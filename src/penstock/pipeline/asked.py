@@ -1,4 +1,4 @@
-"""What Spark says of a program that is not run: `penstock check --spark` asks."""
+"""Mistakes that Spark finds in a program that is not run: `penstock check --spark` asks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which part of a statement is at fault, where Spark only says that something is."""
+"""The part of a statement that is at fault, where Spark only says that something is."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What tables and views hold now: for queries, for views that start late, and for UPDATE and DELETE.
+"""The rows that tables and views hold now: for queries, for views that start late, and for UPDATE and DELETE.
 
 The content of a table is its stored rows (with a key) or its input log added up (without); that of a MATERIALIZED view
 is its retained changes; any other view is computed by its plan.
@@ -70,7 +70,7 @@ class Contents:
         return self.query(view.plan) if maintained is None else maintained
 
     def _filtered(self, view: View) -> DataFrame:
-        """What has passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
+        """The rows that have passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
         maintained = self.stepper.stored.view(view)
         if maintained is not None:
             return maintained

@@ -1,4 +1,4 @@
-"""What one look at the sources has brought, on its way through one step, or several if an expression refuses rows.
+"""All that one look at the sources has brought, on its way through one step, or several if an expression refuses rows.
 
 A step that fails is cut in halves until the rows at fault are found; these go to `error_view`. Nothing of it
 is taken twice or lost: a delivery that was stopped when part of it had been stepped goes on with the rest.
@@ -25,11 +25,11 @@ class Part:
 
     @property
     def rows(self) -> int:
-        """How many rows there are."""
+        """The number of rows."""
         return sum(len(batch) for batch in self.batches)
 
     def taken(self, table: str) -> int:
-        """How many rows of a table are dealt with once this part is."""
+        """The number of a table's rows that are dealt with once this part is."""
         rows = sum(len(batch) for batch in self.batches if batch.table.name == table)
         return rows + (self.left_out == table)
 
@@ -87,7 +87,7 @@ class Delivery:
 
 
 def is_strict(properties: Mapping[str, str]) -> bool:
-    """Whether a table says `'on_error' = 'fail'`."""
+    """True if a table says `'on_error' = 'fail'`."""
     return properties.get("on_error", "").lower() == "fail"
 
 

@@ -77,7 +77,7 @@ class Execution:
 
     @property
     def catalog(self) -> Catalog:
-        """What is declared now."""
+        """The catalog of all that is declared now."""
         return self.stepper.catalog
 
     def opened_sources(self) -> list[Source]:
@@ -160,7 +160,7 @@ class Execution:
         return Contents(self.stepper, self.transaction.clock, self._preview(self.transaction.batches))
 
     def _preview(self, batches: Sequence[Incoming]) -> list[Intake]:
-        """What a transaction would change so far; DataError if it could not be committed."""
+        """The changes that a transaction would make so far; DataError if it could not be committed."""
         clock = self.clock() if self.transaction is None else self.transaction.clock
         return self.stepper.preview(batches, clock)
 

@@ -31,7 +31,7 @@ _ERROR_HISTORY = 1_000_000
 
 @dataclass
 class Opened:
-    """What a pipeline was told about where it works."""
+    """The place in which a pipeline was told to work."""
 
     spark: SparkSession | None
     directory: Path | None

@@ -1,4 +1,4 @@
-"""What outputs have still to be given: a step is in here from its commit until the output has taken it.
+"""The steps that outputs have still to be given: one is in here from its commit until the output has taken it.
 
 An output that fails is given the same step again, and later steps only behind it; the others do not wait for it. The
 outbox outlives a run, so that one that is started again goes on where an output had stopped.
@@ -29,7 +29,7 @@ class Outbox:
 
     @property
     def is_empty(self) -> bool:
-        """Whether all has been taken."""
+        """True if all has been taken."""
         return not self._waiting
 
     def put(self, outputs: Sequence[Output], changes: Mapping[str, Change]) -> None:

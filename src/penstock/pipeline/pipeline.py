@@ -90,7 +90,7 @@ class Pipeline:
 
     @property
     def steps(self) -> int:
-        """How many steps there have been."""
+        """The number of steps so far."""
         return self._opened().stepper.number
 
     @property
@@ -107,7 +107,7 @@ class Pipeline:
 
     @property
     def in_transaction(self) -> bool:
-        """Whether BEGIN waits for its COMMIT."""
+        """True if BEGIN waits for its COMMIT."""
         return self._execution is not None and self._execution.transaction is not None
 
     def waterlines(self) -> dict[str, Any]:
@@ -115,11 +115,11 @@ class Pipeline:
         return {fact.name: fact.waterline for fact in self.waterline_facts()}
 
     def waterline_facts(self) -> list[WaterlineFact]:
-        """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+        """The facts about each LATENESS or WATERMARK column of a table or view."""
         return self._opened().stepper.waterline_facts()
 
     def rejected(self) -> dict[tuple[str, str], int]:
-        """How many rows went to `error_view` since the start, by relation and message."""
+        """The number of rows that went to `error_view` since the start, by relation and message."""
         return dict(self._opened().stepper.rejected)
 
     def inferred_waterlines(self) -> list[WaterlineFact]:
@@ -128,12 +128,12 @@ class Pipeline:
             return self._opened().stepper.inferred_facts()
 
     def state(self) -> list[OperatorState]:
-        """What each operator remembers, how that grows, and what would bound it."""
+        """The state that each operator remembers, how it grows, and what would bound it."""
         execution = self._opened()
         return states_of(execution.stepper.engine, execution.catalog)
 
     def profile(self) -> Profile:
-        """What each operator has cost so far, in the steps that were measured; none are without `profile`."""
+        """The cost of each operator so far, in the steps that were measured; none are without `profile`."""
         with self._lock:
             return Profile() if self._execution is None else self._execution.stepper.engine.profile()
 
@@ -263,7 +263,7 @@ class Pipeline:
             return compare(found.name, execution.maintained(found, expected), expected)
 
     def explain(self, view: str | None = None, options: Sequence[str] = ()) -> str:
-        """How a view (or every view) is maintained; starts no JVM.
+        """An account of how a view (or every view) is maintained; starts no JVM.
 
         Options are 'verdict', 'plan', 'trace', 'rewritten', 'circuit' and 'json'; 'analyze' tells what its operators
         have cost. Raises DataError if that has not been measured.

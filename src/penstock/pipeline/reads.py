@@ -1,4 +1,4 @@
-"""What views read, and the types in which they find it."""
+"""The relations that views read, and the types in which they find them."""
 
 from __future__ import annotations
 

@@ -127,7 +127,7 @@ class RunLoop:
         self._tell(RunFinished(totals.steps, totals.rows, seconds, totals.changed, totals.rejected))
 
     def _is_due(self, last_step: float) -> bool:
-        """Whether there is to be a step although nothing has come: for the clock of a view, or a timer of one."""
+        """True if there is to be a step although nothing has come: for the clock of a view, or a timer of one."""
         if self._ticks and time.perf_counter() - last_step >= self._options.clock_resolution:
             return True
         timer = self._execution.stepper.next_timer
@@ -150,7 +150,7 @@ class RunLoop:
         return bool(part.batches) or bool(part.rejected)
 
     def _read(self, *, due: bool) -> Delivery | None:
-        """What the sources have now; None if there is nothing and no step is due."""
+        """All that the sources have now; None if there is nothing and no step is due."""
         rejections = Rejections(tolerant=self._options.on_error != "fail")
         batches: list[Batch] = []
         try:
@@ -169,7 +169,7 @@ class RunLoop:
         return Delivery([Part(batches, rejections.rows)], ranges, rejections.tolerant)
 
     def _settle_sources(self, delivery: Delivery) -> None:
-        """What has been read counts as used once part of it has been stepped; the rest waits for the next time."""
+        """Count what has been read as used once part of it has been stepped; the rest waits for the next time."""
         if delivery.begun:
             for source in self._sources:
                 source.commit()

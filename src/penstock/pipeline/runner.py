@@ -1,4 +1,4 @@
-"""Who runs a pipeline: the run that is under way, on the caller's thread or its own, and what became of the last."""
+"""A run of a pipeline: the one that is under way, on the caller's thread or its own, and what became of the last."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class Status:
 
 
 class Loop(Protocol):
-    """What can be run: `RunLoop`."""
+    """A loop that can be run: `RunLoop`."""
 
     def run(self, *, once: bool) -> None:
         """Step until `stop()`, or with `once` until the sources are used up."""
@@ -115,7 +115,7 @@ class Runner:
 
 
 def run_failed(error: BaseException) -> DataError:
-    """What a reader is told of a run that ended with `error` on a thread of its own."""
+    """The error that a reader is given for a run that ended with `error` on a thread of its own."""
     said = str(error) if isinstance(error, PenstockError) else f"{type(error).__name__}: {error}"
     message = f"the run that `start()` began has ended with an error: {said}"
     hint = "Once its cause is gone, `run()` or `start()` goes on where it was; until then contents stay as they are."

@@ -1,4 +1,4 @@
-"""What can be said of tables and views without Spark, beyond what the binder says: `penstock check` asks."""
+"""Checks of tables and views that need no Spark, beyond those of the binder: `penstock check` asks for them."""
 
 from __future__ import annotations
 
@@ -35,12 +35,12 @@ def check_followed(catalog: Catalog, *, once: bool) -> None:
 
 
 def has_sources(catalog: Catalog) -> bool:
-    """Whether some table has a connector."""
+    """True if some table has a connector."""
     return any(CONNECTOR in table.properties for table in catalog.tables.values())
 
 
 def follows_clock(catalog: Catalog) -> bool:
-    """Whether some view changes with the clock alone."""
+    """True if some view changes with the clock alone."""
     plans = (view.plan for view in catalog.views.values() if view.plan is not None)
     return any(plan_reads_clock(node) for plan in plans for node in plan.walk())
 

@@ -32,7 +32,7 @@ class Verification:
 
     @property
     def ok(self) -> bool:
-        """Whether the view is right."""
+        """True if the view is right."""
         return self.missing == 0 and self.unexpected == 0
 
     def __bool__(self) -> bool:

@@ -99,7 +99,7 @@ def place_of(plan: Plan) -> Span | None:
 
 
 def is_clock(node: exp.Expr) -> bool:
-    """Whether a parsed node is a call that reads the clock."""
+    """True if a parsed node is a call that reads the clock."""
     if isinstance(node, exp.Anonymous):
         name = str(node.this).lower()
         return name in CLOCK_FUNCTIONS and (name != "unix_timestamp" or not node.expressions)
@@ -107,17 +107,17 @@ def is_clock(node: exp.Expr) -> bool:
 
 
 def reads_clock(scalar: Scalar) -> bool:
-    """Whether the expression's value depends on the clock."""
+    """True if the expression's value depends on the clock."""
     return tree_reads_clock(scalar.tree)
 
 
 def tree_reads_clock(tree: exp.Expression) -> bool:
-    """Whether anything in a parsed expression reads the clock."""
+    """True if anything in a parsed expression reads the clock."""
     return any(is_clock(node) for node in tree.walk())
 
 
 def plan_reads_clock(plan: Plan) -> bool:
-    """Whether the node itself (not its inputs) reads the clock."""
+    """True if the node itself (not its inputs) reads the clock."""
     if isinstance(plan, Recompute):
         lower = plan.text.lower()
         return any(name in lower for name in CLOCK_FUNCTIONS - {"unix_timestamp"}) or "unix_timestamp()" in lower

@@ -1,4 +1,4 @@
-"""What an expression says, as values that can be matched: the algebra of scalar expressions.
+"""The meaning of an expression, as values that can be matched: the algebra of scalar expressions.
 
 `Scalar.form` gives it for an expression of a plan, and `tree_of` (`writing`) writes it as Spark SQL again:
 
@@ -74,17 +74,17 @@ class Constant(Form):
 
     @property
     def is_text(self) -> bool:
-        """Whether it is a text in quotes."""
+        """True if it is a text in quotes."""
         return self.type == "string"
 
     @property
     def is_number(self) -> bool:
-        """Whether it is written as a number."""
+        """True if it is written as a number."""
         return self.type not in ("string", "boolean", "void", "binary")
 
     @property
     def is_whole(self) -> bool:
-        """Whether it is a whole number, written with digits alone."""
+        """True if it is a whole number, written with digits alone."""
         return self.is_number and self.value.isdigit()
 
 
@@ -226,7 +226,7 @@ class Over(Form):
 
 @dataclass(frozen=True, slots=True)
 class Opaque(Form):
-    """What has no form of its own, as Spark SQL, with the forms that stand in it."""
+    """An expression without a form of its own, as Spark SQL, with the forms that stand in it."""
 
     text: str
     inside: tuple[Form, ...] = ()
@@ -236,7 +236,7 @@ NULL = Constant("null", "void")
 
 
 def is_clock(form: Form) -> bool:
-    """Whether a form is a call that reads the clock."""
+    """True if a form is a call that reads the clock."""
     return (
         isinstance(form, Call)
         and form.function in CLOCK_FUNCTIONS
@@ -245,7 +245,7 @@ def is_clock(form: Form) -> bool:
 
 
 def reads_clock(form: Form) -> bool:
-    """Whether anything in a form reads the clock."""
+    """True if anything in a form reads the clock."""
     return any(is_clock(item) for item in form.walk())
 
 
@@ -255,7 +255,7 @@ def references(form: Form) -> frozenset[str]:
 
 
 def is_constant(form: Form) -> bool:
-    """Whether nothing in a form reads a field or the clock."""
+    """True if nothing in a form reads a field or the clock."""
     return not any(isinstance(item, Reference) or is_clock(item) for item in form.walk())
 
 

@@ -226,7 +226,7 @@ def _nullable(found: tuple[Field, ...]) -> tuple[Field, ...]:
 
 @dataclass(frozen=True)
 class Match:
-    """What an ASOF join compares: a left time with a right one, by `>=`, `>`, `<=` or `<`."""
+    """The comparison of an ASOF join: a left time with a right one, by `>=`, `>`, `<=` or `<`."""
 
     left: Scalar
     comparison: str
@@ -234,12 +234,12 @@ class Match:
 
     @property
     def backwards(self) -> bool:
-        """Whether the right row lies before the left one."""
+        """True if the right row lies before the left one."""
         return self.comparison in (">=", ">")
 
     @property
     def strict(self) -> bool:
-        """Whether two equal times do not match."""
+        """True if two equal times do not match."""
         return self.comparison in (">", "<")
 
 

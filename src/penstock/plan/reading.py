@@ -67,7 +67,7 @@ def _forms(trees: Iterable[Any]) -> tuple[Form, ...]:
 
 
 def _has_only(node: exp.Expression, *names: str) -> bool:
-    """Whether the node has nothing beside these arguments."""
+    """True if the node has nothing beside these arguments."""
     return all(key in names or value in (None, [], False) for key, value in node.args.items())
 
 

@@ -45,22 +45,22 @@ class Scalar:
 
     @property
     def reads_clock(self) -> bool:
-        """Whether its value depends on the clock of the step."""
+        """True if its value depends on the clock of the step."""
         return reads_clock(self.form)
 
     @property
     def is_constant(self) -> bool:
-        """Whether it has one value for all rows and all steps."""
+        """True if it has one value for all rows and all steps."""
         return is_constant(self.form)
 
     @cached_property
     def aggregates(self) -> bool:
-        """Whether an aggregate stands in it that no OVER belongs to."""
+        """True if an aggregate stands in it that no OVER belongs to."""
         return next(aggregate_calls(self.tree), None) is not None
 
     @cached_property
     def windowed(self) -> bool:
-        """Whether a window call stands in it."""
+        """True if a window call stands in it."""
         return self.tree.find(exp.Window) is not None
 
     @cached_property

@@ -222,7 +222,7 @@ def _operand(part: Form, least: int) -> exp.Expression:
 
 
 def strength(form: Form) -> int:
-    """How strongly the operator of a form binds; the most where nothing around it could take it apart."""
+    """The strength with which the operator of a form binds; the most where nothing around it could take it apart."""
     if not isinstance(form, Call):
         return _CLOSED
     if form.function in _UNARY and len(form.arguments) == 1 and form.function != "not":

@@ -1,4 +1,4 @@
-"""What every branch of an OR asks for is asked once, where it can be the key of a join.
+"""A condition that every branch of an OR asks for is asked once, where it can be the key of a join.
 
     Filter((l.k = r.k AND l.a > 1) OR (r.k = l.k AND r.b > 2))    Filter(l.k = r.k AND (l.a > 1 OR r.b > 2))
       Join(inner)                                             →     Join(inner)

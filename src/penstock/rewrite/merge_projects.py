@@ -33,7 +33,7 @@ def _computed_twice(plan: Project, given: dict[str, Scalar]) -> bool:
 
 
 def is_cheap(scalar: Scalar) -> bool:
-    """Whether the expression may be computed as often as one likes: a column or a literal."""
+    """True if the expression may be computed as often as one likes: a column or a literal."""
     return isinstance(scalar.form, Reference | Constant)
 
 

@@ -92,7 +92,7 @@ def _join_under(plan: Plan) -> Join | None:
 
 
 def _is_safe(key: JoinKey, types: Types) -> bool:
-    """Whether the key has an answer for any two rows; Spark casts sides of two types, which can raise."""
+    """True if the key has an answer for any two rows; Spark casts sides of two types, which can raise."""
     alike = None in (key.left.type, key.right.type) or key.left.type == key.right.type
     return alike and cannot_raise(key.left, types) and cannot_raise(key.right, types)
 

@@ -1,4 +1,4 @@
-"""What nobody reads is not kept: each join, aggregate and window gets just the columns that it or its readers name.
+"""Columns that nobody reads go: each join, aggregate and window gets just the columns that it or its readers name.
 
     Aggregate(groups=(k), n: count(*))      Aggregate(groups=(k), n: count(*))
       Join(l.a = r.a)                         Join(l.a = r.a)
@@ -107,7 +107,7 @@ class _Pruning:
 
 
 def _attributes(plan: Plan) -> tuple[object, ...]:
-    """What makes the node equal to another one, its inputs left out."""
+    """The attributes that make the node equal to another one, its inputs left out."""
     found: list[object] = []
     for item in dataclass_fields(plan):
         value = getattr(plan, item.name)
@@ -118,7 +118,7 @@ def _attributes(plan: Plan) -> tuple[object, ...]:
 
 
 def requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
-    """What each input has to give for the node to give the columns needed."""
+    """The columns that each input has to give for the node to give those needed."""
     node = cast("Node", plan)
     match node:
         case Scan() | Values():

@@ -26,6 +26,6 @@ def push_filter_into_union(plan: Plan) -> Plan | None:
 
 
 def _types_known(plan: Filter, union: UnionAll) -> bool:
-    """Whether the columns that the condition reads have one type; to one that only Spark finds a branch is cast."""
+    """True if the columns that the condition reads have one type; to one that only Spark finds a branch is cast."""
     kinds = {name: {branch.fields[place].type for branch in union.branches} for place, name in enumerate(union.names)}
     return all(len(kinds[name]) == 1 and None not in kinds[name] for name in plan.condition.columns)

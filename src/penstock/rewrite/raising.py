@@ -1,4 +1,4 @@
-"""Whether evaluating an expression can raise: division by zero, overflow, a cast that does not fit.
+"""Expressions whose evaluation can raise: division by zero, overflow, a cast that does not fit.
 
 A condition that can raise must not be evaluated for rows that something else would have removed first. The answer is
 yes unless a rule here says no.
@@ -50,12 +50,12 @@ def types_of(plan: Plan) -> Types:
 
 
 def cannot_raise(scalar: Scalar, types: Types) -> bool:
-    """Whether the expression has a value, or NULL, for every row; `types` are those of the columns it reads."""
+    """True if the expression has a value, or NULL, for every row; `types` are those of the columns it reads."""
     return _safe(scalar.form, types)
 
 
 def can_only_overflow(scalar: Scalar, types: Types) -> bool:
-    """Whether the expression is a sum or difference of two whole numbers, each a column or a literal."""
+    """True if the expression is a sum or difference of two whole numbers, each a column or a literal."""
     match scalar.form:
         case Call("+" | "-", (_, _) as sides):
             return all(_is_plain(side) and kind_of(side, types) in INTEGRAL for side in sides)
@@ -68,7 +68,7 @@ def _is_plain(form: Form) -> bool:
 
 
 def _is_literal(form: Form) -> bool:
-    """Whether it is a text or a number as it is written."""
+    """True if it is a text or a number as it is written."""
     return isinstance(form, Constant) and (form.is_text or form.is_number)
 
 
@@ -154,7 +154,7 @@ def _widens(source: Type, target: Type) -> bool:
 
 
 def _comparable(one: Form, other: Form, types: Types) -> bool:
-    """Whether Spark compares the two without a cast that can fail."""
+    """True if Spark compares the two without a cast that can fail."""
     if NULL in (one, other):
         return True
     kinds = kind_of(one, types), kind_of(other, types)

@@ -1,4 +1,4 @@
-"""What a rule is, and what is written down when one fires."""
+"""The type of a rule, and the record of one that fires."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ class _Run:
         return plan if same else plan.with_inputs(*settled)
 
     def _first(self, plan: Plan) -> Plan | None:
-        """What the first rule that fires makes of the node."""
+        """The plan that the first rule that fires makes of the node; None if none does."""
         return next((found for rule in self._stage.rules if (found := self._try(rule, plan)) is not None), None)
 
     def _try(self, rule: Rule, plan: Plan) -> Plan | None:

@@ -49,7 +49,7 @@ def _refuses_nulls(condition: Scalar, side: AbstractSet[str]) -> bool:
 
 
 def _refuses(form: Form, side: AbstractSet[str]) -> bool:
-    """Whether the part is not TRUE for a row whose columns of that side are NULL."""
+    """True if the part is not TRUE for a row whose columns of that side are NULL."""
     match form:
         case Call(function, sides) if function in _COMPARED:
             return any(_null_with(item, side) for item in sides)
@@ -62,7 +62,7 @@ def _refuses(form: Form, side: AbstractSet[str]) -> bool:
 
 
 def _null_with(form: Form, side: AbstractSet[str]) -> bool:
-    """Whether the expression is NULL where the columns of that side are: a column itself, or arithmetic on one."""
+    """True if the expression is NULL where the columns of that side are: a column itself, or arithmetic on one."""
     match form:
         case Reference(name):
             return name in side

@@ -1,4 +1,4 @@
-"""What does not read the clock is decided before what does.
+"""A condition that does not read the clock is decided before one that does.
 
     Filter(kind = 'a' AND at > now())        Filter(at > now())
       Scan(t)                            →     Filter(kind = 'a')

@@ -67,7 +67,7 @@ def _values(call: AggregateCall) -> tuple[str, ...]:
 
 
 def _arguments(call: AggregateCall) -> tuple[Scalar, ...]:
-    """What is counted: with a FILTER, NULL where it does not hold, which no such aggregate sees."""
+    """The values that are counted: with a FILTER, NULL where it does not hold, which no such aggregate sees."""
     if call.filter is None or not call.distinct:
         return call.arguments
     first, *others = call.arguments

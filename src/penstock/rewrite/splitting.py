@@ -1,4 +1,4 @@
-"""Which parts of a condition may move below a node, and the two filters that come of it."""
+"""The parts of a condition that may move below a node, and the two filters that come of it."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ def movable(condition: Scalar, columns: AbstractSet[str], types: Types) -> tuple
 
 
 def without(condition: Scalar, moved: Iterable[Scalar]) -> Scalar | None:
-    """What is left of a condition; None if nothing is."""
+    """The part of a condition that is left; None if nothing is."""
     gone = set(moved)
     return conjunction(part for part in conjuncts(condition) if part not in gone)
 

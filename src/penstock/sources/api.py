@@ -1,4 +1,4 @@
-"""What the run loop expects of sources and outputs, and where the connectors are found by name.
+"""The interfaces that the run loop expects of sources and outputs, and the connectors by name.
 
 A connector is a module with `PROPERTIES` (what a table may say of it, see `properties`) and
 `open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own.
@@ -34,7 +34,7 @@ class Source(Protocol):
         """
 
     def taken(self) -> Mapping[str, Any]:
-        """What has been read since the last commit, from where to where, ready for JSON; empty if nothing."""
+        """The ranges read since the last commit, from where to where, ready for JSON; empty if nothing."""
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Stand before what a manifest says was taken: the next `read` gives these rows, and no others."""
@@ -43,10 +43,10 @@ class Source(Protocol):
         """Stand behind what a manifest says was taken: it is not read again."""
 
     def commit(self) -> None:
-        """What has been read is part of a committed step."""
+        """Take note that what has been read is part of a committed step."""
 
     def rewind(self) -> None:
-        """What has been read since the last commit was refused and will be read again."""
+        """Go back to the last commit: what has been read since was refused and will be read again."""
 
     def waiting(self) -> tuple[int, int]:
         """Bytes and files that are known to wait."""

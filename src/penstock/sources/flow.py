@@ -47,7 +47,7 @@ class Flow(ABC):
         self.at = to
 
     def rest(self) -> None:  # noqa: B027 - nothing is to be done, and no connector needs to say so
-        """What is there is looked at again when more has come."""
+        """Rest until more has come; what is there is looked at again then."""
 
     def facts(self) -> dict[str, Any]:
         """Where it flowed."""
@@ -69,5 +69,5 @@ class Flow(ABC):
         return left, int(left > 0)
 
     def describe(self) -> str:
-        """What flows."""
+        """The name of what flows."""
         return self.name

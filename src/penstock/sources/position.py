@@ -1,4 +1,4 @@
-"""How far a stream has been read, as a value that a step's manifest keeps."""
+"""The position up to which a stream has been read, as a value that a step's manifest keeps."""
 
 from __future__ import annotations
 

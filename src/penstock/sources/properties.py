@@ -1,4 +1,4 @@
-"""What a table may say in WITH about its source: one list for each connector, checked and documented by it."""
+"""The properties of a table's source in WITH: one list for each connector, checked and documented by it."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Property:
     required: bool = False
 
     def value(self, table: Table) -> str:
-        """What the table says, or what holds without it; words are in lower case."""
+        """The value that the table gives, or the one that holds without it; words are in lower case."""
         found = table.properties.get(self.name, self.default or "")
         return found.lower() if self.values else found
 
@@ -78,7 +78,7 @@ def duration(text: str) -> timedelta:
 
 
 def check_duration(text: str) -> str | None:
-    """What is wrong with an interval."""
+    """The fault in an interval; None if there is none."""
     try:
         duration(text)
     except SqlError as error:
@@ -87,7 +87,7 @@ def check_duration(text: str) -> str | None:
 
 
 def check_one_character(text: str) -> str | None:
-    r"""What is wrong with a delimiter; `\t` is a tab."""
+    r"""The fault in a delimiter, where `\t` is a tab; None if there is none."""
     found = text.replace("\\t", "\t")
     if len(found) != 1 or not found.isascii() or found in "\r\n":
         return "it is no single character of ASCII"

@@ -17,7 +17,7 @@ from penstock.steps.rows.rejected import Rejections
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """What was, or is to be, read of one stream."""
+    """The range of one stream that was, or is to be, read."""
 
     stream: Stream
     start: Position
@@ -126,7 +126,7 @@ class RecordSource:
         return _Range(self.transport.find(item), position_of(item["from"]), position_of(item["to"]))
 
     def commit(self) -> None:
-        """What has been read is part of a step."""
+        """Take note that what has been read is part of a step."""
         self._read.clear()
         self._again.clear()
         self.transport.kept()

@@ -1,4 +1,4 @@
-"""What a connector brings: streams of bytes, each with its position.
+"""A transport brings what a connector reads: streams of bytes, each with its position.
 
 A file is a stream, and so is a connection. The transport knows which there are, in which order, and when one is
 complete; it knows nothing of records and rows, which are the format's.
@@ -32,7 +32,7 @@ class Stream(Protocol):
 
     @property
     def complete(self) -> bool:
-        """Whether nobody will write more: then a last record without its end is one."""
+        """True if nobody will write more: then a last record without its end is one."""
 
     @property
     def path(self) -> Path | None:
@@ -42,13 +42,13 @@ class Stream(Protocol):
         """Up to that many bytes from an offset; fewer only at the present end. OSError or BrokenStreamError."""
 
     def move(self, to: Position) -> None:
-        """What is before that position has been read; a position that was left may come back."""
+        """Go on from a position, before which all has been read; a position that was left may come back."""
 
     def rest(self) -> None:
         """There is no further record now; not asked again until there is more, or it is complete."""
 
     def facts(self) -> dict[str, Any]:
-        """What recognises the stream, ready for JSON."""
+        """The facts that recognise the stream, ready for JSON."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +75,7 @@ class Transport(Protocol):
         """The stream that a manifest tells of; DataError if it is not there any more."""
 
     def kept(self) -> None:
-        """What was read is part of a step, and will not be read again."""
+        """Take note that what was read is part of a step, and will not be read again."""
 
     def waiting(self) -> tuple[int, int]:
         """Bytes and streams that are known to wait."""

@@ -18,7 +18,7 @@ _ELEMENTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "UNIQUE", "CHECK", "W
 
 @dataclass
 class Elements:
-    """What stands in the parentheses of CREATE TABLE, while it is read."""
+    """The content of the parentheses of CREATE TABLE, while it is read."""
 
     columns: list[Column] = field(default_factory=list)
     keys: list[tuple[tuple[str, ...], Span]] = field(default_factory=list)

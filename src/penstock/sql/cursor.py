@@ -33,7 +33,7 @@ class Cursor:
 
     @property
     def index(self) -> int:
-        """How many tokens have been read."""
+        """The number of tokens read."""
         return int(self._parser._index)  # noqa: SLF001
 
     @property
@@ -51,14 +51,14 @@ class Cursor:
         self._parser._advance(count)  # noqa: SLF001
 
     def accept(self, *words: str) -> bool:
-        """Whether the next tokens are these words; steps over them if so."""
+        """True if the next tokens are these words; steps over them if so."""
         if all(self.peek(ahead) == expected for ahead, expected in enumerate(words)):
             self.move(len(words))
             return True
         return False
 
     def accept_any(self, *words: str) -> str | None:
-        """Which of these words is next; steps over it."""
+        """The one of these words that is next, or None; steps over it."""
         found = self.peek()
         if found and found in words:
             self.move()
@@ -160,7 +160,7 @@ class Cursor:
         return self._finished(self._parser.read_query())
 
     def at_query(self) -> bool:
-        """Whether a query starts here."""
+        """True if a query starts here."""
         ahead = 0
         while self.peek(ahead) == "(":
             ahead += 1
@@ -179,7 +179,7 @@ class Cursor:
 
 
 def is_name(token: Token) -> bool:
-    """Whether a token can be a name where only a name can stand."""
+    """True if a token can be a name where only a name can stand."""
     if token.token_type is TokenType.IDENTIFIER:
         return True
     if token.token_type in {TokenType.STRING, TokenType.RAW_STRING, TokenType.NUMBER, TokenType.HEX_STRING}:

@@ -1,4 +1,4 @@
-"""What is wrong where parsing stopped, in words: made from the tokens around, never from sqlglot's message."""
+"""The fault where parsing stopped, in words: made from the tokens around, never from sqlglot's message."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How a parse stops: the place, before anybody has said what is wrong there."""
+"""The end of a parse that stops: the place, before anybody has said what is wrong there."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is settled once a tree stands: streaming marks, literals as written, names of the dialect."""
+"""The last work on a parsed tree: streaming marks, literals as written, names of the dialect."""
 
 from __future__ import annotations
 

@@ -72,7 +72,7 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
 
 
 def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed: bool) -> tuple[list[Token], int]:
-    """What stands for the tokens from `token` on, and how many of them that covers."""
+    """The tokens that stand for those from `token` on, and how many of them that covers."""
     if in_timed and (duration := _duration(token, after, later)):
         return duration
     text = word(token)
@@ -94,7 +94,7 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
 
 
 class _TimedParentheses:
-    """Whether the present token stands directly inside a window function's parentheses."""
+    """A record of whether the present token stands directly inside a window function's parentheses."""
 
     def __init__(self, *, everywhere: bool) -> None:
         self.everywhere = everywhere
@@ -112,7 +112,7 @@ class _TimedParentheses:
 
 
 def _is_mark(after: Token, later: Token) -> bool:
-    """Whether what follows `SELECT STREAM` makes STREAM a mark and not the name of a column."""
+    """True if what follows `SELECT STREAM` makes STREAM a mark and not the name of a column."""
     if after is _END or after.token_type in _AFTER_NAMED_STREAM or word(after) in _OPERATORS:
         return False
     if after.token_type is not TokenType.STAR:
@@ -144,6 +144,6 @@ def retagged(token: Token, kind: TokenType, text: str | None = None) -> Token:
 
 
 def adjacent(tokens: Sequence[Token], kind: TokenType, count: int) -> bool:
-    """Whether these are so many tokens of one kind without anything between them, as in `>>>`."""
+    """True if these are so many tokens of one kind without anything between them, as in `>>>`."""
     joined = all(one.end + 1 == other.start for one, other in itertools.pairwise(tokens))
     return len(tokens) == count and joined and all(token.token_type is kind for token in tokens)

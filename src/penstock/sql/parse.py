@@ -128,7 +128,7 @@ def _statement(tokens: list[Token], text: str, rules: Rules) -> Statement:
 
 
 def _guarded(tokens: list[Token], text: str, rules: Rules, read: Callable[[Cursor], Found]) -> Found:
-    """What is read from one statement; a ParseFailure becomes a SqlError that says what is wrong."""
+    """The result of reading one statement; a ParseFailure becomes a SqlError that says what is wrong."""
     whole = Span(tokens[0].start, tokens[-1].end + 1)
     plain = too_deep(tokens) or empty_list(tokens)
     if plain is not None:

@@ -1,4 +1,4 @@
-"""What distinguishes one SQL dialect from another, as data."""
+"""The differences between the SQL dialects, as data."""
 
 from __future__ import annotations
 

@@ -25,7 +25,7 @@ _SAME = {"sep": "delimiter", "nullvalue": "null_text", "pathglobfilter": "patter
 
 @dataclass
 class SparkClauses:
-    """What Spark's clauses say, while they are read; `idle` are those that do nothing here."""
+    """The content of Spark's clauses, while they are read; `idle` are those that do nothing here."""
 
     format: str | None = None
     format_span: Span | None = None
@@ -184,7 +184,7 @@ def generated(cursor: Cursor) -> Diagnostic:
 
 
 def described(found: SparkClauses) -> tuple[Properties, list[Diagnostic]]:
-    """What the clauses say as properties of the table, and the warnings for what they say in vain.
+    """The properties of the table that the clauses state, and the warnings for what they say in vain.
 
     Raises SqlError or UnsupportedError for files of a format that cannot be read.
     """

@@ -1,4 +1,4 @@
-"""What a program is made of: one frozen value per statement, with its place in the source.
+"""The statements of a program: one frozen value for each, with its place in the source.
 
 `tree`s are sqlglot's, parsed by `penstock.sql.parse`; offsets in them, and every `span`, count characters
 of the whole program text.

@@ -61,7 +61,7 @@ def filter_of(tree: exp.Expression) -> exp.Expression | None:
 
 
 def ignores_nulls(tree: exp.Expression) -> bool:
-    """Whether a call says IGNORE NULLS, or has TRUE as its second argument."""
+    """True if a call says IGNORE NULLS, or has TRUE as its second argument."""
     part = tree
     while isinstance(part, exp.Filter | exp.WithinGroup | exp.IgnoreNulls | exp.RespectNulls):
         if isinstance(part, exp.IgnoreNulls):
@@ -72,7 +72,7 @@ def ignores_nulls(tree: exp.Expression) -> bool:
 
 
 def is_aggregate_call(tree: exp.Expression) -> bool:
-    """Whether the node is a whole aggregate call, its FILTER and WITHIN GROUP included."""
+    """True if the node is a whole aggregate call, its FILTER and WITHIN GROUP included."""
     core = core_of(tree)
     name = call_name(core)
     return name is not None and is_aggregate(name)
@@ -234,13 +234,13 @@ def data_type(kind: str) -> exp.DataType:
 
 
 def is_generator(tree: exp.Expression) -> bool:
-    """Whether the tree is a call that gives several rows."""
+    """True if the tree is a call that gives several rows."""
     found = built_in(call_name(tree) or "")
     return found is not None and found.kind == GENERATOR
 
 
 def directions(item: exp.Expression) -> tuple[bool, bool]:
-    """Whether an ORDER BY item descends, and whether its NULLs come first."""
+    """The directions of an ORDER BY item: if it descends, and if its NULLs come first."""
     descending = bool(item.args.get("desc"))
     nulls_first = item.args.get("nulls_first")
     return descending, (not descending if nulls_first is None else bool(nulls_first))

@@ -1,4 +1,4 @@
-"""Which queries that the parser cannot read are left to Spark."""
+"""The queries that the parser cannot read and leaves to Spark."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _SPARK_ONLY = {
 
 
 def spark_alone_reads(tokens: Sequence[Token], failure: ParseFailure) -> str | None:
-    """Why the query is left to Spark as it stands; None if it must be a mistake."""
+    """The reason why the query is left to Spark as it stands; None if it must be a mistake."""
     if failure.diagnostic is not None:
         return None
     for token, after in itertools.pairwise(tokens):

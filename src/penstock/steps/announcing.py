@@ -1,4 +1,4 @@
-"""What is told of a step that has happened: the change of each view, and the event."""
+"""The news of a step that has happened: the change of each view, and the event."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def tell(listeners: Iterable[Listener], event: StepDone, changes: Mapping[str, C
 
 
 def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
-    """What the step shows of every view that is not LOCAL, and of `error_view`."""
+    """The changes that the step shows of every view that is not LOCAL, and of `error_view`."""
     step, clock = proposal.number, proposal.given.clock
     found = {
         view.name: Change(view.name, _names(view), step, clock, proposal.shown.changes.get(name))

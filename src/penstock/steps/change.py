@@ -1,4 +1,4 @@
-"""What a step has changed in one view, as the user gets it."""
+"""The change that a step has made to one view, as the user gets it."""
 
 from __future__ import annotations
 

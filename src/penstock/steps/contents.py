@@ -1,4 +1,4 @@
-"""What tables and views hold after the last step, as far as it is stored: in a table's rows, its history, or a view."""
+"""Tables and views after the last step, as far as they are stored: in a table's rows, its history, or a view."""
 
 from __future__ import annotations
 
@@ -50,15 +50,15 @@ class Stored:
         return memory.store.content()
 
     def retracts(self, table: Table) -> bool:
-        """Whether the history of a table holds deletions."""
+        """True if the history of a table holds deletions."""
         return self.state.log.retracts(table)
 
     def has_stepped(self, view: View) -> bool:
-        """Whether a view has had a step."""
+        """True if a view has had a step."""
         return self.state.views.has_stepped(view.name.lower())
 
     def keeps(self, view: View) -> bool:
-        """Whether the content of a view is kept."""
+        """True if the content of a view is kept."""
         return self.state.views.keeps(view)
 
     def view(self, view: View) -> DataFrame | None:

@@ -54,7 +54,7 @@ def _in_use(path: Path, owner: str) -> DataError:
 
 
 def directory_id(path: Path) -> str:
-    """What tells the directory from every other; it is made, with the directory, if there is none."""
+    """The identifier that tells the directory from every other; it is made, with the directory, if there is none."""
     path.mkdir(parents=True, exist_ok=True)
     try:
         with (path / _ID).open("x", encoding="ascii") as file:

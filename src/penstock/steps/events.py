@@ -1,4 +1,4 @@
-"""What happens in a pipeline, as frozen values; the command line and the console render them."""
+"""The events of a pipeline, as frozen values; the command line and the console render them."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunProgress(Event):
-    """How far `run` is: totals, the rate of the last seconds, and what waits in the sources (rows or bytes)."""
+    """The progress of `run`: totals, the rate of the last seconds, and what waits in the sources (rows or bytes)."""
 
     steps: int
     rows: int

@@ -1,4 +1,4 @@
-"""What SHOW WATERLINES and SHOW STATE tell: how far time has got, what was late, and what each operator keeps."""
+"""The facts of SHOW WATERLINES and SHOW STATE: how far time has got, what was late, and what each operator keeps."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ class WaterlineFact:
 
 @dataclass(frozen=True)
 class StateSize:
-    """What one operator keeps now: `operator` names it, `views` are those that it works for."""
+    """The size of one operator's state now: `operator` names it, `views` are those that it works for."""
 
     operator: str
     views: tuple[str, ...]
@@ -71,7 +71,7 @@ def sizes_of(engine: Engine) -> tuple[StateSize, ...]:
 
 
 def measured_of(engine: Engine, number: int, seconds: float) -> tuple[Measured, ...]:
-    """What has been measured of the operators that worked in a step, which this ends, or were merged before it."""
+    """The measurements of the operators that worked in a step, which this ends, or were merged before it."""
     if not engine.profiler.on:
         return ()
     engine.profiler.stepped(number, seconds)

@@ -1,4 +1,4 @@
-"""What Spark raises, as Penstock's errors: the expression that failed, the view it stands in, and its place there."""
+"""Spark's exceptions as Penstock's errors: the expression that failed, the view it stands in, and its place there."""
 
 from __future__ import annotations
 
@@ -66,7 +66,7 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
 
 
 def _analysis(error: Any, catalog: Catalog) -> PenstockError:
-    """What Spark refuses when it reads a query: types that do not fit, mostly."""
+    """The error for a query that Spark refuses when it reads it: types that do not fit, mostly."""
     fragment = _fragment(error)
     view, scalar = _place(fragment, catalog) if fragment else (None, None)
     where = f"view {view.name}: " if view is not None else ""
@@ -115,7 +115,7 @@ def _message(error: Any) -> str:
 
 
 def _about_values(error: Any) -> Diagnostic | None:
-    """What the first cause says that Spark itself calls an error of values; an exception without that is none."""
+    """The message of the first cause that Spark itself calls an error of values; None if there is no such cause."""
     cause = error
     while cause is not None:
         state = _state_of_throwable(cause)
@@ -135,7 +135,7 @@ def _state_of_throwable(cause: Any) -> str | None:
 
 
 def _innermost(error: Any) -> str:
-    """What the JVM's first cause says; without the parts of its message that only tell where it ran."""
+    """The message of the JVM's first cause, without the parts that only tell where it ran."""
     cause = error
     while cause.getCause() is not None:
         cause = cause.getCause()

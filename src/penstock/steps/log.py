@@ -172,7 +172,7 @@ class InputLog:
             raise DataError(Diagnostic("HISTORY_GONE", message, hint=hint))
 
     def retracts(self, table: Table) -> bool:
-        """Whether the table's history holds deletions, so that its content must be added up."""
+        """True if the table's history holds deletions, so that its content must be added up."""
         history = self._histories.get(table.name.lower())
         return history is not None and any(segment.retracts for segment in history.segments)
 
@@ -261,7 +261,7 @@ class InputLog:
 
 
 def history_span(table: Table) -> timedelta:
-    """How long a table with `'history' = '<interval>'` keeps its rows."""
+    """The time for which a table with `'history' = '<interval>'` keeps its rows."""
     text = table.history if table.history.strip().lower().startswith("interval") else f"INTERVAL {table.history}"
     try:
         return parse_bound(text, "timestamp").time

@@ -1,4 +1,4 @@
-"""What the manifest of a step says beside its files: all that a replay needs to do the same again.
+"""The content of a step's manifest beside its files: all that a replay needs to do the same again.
 
 session       the dialect, ANSI mode and time zone
 declarations  the statements declared since the step before, in order; the first step has the program's
@@ -23,7 +23,7 @@ Advances = Sequence[tuple[Table, str, Any]]
 
 @dataclass
 class Declared:
-    """How statements are understood, and those that no manifest has yet."""
+    """The session in which statements are understood, and those that no manifest has yet."""
 
     session: Mapping[str, Any] = field(default_factory=dict)
     statements: list[str] = field(default_factory=list)

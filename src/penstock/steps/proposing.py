@@ -37,7 +37,7 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 @dataclass(frozen=True, slots=True)
 class StepInput:
-    """What a step takes in; `sources` tells the log where the rows come from.
+    """The input of a step; `sources` tells the log where the rows come from.
 
     With `ended` nothing will follow: what WATERMARK holds back is released.
     """
@@ -99,7 +99,7 @@ def abandoned(
 
 
 def _taken_in(state: State, given: StepInput) -> list[Intake]:
-    """What the input does to the tables; only views read the rows, so the columns that they read are enough."""
+    """The effect of the input on the tables; only views read the rows, so the columns that they read are enough."""
     intakes = state.tables.fold(given.batches, given.clock, given.rejections, state.engine.columns_read)
     return intakes + state.tables.released(intakes) if given.ended else intakes
 

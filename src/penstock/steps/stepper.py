@@ -78,12 +78,12 @@ class Stepper:
 
     @property
     def catalog(self) -> Catalog:
-        """What is declared now."""
+        """The catalog of all that is declared now."""
         return self._state.catalog
 
     @property
     def number(self) -> int:
-        """How many steps there have been."""
+        """The number of steps so far."""
         return self._state.number
 
     @property
@@ -98,16 +98,16 @@ class Stepper:
 
     @property
     def holds_rows(self) -> bool:
-        """Whether some table holds rows back."""
+        """True if some table holds rows back."""
         return self._state.tables.holds_rows
 
     @property
     def rejected(self) -> Mapping[tuple[str, str], int]:
-        """How many rows went to `error_view`, by relation and message."""
+        """The number of rows that went to `error_view`, by relation and message."""
         return self._state.rejected
 
     def waterline_facts(self) -> list[WaterlineFact]:
-        """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+        """The facts about each LATENESS or WATERMARK column of a table or view."""
         return waterline_facts(self._state)
 
     def inferred_facts(self) -> list[WaterlineFact]:
@@ -115,7 +115,7 @@ class Stepper:
         return inferred_waterlines(self._state)
 
     def preview(self, batches: Sequence[Incoming], clock: datetime) -> list[Intake]:
-        """What batches would do to their tables; DataError if they could not be committed."""
+        """The effect that batches would have on their tables; DataError if they could not be committed."""
         return self._state.tables.fold(batches, clock, Rejections(), lambda _: None)
 
     def check_intact(self) -> None:

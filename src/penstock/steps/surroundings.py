@@ -33,7 +33,7 @@ def _reason(error: OSError) -> str:
 
 
 def of_surroundings(error: BaseException) -> DataError | None:
-    """What an error out of Spark says of the machine and not of the program; None if it says nothing of that."""
+    """The error for one out of Spark that is about the machine and not about the program; None for any other."""
     from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # noqa: PLC0415 - check starts without pyspark
 
     if isinstance(error, Py4JJavaError):

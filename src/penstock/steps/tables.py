@@ -1,4 +1,4 @@
-"""What is remembered of the tables between steps, and what comes in for them judged by it."""
+"""The memory of the tables between steps, and the input for them judged by it."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class Tables:
         self._memories: dict[str, TableMemory] = {}
 
     def memory(self, table: Table) -> TableMemory:
-        """What is remembered of a table."""
+        """The memory of a table."""
         name = table.name.lower()
         if name not in self._memories:
             store = KeyStore(self._workspace, table) if table.key else None
@@ -44,7 +44,7 @@ class Tables:
         return self._memories[name]
 
     def known(self, name: str) -> TableMemory | None:
-        """What is remembered of a table, by its lower-case name; None if nothing is."""
+        """The memory of a table, by its lower-case name; None if nothing is remembered of it."""
         return self._memories.get(name)
 
     def __iter__(self) -> Iterator[tuple[str, TableMemory]]:
@@ -52,11 +52,11 @@ class Tables:
 
     @property
     def holds_rows(self) -> bool:
-        """Whether some table holds rows back."""
+        """True if some table holds rows back."""
         return any(memory.holding.count for memory in self._memories.values())
 
     def fold(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read) -> list[Intake]:
-        """What the batches do to their tables; nothing changes yet."""
+        """The effect of the batches on their tables; nothing changes yet."""
         by_table: dict[str, list[Incoming]] = {}
         for batch in batches:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)

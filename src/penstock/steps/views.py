@@ -1,4 +1,4 @@
-"""What is remembered of the views between steps: their content where it is kept, and what waits to be shown."""
+"""The memory of the views between steps: their content where it is kept, and what waits to be shown."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What a step shows of the views that show anything, the emissions after it, and when they want a step."""
+    """The changes of the views that show anything in a step, the emissions after it, and when they want a step."""
 
     changes: Mapping[str, Delta]
     emissions: Mapping[str, Emission]
@@ -52,7 +52,7 @@ class Views:
     def shown(
         self, changes: Mapping[str, Delta], values: Callable[[Sequence[Derived]], list[Any]], clock: datetime
     ) -> Shown:
-        """What the emissions make of a step's changes; `values` evaluates waterlines. Nothing changes yet."""
+        """A step's changes as the emissions show them; `values` evaluates waterlines. Nothing changes yet."""
         waterlines = iter(values([item for emission in self._emissions.values() for item in emission.goes_by]))
         found: dict[str, Delta] = {}
         after: dict[str, Emission] = {}
@@ -75,7 +75,7 @@ class Views:
         self._without_step.clear()
 
     def keeps(self, view: View) -> bool:
-        """Whether the content of a view is kept."""
+        """True if the content of a view is kept."""
         return self._retain == "all" or view.kind == "materialized" or bool(view.lateness)
 
     @property
@@ -84,7 +84,7 @@ class Views:
         return min(self._timers.values(), default=None)
 
     def has_stepped(self, name: str) -> bool:
-        """Whether a view has had a step."""
+        """True if a view has had a step."""
         return name not in self._without_step
 
     def weighted(self, name: str) -> DataFrame | None:

@@ -41,7 +41,7 @@ def _late_views(state: State) -> list[tuple[str, View, TableLateness]]:
 
 
 def waterline_facts(state: State) -> list[WaterlineFact]:
-    """What there is to know of each LATENESS or WATERMARK column of a table or view."""
+    """The facts about each LATENESS or WATERMARK column of a table or view."""
     found: list[WaterlineFact] = []
     for table in state.catalog.tables.values():
         memory = state.tables.memory(table)

@@ -27,7 +27,7 @@ _BATCH = 500
 
 
 class Analyser:
-    """What Spark says of expressions over the columns of one relation, given with their types."""
+    """Spark's answers about expressions over the columns of one relation, given with their types."""
 
     def __init__(self, spark: SparkSession, relation: str, columns: Mapping[str, str]) -> None:
         self._session = spark._jsparkSession  # noqa: SLF001 - the analyser has no public name
@@ -45,7 +45,7 @@ class Analyser:
             return [found for batch in batches for found in self._batch(batch)]
 
     def accepts(self, query: str) -> bool:
-        """Whether the whole analysis takes a query, as far as types go."""
+        """True if the whole analysis takes a query, as far as types go."""
         with _bare_errors():
             try:
                 self._session.sql(query)

@@ -80,7 +80,7 @@ class Borrowed:
 
 @dataclass
 class Verdicts:
-    """How many queries came to which end, what was refused why, and what is wrong."""
+    """The number of queries that came to each end, what was refused why, and what is wrong."""
 
     ends: Counter[str] = field(default_factory=Counter)
     reasons: Counter[str] = field(default_factory=Counter)
@@ -159,7 +159,7 @@ def forget(spark: SparkSession) -> None:
 
 
 def judged(spark: SparkSession, borrowed: Borrowed, seed: int) -> tuple[str, str]:
-    """How the query ends as a view, and why."""
+    """The end of the query as a view, and the reason."""
     try:
         compile_program(borrowed.program)
     except PenstockError as error:
@@ -205,7 +205,7 @@ def _steps(borrowed: Borrowed, dice: random.Random) -> list[dict[str, list[Any]]
 
 
 def _spark_fails(spark: SparkSession, borrowed: Borrowed) -> bool:
-    """Whether Spark has no answer either, over all rows."""
+    """True if Spark has no answer either, over all rows."""
     try:
         for name, table in borrowed.tables.items():
             kinds = ", ".join(f"{quoted(column)} {kind}" for column, kind in table.columns)

@@ -56,7 +56,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Expectation:
-    """What must hold by the end of a case."""
+    """A condition that must hold by the end of a case."""
 
     emitted: Mapping[str, tuple[Row, ...]] = field(default_factory=lambda: NONE)
     rows: Mapping[str, tuple[Row, ...]] = field(default_factory=lambda: NONE)

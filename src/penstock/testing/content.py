@@ -1,4 +1,4 @@
-"""What a case has seen of its pipeline: contents added up from changes, table contents, the oracle's answers."""
+"""The record of a case's pipeline: contents added up from changes, table contents, the oracle's answers."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Observed:
             self._begin_with_the_program()
 
     def _begin_with_the_program(self) -> None:
-        """What the program's own statements have changed before anyone could look."""
+        """Add what the program's own statements have changed before anyone could look."""
         for name, view in self._pipeline.catalog.views.items():
             if shows_its_content(view):
                 content = Content()
@@ -114,7 +114,7 @@ class Observed:
 
 
 def shows_its_content(view: View) -> bool:
-    """Whether a view's changes add up to its content: a LOCAL view shows none, `emit_final` only final rows."""
+    """True if a view's changes add up to its content: a LOCAL view shows none, `emit_final` only final rows."""
     return view.kind != "local" and "emit_final" not in view.properties
 
 

@@ -31,7 +31,7 @@ class Node:
 
     @property
     def kind(self) -> str:
-        """What the node is, for messages."""
+        """The kind of the node, for messages."""
         names = {dict: "a mapping", list: "a list", str: "text", type(None): "nothing"}
         return names.get(type(self.content), f"the value {self.content!r}")
 

@@ -27,7 +27,7 @@ def consolidate(rows: Iterable[Weighted]) -> list[Weighted]:
 
 @dataclass(frozen=True)
 class Difference:
-    """What two multisets do not share."""
+    """The rows that two multisets do not share."""
 
     missing: tuple[Weighted, ...]
     unexpected: tuple[Weighted, ...]
@@ -57,7 +57,7 @@ def show(row: Sequence[Any]) -> str:
 
 
 def difference(expected: Iterable[Weighted], actual: Iterable[Weighted], absolute: float = 0.0) -> Difference:
-    """What is missing from and unexpected in `actual`; equal rows are paired first, the rest by `matches`."""
+    """The rows missing from and unexpected in `actual`; equal rows are paired first, the rest by `matches`."""
     wanted = {identity(row): (weight, row) for weight, row in consolidate(expected)}
     found = {identity(row): (weight, row) for weight, row in consolidate(actual)}
     for key in wanted.keys() & found.keys():

@@ -11,7 +11,7 @@ _TIME_WORDS = ("LATENESS", "WATERMARK", "NOW()", "CURRENT_", "EMIT", "SELECT STR
 
 
 def can_be_recut(case: Case) -> bool:
-    """Whether the final content follows from the order of the input alone: nothing counts steps or tells the time."""
+    """True if the final content follows from the order of the input alone: nothing counts steps or tells the time."""
     step_wise = any(
         step.clock or step.advance or step.start or step.sql or step.error or step.query for step in case.steps
     )

@@ -37,7 +37,7 @@ PASSED, FAILED, UNSUPPORTED = "passed", "failed", "unsupported"
 
 @dataclass(frozen=True)
 class Result:
-    """What became of one case."""
+    """The outcome of one case."""
 
     file: str
     case: str
@@ -120,7 +120,7 @@ def _refused(error: PenstockError, expected: Refusal | None, place: str) -> tupl
 
 
 def meets(error: PenstockError, expected: Refusal) -> bool:
-    """Whether an error has the expected code and wording (without regard to case)."""
+    """True if an error has the expected code and wording (without regard to case)."""
     codes = {item.code.upper() for item in error.diagnostics}
     if expected.code is not None and expected.code.upper() not in codes:
         return False
@@ -164,7 +164,7 @@ class _Run:
                 observed.close()
 
     def _refuse_unbuilt(self) -> None:
-        """What a case may ask for and this version has no answer to."""
+        """Refuse what a case may ask for and this version has no answer to."""
         asked = {
             "standing queries (`start`)": any(step.start for step in self.case.steps),
             "emissions (`emit`)": any(step.emit for step in self.case.steps) or bool(self.case.expect.emitted),
@@ -282,7 +282,7 @@ class _Run:
 
 
 def _declares(text: str, dialect: str) -> bool:
-    """Whether a text holds more than changes of tables."""
+    """True if a text holds more than changes of tables."""
     changes = (statements.Insert, statements.Update, statements.Delete, statements.Advance)
     return any(not isinstance(statement, changes) for statement in parse(text, dialect))
 

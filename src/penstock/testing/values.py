@@ -46,7 +46,7 @@ def _timestamp_text(value: datetime) -> str:
 
 
 def folding(kind: str | None) -> Callable[[Any], Any] | None:
-    """What brings equal texts of a collated type to one form; None for other types."""
+    """A function that brings equal texts of a collated type to one form; None for other types."""
     words = (kind or "").upper().partition("STRING COLLATE ")[2].split("_")
     if not words[0]:
         return None
@@ -65,7 +65,7 @@ def folding(kind: str | None) -> Callable[[Any], Any] | None:
 
 
 def identity(value: Any) -> Hashable:
-    """What makes two plain values the same row value: 1 and 1.0 agree, NaN equals NaN, -0.0 equals 0.0."""
+    """A key that makes two plain values the same row value: 1 and 1.0 agree, NaN equals NaN, -0.0 equals 0.0."""
     if isinstance(value, bool) or value is None:
         return ("literal", value)
     if isinstance(value, int | float | Decimal):
@@ -78,7 +78,7 @@ def identity(value: Any) -> Hashable:
 
 
 def matches(expected: Any, actual: Any, absolute: float = 0.0) -> bool:
-    """Whether a plain value is what was expected; `absolute` widens the tolerance of floats."""
+    """True if a plain value is what was expected; `absolute` widens the tolerance of floats."""
     if isinstance(expected, str) and expected == ANYTHING:
         return True
     if expected is None or actual is None:
@@ -124,7 +124,7 @@ def _same_items(expected: Any, actual: Any, absolute: float) -> bool:
 
 
 def _same_moment(expected: str, actual: str) -> bool:
-    """Whether both are the same date or timestamp, however many digits are written."""
+    """True if both are the same date or timestamp, however many digits are written."""
     if not (_TIME_TEXT.match(expected) and _TIME_TEXT.match(actual)):
         return False
     try:

@@ -1,4 +1,4 @@
-"""What an expression's type is, where a rule is certain; everything else stays None and Spark is asked.
+"""The type of an expression, where a rule is certain; everything else stays None and Spark is asked.
 
 | module | question |
 | --- | --- |

@@ -43,13 +43,13 @@ def check_arguments(
 
 
 def _may_be_inside(letters: Sequence[str | None], place: int) -> bool:
-    """Whether an argument may be what another one holds: of nested types only their class has been asked."""
+    """True if an argument may be what another one holds: of nested types only their class has been asked."""
     others = (letter for index, letter in enumerate(letters) if index != place)
     return letters[place] in _NESTED and any(letter in _NESTED for letter in others)
 
 
 def is_constant(tree: exp.Expression) -> bool:
-    """Whether an expression may be the same for every row: Spark takes more types of constants."""
+    """True if an expression may be the same for every row: Spark takes more types of constants."""
     return tree.find(exp.Column, exp.Identifier) is None
 
 

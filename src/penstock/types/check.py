@@ -144,7 +144,7 @@ class _Checked:
                 return self._other(tree)
 
     def _other(self, tree: exp.Expression) -> Kind:
-        """What has no rule of its own: its parts are checked."""
+        """The kind of an expression without a rule of its own: its parts are checked."""
         for part in _parts(tree):
             self.kind(part)
         return infer(tree, self._fields)[0]

@@ -30,7 +30,7 @@ class Typed(Protocol):
 
     @property
     def nullable(self) -> bool:
-        """Whether it can be NULL."""
+        """True if it can be NULL."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +225,7 @@ def _element(tree: exp.Bracket, kind: Type | None) -> Type | None:
 
 
 def _of_lambda(body: exp.Expression, types: Sequence[Type | None], fields: Mapping[str, Typed]) -> Type | None:
-    """What a lambda gives where its parameters have these types."""
+    """The type that a lambda gives where its parameters have these types."""
     if not isinstance(body, exp.Lambda):
         return None
     own = zip((item.name for item in body.expressions), types, strict=False)

@@ -87,7 +87,7 @@ def nested_type(name: str, arguments: Sequence[exp.Expression], kinds: Kinds, of
 
 
 def _made(name: str, arguments: Sequence[exp.Expression], kinds: Kinds) -> Kind:
-    """What is put together from values."""
+    """The kind of a value that is put together from others."""
     if name in _FIXED:
         return _FIXED[name]
     if name == "array":

@@ -1,4 +1,4 @@
-"""What a circuit is made of: operators as descriptions, each with its algebraic class.
+"""The parts of a circuit: operators as descriptions, each with its algebraic class.
 
 A pass asks the class, never the name. `node` is the plan node (or, for `Linear`, the chain of nodes) that the
 operator maintains, in which every input operator is read by a `Scan` of `#<number>`. What is known of a class stands

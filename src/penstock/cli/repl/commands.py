@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Controls(Protocol):
-    """What the commands see of the shell."""
+    """The part of the shell that the commands see."""
 
     session: Session
     timing: bool
@@ -26,7 +26,7 @@ class Controls(Protocol):
 
     @property
     def catalog(self) -> Catalog:
-        """What is declared now."""
+        """The catalog of all that is declared now."""
         ...
 
     def run_sql(self, text: str) -> None:

@@ -34,7 +34,7 @@ class Shell:
 
     @property
     def catalog(self) -> Catalog:
-        """What is declared now."""
+        """The catalog of all that is declared now."""
         return self.session.pipeline.catalog
 
     def _changed(self, changes: Mapping[str, Change]) -> None:

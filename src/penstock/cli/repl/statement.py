@@ -1,4 +1,4 @@
-"""Whether what has been typed is a whole statement: a semicolon outside quotes and comments ends it."""
+"""The end of a statement that is typed: a semicolon outside quotes and comments ends it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ _OPEN = re.compile(r"""['"`]|/\*""")
 
 
 def is_complete(text: str) -> bool:
-    """Whether Enter runs the text: it ends with a semicolon, is empty, or is a dot command."""
+    """True if Enter runs the text: it ends with a semicolon, is empty, or is a dot command."""
     if not text.strip() or text.lstrip().startswith("."):
         return True
     bare = _SKIPPED.sub(lambda found: "" if found[0].startswith(("--", "/*")) else "''", text).replace("''", "")

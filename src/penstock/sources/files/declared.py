@@ -1,4 +1,4 @@
-"""What a table says of its files, beside their format; looks at nothing outside."""
+"""The declaration of a table's files, beside their format; looks at nothing outside."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class File:
             return file.read(size)
 
     def move(self, to: Position) -> None:
-        """What is before that position has been read."""
+        """Go on from a position: what is before it has been read."""
         self.at = to
         self._rested = None
         covered = self.state.size if self.is_opaque else to.offset
@@ -72,12 +72,12 @@ class File:
 
     @property
     def is_opaque(self) -> bool:
-        """Whether its offsets are not those of the bytes on the disk."""
+        """True if its offsets are not those of the bytes on the disk."""
         return self.whole or self._unpacked is not None
 
     @property
     def is_unread(self) -> bool:
-        """Whether there may be a record that has not been read."""
+        """True if there may be a record that has not been read."""
         if self.gone or self._rested == (self.state, self.complete):
             return False
         return self.is_opaque or self.state.size > self.at.offset
@@ -92,7 +92,7 @@ class File:
         return max(0, self.state.size - self.at.offset)
 
     def is_followed_by(self, state: State, likeness: Likeness) -> bool:
-        """Whether a file in that state is this one, unchanged or longer."""
+        """True if a file in that state is this one, unchanged or longer."""
         if likeness is not Likeness.SAME:
             return False
         if self.whole and self.head.length:
@@ -100,5 +100,5 @@ class File:
         return self.is_opaque or state.size >= self.at.offset
 
     def facts(self) -> dict[str, Any]:
-        """What recognises it."""
+        """The facts that recognise it."""
         return {"path": str(self.path), "head": {"bytes": self.head.length, "digest": self.head.digest}}

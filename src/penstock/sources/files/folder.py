@@ -52,7 +52,7 @@ class Folder:
                 yield file
 
     def _completeness(self) -> Callable[[File], bool]:
-        """What tells of a file whether its writer is done."""
+        """A function that tells of a file if its writer is done."""
         now, after = self.now(), self.complete_after.total_seconds()
         appeared = max((file.seen for file in self._files.values() if not file.gone), default=0)
 
@@ -132,7 +132,7 @@ class Folder:
             self._files[path] = file
 
     def _has_left(self, file: File, state: State | None) -> bool:
-        """Whether what stands under its name is not the file any more, be it renamed, or copied and emptied."""
+        """True if what stands under its name is not the file any more, be it renamed, or copied and emptied."""
         if not file.head.length or (file.gone and state is None):
             return False
         if state is None or state == file.state:

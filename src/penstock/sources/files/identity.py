@@ -1,4 +1,4 @@
-"""What recognises a file: a digest of what was read of its first 64 KiB, beside its path.
+"""The identity of a file: a digest of what was read of its first 64 KiB, beside its path.
 
 The inode says only where a file has gone that was renamed, since the number is used again.
 """
@@ -17,7 +17,7 @@ _START = 1 << 10
 
 @dataclass(frozen=True, slots=True)
 class State:
-    """What the file system says of a file, without looking into it."""
+    """The facts that the file system tells of a file, without looking into it."""
 
     modified: int
     changed: int
@@ -31,7 +31,7 @@ def state_of(status: os.stat_result) -> State:
 
 
 class Likeness(Enum):
-    """How a file compares with what was read of it."""
+    """The comparison of a file with what was read of it."""
 
     SAME = auto()
     CUT_OFF = auto()  # it begins as it did, and ends before what was read
@@ -58,7 +58,7 @@ class Head:
         return Head(len(text), _digest(text), text[:_START])
 
     def likeness(self, path: Path) -> Likeness:
-        """How the file at a path compares; OSError if it cannot be read."""
+        """The comparison of the file at a path; OSError if it cannot be read."""
         if not self.length:
             return Likeness.SAME
         with path.open("rb") as file:

@@ -1,4 +1,4 @@
-"""Which files a table's `path` means: a folder's with the usual names or a pattern's, one file, or those of a glob.
+"""The files that a table's `path` means: a folder's with the usual names or a pattern's, one file, or those of a glob.
 
 Names that begin with `.` or `_`, or end in `.tmp`, are somebody's work in progress.
 """
@@ -63,7 +63,7 @@ class Listing:
 
     @staticmethod
     def status(path: Path) -> os.stat_result | None:
-        """What the file system says of a file; None if there is no such file."""
+        """The facts that the file system tells of a file; None if there is no such file."""
         try:
             status = path.stat()
         except (OSError, ValueError):

@@ -15,7 +15,7 @@ _CAREFUL = 16 << 10
 
 
 def compression_of(path: Path) -> str | None:
-    """How a file is packed, by its name; None if it is not."""
+    """The compression of a file, by its name; None if it is not packed."""
     return COMPRESSIONS.get(path.suffix.lower())
 
 

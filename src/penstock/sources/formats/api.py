@@ -1,4 +1,4 @@
-"""What a format does: cuts a piece of whole records from a stream, and makes a batch of rows from it."""
+"""A format cuts a piece of whole records from a stream, and makes a batch of rows from it."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Piece:
 
 
 class Format(Protocol):
-    """How the streams of a table are read."""
+    """The way in which the streams of a table are read."""
 
     name: str
 

@@ -26,7 +26,7 @@ def format_of(style: str, table: Table, readers: MakeReader) -> Format:
 
 
 def csv_shape(table: Table) -> Shape:
-    """How a table's CSV is written."""
+    """The way in which a table's CSV is written."""
     return Shape(
         declared.character(declared.DELIMITER, table),
         declared.character(declared.QUOTE, table),

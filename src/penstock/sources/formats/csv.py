@@ -31,7 +31,7 @@ from penstock.steps.rows.rejected import Rejections
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """How a table's CSV is written."""
+    """The way in which a table's CSV is written."""
 
     delimiter: str = ","
     quote: str = '"'

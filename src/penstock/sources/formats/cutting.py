@@ -38,7 +38,7 @@ class Cutting:
             at = end
 
     def is_closed(self, record: bytes) -> bool:
-        """Whether no quote is open at the end of a last record without a line end."""
+        """True if no quote is open at the end of a last record without a line end."""
         return not self.quote or self._one.match(record + b"\n") is not None
 
     @cached_property

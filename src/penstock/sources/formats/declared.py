@@ -1,4 +1,4 @@
-"""What a table says of its format, wherever the bytes come from; reads no library of formats."""
+"""The declaration of a table's format, wherever the bytes come from; reads no library of formats."""
 
 from __future__ import annotations
 

@@ -77,7 +77,7 @@ class JsonLines:
         return self._unwrapped(table) if table.num_rows == objects and self._as_declared(table.schema) else None
 
     def _as_declared(self, schema: pa.Schema) -> bool:
-        """Whether no field beyond the declared ones is a column in another spelling."""
+        """True if no field beyond the declared ones is a column in another spelling."""
         names = [*schema.names, *(part.name for name in _ENVELOPES for part in schema.field(name).type)]
         declared = {column.name for column in self._table.columns}
         return not any(name.lower() in self._columns and name not in declared for name in names)
@@ -141,7 +141,7 @@ def _envelopes(masks: Mapping[str, pa.ChunkedArray]) -> int:
 
 
 def _objects(text: bytes) -> int:
-    """How many lines there are, if each is an object by itself; 0 if not."""
+    """The number of lines, if each is an object by itself; 0 if not."""
     if not text.startswith(b"{") or not text.rstrip(b" \t\r\n").endswith(b"}"):
         return 0
     plain = text.count(b"}\n{") + 1

@@ -27,7 +27,7 @@ _LINE_END = re.compile(rb"\r\n|\n|\r")
 
 @dataclass(frozen=True, slots=True)
 class _Window:
-    """What is there from a position on: all of it, or as much as has been read."""
+    """The text from a position on: all of it, or as much as has been read."""
 
     stream: Stream
     at: Position
@@ -76,7 +76,7 @@ def _whole(window: _Window, text: bytes, *, at_end: bool) -> Piece:
 
 
 def _last(window: _Window, text: bytes) -> Piece:
-    """What stands at the end of a complete stream: a record without a line end, or one that is broken off."""
+    """The piece at the end of a complete stream: a record without a line end, or one that is broken off."""
     data = text.removeprefix(BOM) if window.at.offset == 0 else text
     first = _LINE_END.search(text)
     if first is None:
@@ -97,7 +97,7 @@ def _broken_line(window: _Window, line: bytes, what: str) -> Piece:
 
 
 def _rest_of_line(window: _Window, *, complete: bool) -> Piece | None:
-    """What stands before the next line end belongs to a record that has been taken, or left out."""
+    """The piece up to the next line end, which belongs to a record that has been taken, or left out."""
     text = window.read(CHUNK)
     first = _LINE_END.search(text)
     if first is None and not (text and (complete or len(text) == CHUNK)):
@@ -117,7 +117,7 @@ def _one_up(at: Position) -> Position:
 
 
 def line_count(text: bytes) -> int:
-    """How many line ends there are."""
+    """The number of line ends."""
     if b"\r" not in text:
         return text.count(b"\n")
     return text.count(b"\n") + text.count(b"\r") - text.count(b"\r\n")

@@ -1,4 +1,4 @@
-"""What came in for a table, on its way to the table's change.
+"""The input of a table, on its way to the table's change.
 
 | module | what |
 | --- | --- |

@@ -30,14 +30,14 @@ _LEAST_ENTRIES = 10_000  # below twice so many entries there is nothing to win b
 
 
 def forgets(table: Table) -> bool:
-    """Whether keys of the table are dropped: nobody asks for its content, and time tells the keys that are over."""
+    """True if keys of the table are dropped: nobody asks for its content, and time tells the keys that are over."""
     key = {name.lower() for name in table.key}
     late = any(column.lateness is not None and column.name.lower() in key for column in table.columns)
     return late and table.history.lower() == "none"
 
 
 def is_late(row: Row | None, lateness: TableLateness) -> bool:
-    """Whether a stored row is below some waterline."""
+    """True if a stored row is below some waterline."""
     return row is not None and lateness.late(
         {item.place: comparable_value(row[item.place]) for item in lateness.columns}
     )
@@ -78,7 +78,7 @@ class Base:
         self.trace = trace.appended(keyed).merged()
 
     def worth_forgetting(self, entries: int, kept: int) -> bool:
-        """Whether there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
+        """True if there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
         doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, DRIVER_ENTRIES)
         return doubled or entries >= 2 * max(kept, _LEAST_ENTRIES)
 

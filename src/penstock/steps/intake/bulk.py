@@ -185,7 +185,7 @@ class _Bulk:
         return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge, read=read)
 
     def stays(self, store: KeyStore | None) -> bool:
-        """Whether the rows stay on the executors: many, and nothing about them goes row by row.
+        """True if the rows stay on the executors: many, and nothing about them goes row by row.
 
         Where columns that nobody reads are gone the rows stay in any case: they are rows of the table no more.
         """
@@ -286,14 +286,14 @@ class _Bulk:
 
 
 def _only_views_read(table: Table, judge: Judge) -> bool:
-    """Whether the rows of a table are wanted by views alone, and no fold of them goes row by row."""
+    """True if the rows of a table are wanted by views alone, and no fold of them goes row by row."""
     kept = bool(table.key) or table.history.lower() != "none" or not table.append_only
     by_row = bool(judge.holding.columns) or any(item.rows is not None for item in judge.lateness.columns)
     return not kept and not by_row and not _has_limits(table)
 
 
 def _has_limits(table: Table) -> bool:
-    """Whether a column is a VARCHAR or CHAR, whose length is checked, and filled up, row by row."""
+    """True if a column is a VARCHAR or CHAR, whose length is checked, and filled up, row by row."""
     return any("char(" in column.type.lower() for column in table.columns)
 
 
@@ -311,13 +311,13 @@ def _narrowed(table: Table, judge: Judge, columns: Sequence[str], read: frozense
 
 
 def _judged(table: Table, judge: Judge) -> list[str]:
-    """Why a row is set aside, as `__why`, and then the row as `__row`; both NULL for one that is accepted."""
+    """The reason to set a row aside, as `__why`, and then the row as `__row`; both NULL for one that is accepted."""
     why, names = verdict(judge.lateness, judge.clock), ", ".join(quoted(column.name) for column in table.columns)
     return [f"{why} AS __why", f"CASE WHEN ({why}) IS NOT NULL THEN struct({names}) END AS __row"]
 
 
 def _facts_asked(table: Table, judge: Judge, *, operations: bool) -> dict[str, str]:
-    """What one pass over the rows tells: how many, NULLs where none may be, operations, late rows, greatest values."""
+    """The facts of a pass over the rows: how many, NULLs where none may be, operations, late rows, greatest values."""
     added = f" AND {OPERATION} = '+'" if operations else ""
     terms = {"rows": "count(*)", "aside": "0L"}
     for column in table.columns:

@@ -34,7 +34,7 @@ BAD_DELETE = "Row to delete not found"
 
 @dataclass(frozen=True)
 class Intake:
-    """What a step does to one table: its change, and how its memory goes on."""
+    """The effect of a step on one table: its change, and how its memory goes on."""
 
     table: Table
     change: pa.Table | Delta
@@ -45,13 +45,13 @@ class Intake:
 
     @property
     def is_empty(self) -> bool:
-        """Whether the table stays as it is."""
+        """True if the table stays as it is."""
         return isinstance(self.change, pa.Table) and self.change.num_rows == 0
 
 
 @dataclass(frozen=True)
 class Judge:
-    """What a step's rows are judged by: lateness and held rows of the steps before, the clock; the rejected go here."""
+    """Judges a step's rows, by lateness and held rows of the steps before and by the clock; the rejected go here."""
 
     lateness: TableLateness
     clock: datetime
@@ -110,7 +110,7 @@ def _without_impossible(batch: Batch, judge: Judge) -> Batch:
 
 
 def impossible(item: LateColumn, values: pa.ChunkedArray, clock: datetime) -> Iterator[tuple[str, pa.ChunkedArray]]:
-    """Which values of a LATENESS column are infinite, or too far ahead of the clock; one kind at most."""
+    """The values of a LATENESS column that are infinite, or too far ahead of the clock; one kind at most."""
     if pa.types.is_floating(values.type):
         yield INFINITE, pc.fill_null(pc.is_inf(values), False)  # noqa: FBT003
     limit = item.ahead.above(clock) if item.ahead is not None else None
@@ -172,7 +172,7 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
 def _missing(
     batch: Batch, rows: list[Row], keys: Sequence[Key], counts: RowCounts
 ) -> tuple[dict[Key, int], dict[Key, int]]:
-    """Which rows are deleted how much more often than they are there, and where each is deleted last."""
+    """The rows that are deleted more often than they are there, by how much, and where each is deleted last."""
     net: dict[Key, int] = {}
     last: dict[Key, int] = {}
     for index, key in enumerate(keys):

@@ -37,7 +37,7 @@ class HeldColumn:
         return self.column.name.lower()
 
     def holds(self, value: Any, seen: Any) -> bool:
-        """Whether a row with this (comparable) value waits when `seen` is the largest so far."""
+        """True if a row with this (comparable) value waits when `seen` is the largest so far."""
         if not _counts(value):
             return False
         released_by = self.bound.above(value)
@@ -58,11 +58,11 @@ class Holding:
 
     @property
     def count(self) -> int:
-        """How many rows wait."""
+        """The number of rows that wait."""
         return 0 if self.waiting is None else int(self.waiting.num_rows)
 
     def after(self, received: Mapping[str, Iterable[Any]], accepted: pa.Table) -> tuple[pa.Table, Holding]:
-        """What is released by a step that received these values, by column, and accepted this change."""
+        """The rows released by a step that received these values, by column, and accepted this change."""
         if not self.columns:
             return accepted, self
         seen = dict(self.seen)

@@ -1,4 +1,4 @@
-"""What a user hands to `step()`, as checked batches: tuples, pandas, Arrow, Spark DataFrames."""
+"""The input that a user hands to `step()`, as checked batches: tuples, pandas, Arrow, Spark DataFrames."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table with a key must remember to judge its input: the row of each key.
+"""The memory by which the input of a table with a key is judged: the row of each key.
 
     newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
     base             a Trace on the executors, once the dict has outgrown `DRIVER_ENTRIES`

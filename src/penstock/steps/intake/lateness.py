@@ -47,11 +47,11 @@ class LateColumn:
     ahead: Bound | None
 
     def is_late(self, value: Any, waterline: Waterline) -> bool:
-        """Whether a row with this (comparable) value is late."""
+        """True if a row with this (comparable) value is late."""
         return value is not None and waterline.at is not None and value < waterline.at
 
     def is_future(self, value: Any, clock: datetime) -> bool:
-        """Whether the value is further ahead of the clock than AHEAD allows."""
+        """True if the value is further ahead of the clock than AHEAD allows."""
         limit = self.ahead.above(clock) if self.ahead is not None and value is not None else None
         return limit is not None and value > limit
 
@@ -74,7 +74,7 @@ def _later(old: Any, new: Any) -> Any:
 
 @dataclass(frozen=True)
 class TableLateness:
-    """What the LATENESS columns of one table have seen; frozen, so a refused step has changed nothing."""
+    """The values that the LATENESS columns of one table have seen; frozen, so a refused step has changed nothing."""
 
     columns: tuple[LateColumn, ...] = ()
     waterlines: Mapping[str, Waterline] = field(default_factory=lambda: MappingProxyType({}))
@@ -84,7 +84,7 @@ class TableLateness:
         return self.waterlines.get(item.column.name.lower(), NONE_YET)
 
     def late(self, row: Mapping[int, Any] | list[Any], columns: Iterable[LateColumn] | None = None) -> bool:
-        """Whether a row (comparable values by place) is below some waterline."""
+        """True if a row (comparable values by place) is below some waterline."""
         chosen = self.columns if columns is None else columns
         return any(item.is_late(row[item.place], self.waterline(item)) for item in chosen)
 
@@ -136,7 +136,7 @@ def comparable(values: pa.ChunkedArray) -> list[Any]:
 
 
 def furthest(item: LateColumn, values: pa.ChunkedArray) -> list[Any]:
-    """What moves a column's waterline, comparable: the largest of its values; for n ROWS, where several count, all."""
+    """The values that move a column's waterline, comparable: the largest; for n ROWS, where several count, all."""
     if item.rows is not None:
         return comparable(values)
     if pa.types.is_floating(values.type):

@@ -1,4 +1,4 @@
-"""What is remembered of one table between steps."""
+"""The memory of one table between steps."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a table without a key must remember once rows are deleted from it: how often each row is there.
+"""The memory of a table without a key once rows are deleted from it: how often each row is there.
 
     newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
     base             a Trace on the executors, once the dict has outgrown `DRIVER_ENTRIES`
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class RowCounts:
-    """How often each row of a table without a key is there; made when the first deletion asks."""
+    """The count of each row of a table without a key; made when the first deletion asks."""
 
     def __init__(self, workspace: Workspace, table: Table) -> None:
         self._table = table

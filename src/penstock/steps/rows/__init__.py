@@ -1,4 +1,4 @@
-"""What comes in, as checked rows of declared types: values, batches, and what was rejected.
+"""Input as checked rows of declared types: values, batches, and what was rejected.
 
 | module | what |
 | --- | --- |

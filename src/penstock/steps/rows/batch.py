@@ -1,4 +1,4 @@
-"""What comes in for one table in one step, checked: a `Batch` of rows in declared types, and an operation for each.
+"""The checked input for one table in one step: a `Batch` of rows in declared types, and an operation for each.
 
 Python rows are tuples in the order of the columns, or dicts by name; an operation stands before them:
 `('+', row)` insert or upsert, `('-', row)` delete, `('~', row)` partial update by key (NULL = unchanged).
@@ -56,7 +56,7 @@ class Batch:
         return int(self.rows.num_rows)
 
     def operation(self, index: int) -> str:
-        """What is done with one row."""
+        """The operation on one row."""
         return INSERT if self.operations is None else self.operations[index]
 
     def json(self, index: int) -> str:
@@ -265,13 +265,13 @@ class RowReader:
         return _lossless(given, target)
 
     def _takes(self, operations: tuple[Any, ...], *, alone: bool) -> bool:
-        """Whether all are operations that the table takes."""
+        """True if all are operations that the table takes."""
         if not all(operation in OPERATIONS for operation in operations):
             return False
         return not alone or (not self.table.append_only and (bool(self._key) or UPDATE not in operations))
 
     def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
-        """Whether no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
+        """True if no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
         required = [at for at, column in enumerate(self._columns) if not column.nullable or at in self._key]
         missing = [at for at in required if columns[at].null_count]
         if operations is None or not self._key or any(at in self._key for at in missing):
@@ -318,7 +318,7 @@ def python_dicts(data: pa.Table) -> list[dict[str, Any]]:
 
 
 def _operations(data: pa.Table) -> tuple[Any, ...] | None:
-    """What is done with each row; None if all of them are inserted."""
+    """The operation on each row; None if all of them are inserted."""
     if OPERATION not in data.column_names:
         return None
     found = tuple(cells(data.column(OPERATION)))
@@ -378,7 +378,7 @@ def _lossless(given: pa.ChunkedArray, target: pa.DataType) -> pa.ChunkedArray | 
 
 
 def _overflows(given: pa.ChunkedArray, found: pa.ChunkedArray) -> bool:
-    """Whether finite numbers have become infinite ones."""
+    """True if finite numbers have become infinite ones."""
     if not pa.types.is_floating(found.type) or pa.types.is_integer(given.type):
         return False
     infinite = pc.sum(pc.is_inf(found)).as_py() or 0

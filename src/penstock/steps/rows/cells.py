@@ -20,7 +20,7 @@ _DAY = 86_400
 
 
 def is_sound(column: pa.ChunkedArray) -> bool:
-    """Whether each value can be held: text is UTF-8, and no point in time is outside of the years 1 to 9999."""
+    """True if each value can be held: text is UTF-8, and no point in time is outside of the years 1 to 9999."""
     return _is_valid(column) and _in_range(column)
 
 
@@ -78,7 +78,7 @@ def _cell(value: Any) -> Any:
 
 
 def _beyond(value: Any) -> str:
-    """What a value is that Python cannot hold."""
+    """A description of a value that Python cannot hold."""
     if pa.types.is_nested(value.type):
         return f"a {value.type} with a value that cannot be read"
     return f"a {value.type} outside of the years 1 to 9999"

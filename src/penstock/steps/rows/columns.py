@@ -78,7 +78,7 @@ def weighted_schema(columns: Sequence[Column]) -> pa.Schema:
 
 
 def carried_plainly(kind: Type) -> bool:
-    """Whether Spark reads the Arrow type as the declared type, so that no expression is needed."""
+    """True if Spark reads the Arrow type as the declared type, so that no expression is needed."""
     lower = kind.lower()
     if "<" in lower:
         inner = [item for _, item in struct_fields(kind)] if lower.startswith("struct") else type_arguments(kind)[1]
@@ -87,7 +87,7 @@ def carried_plainly(kind: Type) -> bool:
 
 
 def parquet_plain(kind: Type) -> bool:
-    """Whether a Parquet file written by Arrow is read by Spark with this type."""
+    """True if a Parquet file written by Arrow is read by Spark with this type."""
     lower = kind.lower()
     return carried_plainly(kind) and "interval" not in lower and not lower.startswith("time(") and "void" not in lower
 

@@ -1,4 +1,4 @@
-"""What stands in a column that a row leaves out: its DEFAULT, with one clock for all rows of a step."""
+"""The value of a column that a row leaves out: its DEFAULT, with one clock for all rows of a step."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ class Defaults:
 
 @cache
 def draws(text: str) -> bool:
-    """Whether each row has a value of its own, as of `uuid()`."""
+    """True if each row has a value of its own, as of `uuid()`."""
     return any_impure(parse_expression(text))
 
 
 @cache
 def reads_clock(text: str) -> bool:
-    """Whether each step has a value of its own, as of `now()`."""
+    """True if each step has a value of its own, as of `now()`."""
     return form_reads_clock(parsed(text))

@@ -1,4 +1,4 @@
-"""When rows are the same: values as hashable ones that are equal where Spark's grouping finds them equal."""
+"""The identity of rows: values as hashable ones that are equal where Spark's grouping finds them equal."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def canonical_row(row: Iterable[Any]) -> Key:
 
 
 def identity_of(table: Table) -> Callable[[Row], Key]:
-    """What tells rows of the table apart: as `canonical_row`, with a VARIANT's JSON as the value that it stands for."""
+    """Tells the rows of a table apart: as `canonical_row`, with a VARIANT's JSON as the value it stands for."""
     kinds = enumerate(column.type for column in table.columns)
     changers = {place: change for place, kind in kinds if (change := part_changer(kind, "variant", _json_identity))}
     if not changers:

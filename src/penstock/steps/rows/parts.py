@@ -48,7 +48,7 @@ def _escaped(name: str) -> str:
 
 
 def part_changer(kind: Type, of: Type, change: Callable[[Any], Any]) -> Callable[[Any], Any] | None:
-    """What changes each part of the type `of` in a Python value of `kind`; None if it has no such part.
+    """A function that changes each part of the type `of` in a Python value of `kind`; None if it has no such part.
 
     A MAP may be a dict or a list of its entries, a STRUCT is a dict.
     """

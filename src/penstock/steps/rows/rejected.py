@@ -83,7 +83,7 @@ def _text(value: Any) -> str:
 
 
 def counts(rows: Iterable[Rejected]) -> dict[tuple[str, str], int]:
-    """How many rows were rejected, for each relation and message."""
+    """The number of rejected rows, for each relation and message."""
     found: dict[tuple[str, str], int] = {}
     for row in rows:
         found[row.relation, row.message] = found.get((row.relation, row.message), 0) + 1

@@ -40,7 +40,7 @@ class BadValue(ValueError):  # noqa: N818 - it names what is wrong, and never le
 
 @dataclass(frozen=True, slots=True)
 class Leniency:
-    """What is read beyond values of the column's own kind, by sources whose formats do not know all kinds.
+    """The values that are read beyond those of the column's own kind, by sources whose formats do not know all kinds.
 
     text            numbers and booleans may be written as text
     epoch           a number is a point in time: of that unit since 1970, or 'auto' (`epoch_time`); '' if it is none
@@ -336,7 +336,7 @@ _EXACT = re.compile(r'"\\u0000decimal:([^"]*)"')
 
 
 def _as_json(value: Any) -> Any:
-    """What JSON has no value for: numbers of other libraries are numbers, times and identifiers texts."""
+    """A value for one that JSON does not know: numbers of other libraries are numbers, times and identifiers texts."""
     if isinstance(value, Decimal):
         if not value.is_finite():
             raise _refuse(value)

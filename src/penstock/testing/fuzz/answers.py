@@ -32,7 +32,7 @@ CLOCK = datetime(2024, 2, 29, 12, 34, 56, 789_000)  # noqa: DTZ001 - naive UTC, 
 
 @dataclass
 class Verdicts:
-    """What was found, by the example's name: '' is right, else what is wrong."""
+    """The verdicts by the example's name: '' is right, else what is wrong."""
 
     found: dict[str, str] = field(default_factory=dict)
 
@@ -42,7 +42,7 @@ class Verdicts:
 
 
 def judged(spark: SparkSession, chosen: Sequence[Example]) -> list[str]:
-    """What is not as it should be: examples that fail without being listed, and listed ones that are right."""
+    """The examples that are not as they should be: they fail without being listed, or are listed and right."""
     found = Answers(spark).judge(chosen).found
     listed = unanswered()
     wrong = []
@@ -182,7 +182,7 @@ class _Run:
         return {view.example.name: self.found.get(view.example.name, "") for view in views}
 
     def _step(self, pipeline: Pipeline, rows: str) -> bool:
-        """Whether Spark has answers for the step; where it raises, the step must be refused."""
+        """True if Spark has answers for the step; where it raises, the step must be refused."""
         statements = self._statements(rows)
         refused = next((item for item in self.asked.values() if rows not in item.answers), None)
         if refused is None:

@@ -19,7 +19,7 @@ class Changes:
         self._rows: dict[str, list[tuple[Any, ...]]] = {table.name: [] for table in tables}
 
     def rows(self, table: Relation) -> list[tuple[Any, ...]]:
-        """What a table holds by now."""
+        """The rows that a table holds by now."""
         return self._rows[table.name]
 
     def first(self) -> Step:

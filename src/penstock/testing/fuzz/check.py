@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finding:
-    """What went wrong: `kind` is 'refused', 'crash' or 'differs'; `view` where it is known."""
+    """A thing that went wrong: `kind` is 'refused', 'crash' or 'differs'; `view` where it is known."""
 
     kind: str
     detail: str
@@ -40,13 +40,13 @@ class Finding:
 
     @property
     def signature(self) -> tuple[str, str]:
-        """What findings of one cause mostly share."""
+        """The features that findings of one cause mostly share."""
         return self.kind, ":".join(self.detail.split(":")[:2])[:60] if self.kind == "crash" else ""
 
 
 @dataclass
 class Tally:
-    """What a run has seen.
+    """The counts of what a run has seen.
 
     `compared` counts contents that DuckDB was asked for too, `queries` single ones in batch, `plans` those that DuckDB
     has read alone.
@@ -181,7 +181,7 @@ class Probe(Oracle):
         return self._session.sql(self._text(View("asked", text, parse_query(text), (), None), clock))
 
     def accepts(self, name: str, text: str) -> bool:
-        """Whether Spark can analyse the query and optimize it, where it has errors of its own; it is declared then."""
+        """True if Spark can analyse the query and optimize it, where it has errors of its own; it is declared then."""
         view = View(name, text, parse_query(text), (), None)
         try:
             frame = self._session.sql(self._text(view, None))
@@ -218,7 +218,7 @@ def _named(text: str) -> str:
 
 
 def _follows(view: tuple[str, str], program: Program, kept: Program) -> bool:
-    """Whether a view reads one that was left out, and is refused for that."""
+    """True if a view reads one that was left out, and is refused for that."""
     left_out = {name for name, _ in program.views} - {name for name, _ in kept.views} - {view[0]}
     return any(f" {name} " in f"{view[1]} ".replace("\n", " ").replace(")", " ") for name in left_out)
 

@@ -61,7 +61,7 @@ def window_calls(dice: Dice, scope: Scope) -> list[tuple[str, str]]:
 
 
 def tells_rows_apart(items: Iterable[tuple[str, str]]) -> bool:
-    """Whether the answers of equal rows may differ."""
+    """True if the answers of equal rows may differ."""
     return any(_BY_ROWS.search(text) is not None for text, _ in items)
 
 

@@ -69,7 +69,7 @@ class Contents:
         return Program(tuple(self.tables), (("v1", text),), case, shared=self.dice.shared)
 
     def judge(self, text: str) -> Finding | None:
-        """What is wrong with the query's plan; None for a query that Spark refuses as well."""
+        """The fault in the query's plan; None if there is none, or if Spark refuses the query as well."""
         if not self.probe.accepts("asked", text):
             return None
         try:

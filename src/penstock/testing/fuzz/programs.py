@@ -16,7 +16,7 @@ from penstock.testing.fuzz.tables import Relation, random_table
 
 @dataclass(frozen=True)
 class Size:
-    """How much a program holds, at most."""
+    """The most that a program holds."""
 
     tables: int = 3
     views: int = 5
@@ -26,7 +26,7 @@ class Size:
 
 @dataclass(frozen=True)
 class Setting:
-    """How the engine is driven while it runs: what the driver keeps, and whether every trace is merged each step."""
+    """The way of driving a running engine: what the driver keeps, and whether every trace is merged each step."""
 
     driver_rows: int = 50_000
     memory_rows: int = 20_000

@@ -35,7 +35,7 @@ class Example:
 
     @property
     def name(self) -> str:
-        """How lists name it."""
+        """Its name in lists."""
         return f"{self.function} {self.number}"
 
 
@@ -144,12 +144,12 @@ class Lifting:
         self._session.sql(f"SELECT {listed} WHERE FALSE").createOrReplaceTempView(table)
 
     def _taken(self, tree: exp.Expression) -> bool:
-        """Whether Spark takes the query with this column in it."""
+        """True if Spark takes the query with this column in it."""
         return _succeeds(lambda: self._session.sql(spark_sql(tree)).schema)
 
 
 def _is_argument(node: exp.Expression) -> bool:
-    """Whether a literal is a direct argument of a function or an operator."""
+    """True if a literal is a direct argument of a function or an operator."""
     return isinstance(node.parent, exp.Anonymous | exp.Binary | exp.Cast | exp.In | exp.Between | exp.Like) and (
         not isinstance(node.parent, exp.Cast) or not node.parent.meta
     )
@@ -181,7 +181,7 @@ class Unanswered:
     reason: str
 
     def covers(self, example: Example) -> bool:
-        """Whether the example is one of them."""
+        """True if the example is one of them."""
         return re.search(self.expression, f"{example.name}: {example.text}") is not None
 
 

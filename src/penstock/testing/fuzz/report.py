@@ -63,7 +63,7 @@ def write_case(folder: Path, program: Program, finding: Finding, name: str) -> P
 
 
 def summary(tally: Tally, findings: int) -> str:
-    """What a run has seen, for people."""
+    """The summary of what a run has seen, for people."""
     refused = ", ".join(f"{code} {count}" for code, count in tally.refused.most_common())
     used = ", ".join(f"{name} {count}" for name, count in tally.used.most_common())
     return (

@@ -11,7 +11,7 @@ from penstock.testing.oracle.whole_rows import WHOLE_ROW
 
 
 def is_asof(join: exp.Expression) -> bool:
-    """Whether a join is an ASOF join."""
+    """True if a join is an ASOF join."""
     return str(join.args.get("method") or "").upper() == "ASOF"
 
 

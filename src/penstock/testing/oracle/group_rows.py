@@ -13,7 +13,7 @@ _WRAPPERS = (exp.Filter, exp.IgnoreNulls, exp.RespectNulls, exp.WithinGroup)
 
 
 def is_over_groups(node: exp.Expression, select: exp.Select) -> bool:
-    """Whether an expression of a SELECT stands in a window, and that window is over groups."""
+    """True if an expression of a SELECT stands in a window, and that window is over groups."""
     parent = node.parent
     while parent is not None and parent is not select:
         if isinstance(parent, exp.Window):
@@ -51,7 +51,7 @@ def _is_aggregate(node: object) -> bool:
 
 
 def _is_windowed(node: exp.Expr) -> bool:
-    """Whether the call is the function of an OVER itself."""
+    """True if the call is the function of an OVER itself."""
     while isinstance(node.parent, _WRAPPERS):
         node = node.parent
     return isinstance(node.parent, exp.Window) and node.parent.this is node

@@ -44,7 +44,7 @@ def _asked(compared: exp.Expr, query: exp.Expression, *, any_of: bool) -> exp.Ex
 
 
 def _by_ends(compared: exp.Expr, query: exp.Expression, *, any_of: bool) -> exp.Expression:
-    """Whether the least or the greatest value decides."""
+    """The comparison with the least and the greatest value, one of which decides."""
     ends = [
         exp.Paren(this=type(compared)(this=compared.this.copy(), expression=_one(query, name, exp.column(_VALUE))))
         for name in ("min", "max")

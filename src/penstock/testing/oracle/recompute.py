@@ -189,7 +189,7 @@ class Oracle:
 
 
 def reads_error_view(catalog: Catalog) -> bool:
-    """Whether any view reads the system relation `error_view`."""
+    """True if any view reads the system relation `error_view`."""
     return any("error_view" in view.text.lower() for view in catalog.views.values())
 
 

@@ -71,7 +71,7 @@ def _month(time: str, count: int, further: int) -> str:
 
 @dataclass(frozen=True)
 class Reading:
-    """How windows are read in one pipeline: its time zone, and the time column of each stream that declares one."""
+    """The reading of windows in one pipeline: its time zone, and the time column of each stream that declares one."""
 
     zone: str = "UTC"
     times: Mapping[str, str] = field(default_factory=dict)
