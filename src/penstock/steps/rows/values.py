@@ -74,7 +74,7 @@ def shown(value: Any) -> str:
 
 
 def is_missing(value: Any) -> bool:
-    """Whether a value is None, or pandas' NaT or NA, which are told by name: pandas may not be there."""
+    """True if a value is None, or pandas' NaT or NA, which are told by name: pandas may not be there."""
     return value is None or type(value).__name__ in ("NaTType", "NAType")
 
 
