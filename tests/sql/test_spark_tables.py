@@ -72,6 +72,28 @@ def test_a_clause_without_meaning_is_a_warning(clauses, idle):
     assert warned(f"CREATE TABLE t (a INT, b STRING) {clauses}") == idle
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "CREATE TABLE t (d DATE, a INT, h INT) USING parquet PARTITIONED BY (d, h) LOCATION 'in'",
+        "CREATE TABLE t (a INT) USING parquet LOCATION 'in' PARTITIONED BY (d DATE COMMENT 'day', h INT)",
+        "CREATE TABLE t (d DATE, a INT, h INT) PARTITIONED BY (D, h) WITH ('connector' = 'files', 'path' = 'in')",
+    ],
+)
+def test_columns_of_folders_come_last_as_in_spark(text):
+    found = table(text)
+    assert [(column.name, column.type) for column in found.columns] == [("a", "int"), ("d", "date"), ("h", "int")]
+    assert found.properties["partitioned_by"].lower() == "d, h"
+    assert (found.properties["path"], found.warnings) == ("in", ())
+
+
+@pytest.mark.parametrize(("kind", "names"), [("parquet", ["b", "a"]), ("delta", ["a", "b"])])
+def test_a_plain_table_has_its_columns_in_the_order_that_its_format_has_in_spark(kind, names):
+    found = table(f"CREATE TABLE t (a INT, b STRING) USING {kind} PARTITIONED BY (a)")
+    assert [column.name for column in found.columns] == names
+    assert "partitioned_by" not in found.properties
+
+
 def test_a_generated_column_is_as_it_comes_in():
     text = (
         "CREATE TABLE t (a INT, b INT GENERATED ALWAYS AS (a + 1) COMMENT 'b', "
@@ -101,7 +123,11 @@ def test_files_of_a_format_that_cannot_be_read_name_their_connector():
     [
         ("CREATE TABLE t (a INT) USING parquet AS SELECT 1", "UNSUPPORTED"),
         ("CREATE TABLE t USING parquet LOCATION 'x'", "UNSUPPORTED"),
-        ("CREATE TABLE t (a INT) USING parquet PARTITIONED BY (a) LOCATION 'x'", "UNSUPPORTED"),
+        ("CREATE TABLE t (a INT) USING parquet PARTITIONED BY (a) LOCATION 'x'", "BAD_PROPERTY"),
+        ("CREATE TABLE t (a INT, d DATE) USING parquet PARTITIONED BY (days(d)) LOCATION 'x'", "UNSUPPORTED"),
+        ("CREATE TABLE t (a INT) USING parquet PARTITIONED BY (b)", "UNKNOWN_COLUMN"),
+        ("CREATE TABLE t (a INT, d DATE) PARTITIONED BY (d DATE)", "DUPLICATE_COLUMN"),
+        ("CREATE TABLE t (a INT) WITH (connector = 'files', path = 'x', partitioned_by = 'a, b')", "UNKNOWN_COLUMN"),
         ("CREATE TABLE t (a INT) OPTIONS (a 1, a 2)", "DUPLICATE_PROPERTY"),
         ("CREATE TABLE t (a INT) CLUSTER BY (a", "UNBALANCED"),
         ("CREATE TABLE t (a INT) USING", "SYNTAX_ERROR"),

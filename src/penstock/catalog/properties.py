@@ -11,7 +11,7 @@ from types import MappingProxyType
 
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 
-CONNECTOR, FORMAT, COMMENT = "connector", "format", "comment"
+CONNECTOR, FORMAT, COMMENT, PARTITIONED_BY = "connector", "format", "comment", "partitioned_by"
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,11 +42,16 @@ VIEW: tuple[Property, ...] = (
 CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (
-            "path", "pattern", "complete_after", "on_replaced", FORMAT, "on_error", "unknown_columns", "epoch",
-            "header", "delimiter", "quote", "null_text",
+            "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "unknown_columns",
+            "epoch", "header", "delimiter", "quote", "null_text",
         ),
     }
 )  # fmt: skip
+
+
+def partition_names(properties: Mapping[str, str]) -> tuple[str, ...]:
+    """The columns that a table's `'partitioned_by'` names."""
+    return tuple(name.strip() for name in properties.get(PARTITIONED_BY, "").split(",") if name.strip())
 
 
 def check_table(properties: Mapping[str, str], spans: Mapping[str, Span]) -> None:

@@ -2,17 +2,26 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from penstock.catalog.model import Column, Lateness, Table
-from penstock.catalog.properties import COMMENT, check_table, check_view
+from penstock.catalog.properties import (
+    COMMENT,
+    CONNECTOR,
+    PARTITIONED_BY,
+    check_table,
+    check_view,
+    partition_names,
+)
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.columns import Elements, read_elements, read_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.keywords import words
+from penstock.sql.partitions import partitions_last
 from penstock.sql.properties import Properties, read_properties
-from penstock.sql.sparktables import SparkClauses, described, read_clauses
+from penstock.sql.sparktables import FILES, SparkClauses, described, read_clauses
 from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
 from penstock.sql.unread import spark_alone_reads
 
@@ -84,8 +93,12 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     read_properties(cursor, properties)
     cursor.end()
     warnings = _joined(properties, clauses)
+    elements.columns += clauses.partitions.columns
     _distinct(elements.columns, case_sensitive=cursor.rules.case_sensitive)
     columns = _with_watermarks(elements)
+    if clauses.format in (*FILES, None):  # of which Spark orders the columns
+        columns = partitions_last(columns, clauses.partitions)
+    _check_partitions(columns, properties)
     key = _key(elements, columns)
     return Table(
         name=name,
@@ -102,7 +115,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
 
 def _joined(properties: Properties, clauses: SparkClauses) -> tuple[Diagnostic, ...]:
     """Add what Spark's clauses say to the properties, all of them checked; the warnings for what they say in vain."""
-    found, warnings = described(clauses)
+    found, warnings = described(clauses, connected=properties.values.get(CONNECTOR, "").lower() == "files")
     for name, value in found.values.items():
         if name in found.spans:
             properties.add(name, value, found.spans[name])
@@ -110,6 +123,15 @@ def _joined(properties: Properties, clauses: SparkClauses) -> tuple[Diagnostic, 
             properties.values.setdefault(name, value)
     check_table(properties.values, properties.spans)
     return tuple(warnings)
+
+
+def _check_partitions(columns: Sequence[Column], properties: Properties) -> None:
+    """Refuse `'partitioned_by'` of what is no column, or of all that there are."""
+    names, span = partition_names(properties.values), properties.spans.get(PARTITIONED_BY)
+    places = {_position(columns, name, span) for name in names}
+    if len(places) == len(columns):
+        message, hint = "all columns are those of folders", "a file has at least one column of its own"
+        raise ParseFailure(None, Diagnostic("BAD_PROPERTY", message, span, hint=hint))
 
 
 def _with_watermarks(elements: Elements) -> tuple[Column, ...]:
@@ -140,7 +162,7 @@ def _distinct(columns: list[Column], *, case_sensitive: bool = False) -> None:
         seen.add(name)
 
 
-def _position(columns: list[Column], name: str, span: Span) -> int:
+def _position(columns: Sequence[Column], name: str, span: Span | None) -> int:
     for place, column in enumerate(columns):
         if column.name.lower() == name.lower():
             return place
@@ -171,7 +193,7 @@ def _key(elements: Elements, columns: tuple[Column, ...]) -> tuple[str, ...]:
             ),
         )
     names, span = elements.keys[0]
-    key = tuple(columns[_position(list(columns), name, span)].name for name in names)
+    key = tuple(columns[_position(columns, name, span)].name for name in names)
     if len({name.lower() for name in key}) < len(key):
         raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", "a column stands twice in the primary key", span))
     return key

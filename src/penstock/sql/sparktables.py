@@ -10,9 +10,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.catalog.properties import COMMENT, CONNECTOR, CONNECTORS, FORMAT, TABLE
+from penstock.catalog.properties import COMMENT, CONNECTOR, CONNECTORS, FORMAT, PARTITIONED_BY, TABLE
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 from penstock.sql.cursor import Cursor
+from penstock.sql.partitions import PartitionedBy, read_partitions
 from penstock.sql.properties import Properties, read_options
 
 FILES = ("parquet", "json", "csv")
@@ -30,7 +31,7 @@ class SparkClauses:
     format: str | None = None
     format_span: Span | None = None
     location: str | None = None
-    partitions: Span | None = None
+    partitions: PartitionedBy = field(default_factory=PartitionedBy)
     comment: str | None = None
     options: Properties = field(default_factory=Properties)
     properties: Properties = field(default_factory=Properties)
@@ -44,7 +45,6 @@ def read_clauses(cursor: Cursor, found: SparkClauses) -> None:
 
 
 def _clause(cursor: Cursor, found: SparkClauses) -> bool:
-    start = cursor.index
     match cursor.peek():
         case "USING":
             _using(cursor, found)
@@ -61,9 +61,7 @@ def _clause(cursor: Cursor, found: SparkClauses) -> bool:
             cursor.move()
             found.comment = cursor.string("the comment")
         case "PARTITIONED":
-            cursor.expect("PARTITIONED", "BY")
-            _parentheses(cursor)
-            found.partitions = cursor.since(start)
+            read_partitions(cursor, found.partitions)
         case "STORED" if cursor.peek(1) == "AS" and cursor.peek(2) not in {"INPUTFORMAT", "DIRECTORIES"}:
             _stored(cursor, found)
         case _:
@@ -183,8 +181,10 @@ def generated(cursor: Cursor) -> Diagnostic:
     return idle(cursor, start, "the column is as it comes in; compute it in a view over the table")
 
 
-def described(found: SparkClauses) -> tuple[Properties, list[Diagnostic]]:
+def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list[Diagnostic]]:
     """The properties of the table that the clauses state, and the warnings for what they say in vain.
+
+    `connected`: WITH says that the table is a folder of files.
 
     Raises SqlError or UnsupportedError for files of a format that cannot be read.
     """
@@ -195,16 +195,25 @@ def described(found: SparkClauses) -> tuple[Properties, list[Diagnostic]]:
     location = found.location or found.options.values.get("path")
     if found.format in _SYSTEMS or (location is not None and found.format not in (*FILES, None)):
         raise _unreadable(found)
-    if location is None:
+    if location is None and not connected:
         warnings += _of_a_plain_table(found)
         return result, warnings
-    if found.partitions is not None:
-        message = "files in folders named by column (PARTITIONED BY) are not supported"
-        hint = "leave it out where the files hold all columns"
-        raise UnsupportedError(Diagnostic("UNSUPPORTED", message, found.partitions, hint=hint))
-    result.values |= {CONNECTOR: "files", "path": location, FORMAT: found.format or "parquet"}
-    warnings += _options(found, result)
+    _partitions(found, result)
+    if location is not None:
+        result.values |= {CONNECTOR: "files", "path": location, FORMAT: found.format or "parquet"}
+        warnings += _options(found, result)
     return result, warnings
+
+
+def _partitions(found: SparkClauses, result: Properties) -> None:
+    """Add the columns that folders name, as the connector has them; UnsupportedError for a transform."""
+    clause = found.partitions
+    if clause.transform is not None:
+        message = "folders named by an expression are not supported"
+        hint = "PARTITIONED BY names columns, as in d=2024-01-01/h=7"
+        raise UnsupportedError(Diagnostic("UNSUPPORTED", message, clause.transform, hint=hint))
+    if clause.span is not None:
+        result.add(PARTITIONED_BY, ", ".join(name for name, _ in clause.names), clause.span)
 
 
 def _own_properties(found: SparkClauses, warnings: list[Diagnostic]) -> Properties:
@@ -224,8 +233,8 @@ def _own_properties(found: SparkClauses, warnings: list[Diagnostic]) -> Properti
 
 def _of_a_plain_table(found: SparkClauses) -> list[Diagnostic]:
     warnings = [no_meaning(f"the option {name[:60]!r}", span) for name, span in found.options.spans.items()]
-    if found.partitions is not None:
-        warnings.append(no_meaning("PARTITIONED BY", found.partitions))
+    if found.partitions.span is not None:
+        warnings.append(no_meaning("PARTITIONED BY", found.partitions.span))
     if found.format not in (*FILES, None):
         hint = "this is a plain table, which begins without rows"
         warnings.append(no_meaning(f"the format {found.format}", found.format_span, hint))

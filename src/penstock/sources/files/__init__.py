@@ -9,6 +9,7 @@
 | `identity` | what recognises a file |
 | `file` | one file as a stream |
 | `unpacked` | a compressed one |
+| `partitions` | columns that folders name |
 | `folder` | all of them: which is new, renamed, replaced, shorter, gone, complete |
 """
 
@@ -18,12 +19,14 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import partition_names
 from penstock.sources.files import declared
 from penstock.sources.files.declared import PROPERTIES
 from penstock.sources.formats.declared import FORMAT
 from penstock.sources.properties import check_properties, duration
 
 if TYPE_CHECKING:
+    from penstock.sources.formats.api import Format
     from penstock.sources.reading import RecordSource
     from penstock.steps.intake.inputs import MakeReader
 
@@ -35,7 +38,6 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource
     # What reads files takes long to import, and `check` only looks at the properties.
     from penstock.sources.files.folder import Folder  # noqa: PLC0415
     from penstock.sources.files.listing import check_there, listing_of  # noqa: PLC0415
-    from penstock.sources.formats.choice import format_of  # noqa: PLC0415
     from penstock.sources.reading import RecordSource  # noqa: PLC0415
 
     check_properties(table, PROPERTIES)
@@ -50,4 +52,17 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource
         fail_on_replaced=declared.ON_REPLACED.value(table) == "fail",
         complete_after=duration(declared.COMPLETE_AFTER.value(table)),
     )
-    return RecordSource(table, folder, format_of(style, table, readers))
+    return RecordSource(table, folder, _format(style, table, readers))
+
+
+def _format(style: str, table: Table, readers: MakeReader) -> Format:
+    """The format of the files, or that and what their folders say."""
+    from penstock.sources.files.partitions import Partitioned, divided  # noqa: PLC0415 - as above
+    from penstock.sources.formats.choice import format_of  # noqa: PLC0415 - as above
+    from penstock.steps.rows.values import Leniency  # noqa: PLC0415 - as above
+
+    names = partition_names(table.properties)
+    if not names:
+        return format_of(style, table, readers)
+    within, outside = divided(table, names)
+    return Partitioned(table, format_of(style, within, readers), readers(outside, Leniency(text=True)))

@@ -29,5 +29,10 @@ ON_REPLACED = Property(
     "read",
     ("read", "fail"),
 )
+PARTITIONED_BY = Property(
+    "partitioned_by",
+    "The columns that folders name, as in `d=2024-01-01/h=7/`, and files lack. PARTITIONED BY says the same.",
+    takes="names, as in 'd, h'",
+)
 
-PROPERTIES = (PATH, PATTERN, COMPLETE_AFTER, ON_REPLACED, *formats.PROPERTIES)
+PROPERTIES = (PATH, PATTERN, PARTITIONED_BY, COMPLETE_AFTER, ON_REPLACED, *formats.PROPERTIES)

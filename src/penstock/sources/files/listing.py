@@ -1,6 +1,6 @@
 """The files that a table's `path` means: a folder's with the usual names or a pattern's, one file, or those of a glob.
 
-Names that begin with `.` or `_`, or end in `.tmp`, are somebody's work in progress.
+Names that begin with `.` or `_`, or end in `.tmp`, are somebody's work in progress, but for folders named by a column.
 """
 
 from __future__ import annotations
@@ -54,9 +54,11 @@ class Listing:
         except OSError:  # it has just gone, or may not be read by us
             return
         for entry in entries:
-            if entry.name.startswith((".", "_")) or entry.name.endswith(_UNFINISHED):
+            is_folder = entry.is_dir(follow_symlinks=False)
+            names_column = is_folder and "=" in entry.name and not entry.name.startswith(".")
+            if not names_column and (entry.name.startswith((".", "_")) or entry.name.endswith(_UNFINISHED)):
                 continue
-            if entry.is_dir(follow_symlinks=False):
+            if is_folder:
                 yield from self._within(folder / entry.name, f"{prefix}{entry.name}/")
             elif self.wanted(prefix + entry.name):
                 yield folder / entry.name
