@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 import yaml
 
+from penstock.testing.case_run import PASSED, run_case
 from penstock.testing.cases import read_cases
-from penstock.testing.runner import PASSED, run_case
 
 FOLDER = Path(__file__).with_name("cases")
 FILES = sorted(FOLDER.glob("*.yaml"))

@@ -13,9 +13,9 @@ import time
 import pytest
 
 from penstock.cli.changes import change_output
+from penstock.cli.interpreter import Results, open_interpreter
 from penstock.cli.options import EngineOptions
 from penstock.cli.repl.shell import Shell
-from penstock.cli.session import Results, open_session
 
 PROGRAM = """
 CREATE TABLE t (id BIGINT, k BIGINT);
@@ -53,10 +53,10 @@ def test_ctrl_c_stops_only_the_statement(spark, capsys):
         return found
 
     results = Results("text", change_output("text", (), None).write)
-    session, _ = open_session(PROGRAM, None, EngineOptions("local[2]", {}, None), results, retain="all")
+    interpreter, _ = open_interpreter(PROGRAM, None, EngineOptions("local[2]", {}, None), results, retain="all")
     began = time.perf_counter()
-    with session.pipeline:
-        assert Shell(session, read).loop()
+    with interpreter.pipeline:
+        assert Shell(interpreter, read).loop()
     seen = capsys.readouterr()
     assert seen.err.splitlines() == ["stopped; the statement has changed nothing"] * len(LONG)
     assert seen.out.splitlines() == [
@@ -95,7 +95,7 @@ def test_what_does_not_fit_is_said_with_its_place(spark, capsys):
 CREATE VIEW d AS
 SELECT id, 100 / k AS share FROM t;
 INSERT INTO t VALUES (5, 5);"""
-    session, later = open_session(program, None, EngineOptions("local[2]", {}, None), Results(), retain="all")
+    interpreter, later = open_interpreter(program, None, EngineOptions("local[2]", {}, None), Results(), retain="all")
 
     def read(_):
         found = next(inputs, None)
@@ -103,10 +103,10 @@ INSERT INTO t VALUES (5, 5);"""
             raise EOFError
         return found
 
-    with session.pipeline as pipeline:
+    with interpreter.pipeline as pipeline:
         for statement in later:
-            session.run(statement, program)
-        assert Shell(session, read).loop()
+            interpreter.run(statement, program)
+        assert Shell(interpreter, read).loop()
         assert [tuple(row) for row in pipeline.query("SELECT * FROM t").collect()] == [(5, 5)]
         assert pipeline.verify("d")
     errors = capsys.readouterr().err.split("error[")[1:]

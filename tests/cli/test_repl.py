@@ -68,7 +68,7 @@ REFUSED = SqlError(Diagnostic("UNKNOWN_COLUMN", "no such column"))
 
 
 def shell_over(inputs):
-    from penstock.cli.session import Results, Session
+    from penstock.cli.interpreter import Interpreter, Results
 
     pending = iter(inputs)
 
@@ -79,7 +79,7 @@ def shell_over(inputs):
         return item
 
     pipeline = FakePipeline()
-    return Shell(Session(pipeline, Results()), read), pipeline
+    return Shell(Interpreter(pipeline, Results()), read), pipeline
 
 
 def test_nothing_ends_the_loop_but_its_end(capsys):

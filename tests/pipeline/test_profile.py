@@ -8,8 +8,8 @@ import pytest
 from click.testing import CliRunner
 
 from penstock.circuit.operators import Additive, Bilinear, Iterated, Ranked, Source
+from penstock.cli.interpreter import Interpreter, Results
 from penstock.cli.main import main
-from penstock.cli.session import Results, Session
 from penstock.errors import DataError, SqlError
 from penstock.pipeline.pipeline import Pipeline
 from penstock.sql.parse import parse
@@ -172,14 +172,14 @@ def test_views_that_came_later_have_a_circuit_of_their_own(spark):
 
 def test_the_statement_in_a_shell(spark, capsys):
     with Pipeline(PROGRAM, spark=spark) as pipeline:
-        session = Session(pipeline, Results())
+        interpreter = Interpreter(pipeline, Results())
         text = """SET profile = 'on';
         INSERT INTO customers VALUES (1, 'ann');
         INSERT INTO orders VALUES (1, 10), (1, 20);
         EXPLAIN ANALYZE totals;
         EXPLAIN (ANALYZE, JSON) totals;"""
         for statement in parse(text):
-            session.run(statement, text)
+            interpreter.run(statement, text)
         shown, _, values = capsys.readouterr().out.partition("{")
         assert shown.startswith("view totals")
         assert "profile of 2 steps (1 to 2)" in shown
@@ -188,10 +188,10 @@ def test_the_statement_in_a_shell(spark, capsys):
         assert [item["class"] for item in view["profile"]["operators"]].count("Additive") == 1
         for wrong, code in (("EXPLAIN ANALYZE totls", "UNKNOWN_VIEW"), ("EXPLAIN ANALYZE orders", "NOT_A_VIEW")):
             with pytest.raises(SqlError) as refused:
-                session.run(parse(wrong)[0], wrong)
+                interpreter.run(parse(wrong)[0], wrong)
             assert refused.value.code == code
         with pytest.raises(DataError) as unmeasured:
-            session.run(parse("EXPLAIN ANALYZE SELECT 1")[0], "EXPLAIN ANALYZE SELECT 1")
+            interpreter.run(parse("EXPLAIN ANALYZE SELECT 1")[0], "EXPLAIN ANALYZE SELECT 1")
         assert unmeasured.value.code == "NOT_MEASURED"
 
 

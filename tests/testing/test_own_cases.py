@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
+from penstock.testing.case_run import PASSED, Options, run_case
 from penstock.testing.cases import read_cases
 from penstock.testing.recut import can_be_recut, recut
-from penstock.testing.runner import PASSED, Options, run_case
 
 FILES = sorted((Path(__file__).resolve().parent.parent / "cases").glob("*.yaml"))
 CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]

@@ -24,7 +24,7 @@ _MOST_PARTS = 16  # a waterline with more parts is given up: it would cost more 
 
 
 @dataclass(frozen=True, order=True)
-class Source:
+class SourceColumn:
     """A column with LATENESS, of a table or of a view."""
 
     relation: str
@@ -41,7 +41,7 @@ class Derived:
     """The least of `parts`, expressions over the waterlines of `sources`."""
 
     parts: tuple[Scalar, ...]
-    sources: frozenset[Source]
+    sources: frozenset[SourceColumn]
 
     @property
     def text(self) -> str:
@@ -66,7 +66,7 @@ class Derived:
         return any(part.reads_clock for part in self.parts)
 
 
-def of_source(source: Source) -> Derived:
+def of_source(source: SourceColumn) -> Derived:
     """The waterline of the source itself."""
     return Derived((column(source.name),), frozenset({source}))
 

@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from typing import assert_never, cast
 
-from penstock.analysis.derived import Derived, Source, applied, converted, greatest, least, of_source
+from penstock.analysis.derived import Derived, SourceColumn, applied, converted, greatest, least, of_source
 from penstock.analysis.determined import determined
 from penstock.analysis.direction import Direction, Types, direction, one_of
 from penstock.analysis.generated import first_generated
@@ -205,7 +205,7 @@ class Reader:
         found = dict(of_view(self._catalog, view, question, self.of, NONE))
         for name in view.lateness:
             column = next((item for item in found if item.lower() == name.lower()), name)
-            together = greatest((found.get(column), of_source(Source(view.name, name))))
+            together = greatest((found.get(column), of_source(SourceColumn(view.name, name))))
             if together is not None:
                 found[column] = together
         return found
@@ -359,7 +359,7 @@ def _of_table(table: Table) -> dict[str, Derived]:
     found = {}
     for item in table.columns:
         if item.lateness is not None and (not held or held == [item]):
-            found[item.name] = of_source(Source(table.name, item.name))
+            found[item.name] = of_source(SourceColumn(table.name, item.name))
     return found
 
 

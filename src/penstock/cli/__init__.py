@@ -6,7 +6,7 @@
 | `commands/` | one file for each command |
 | `options` | options that several commands share |
 | `programs` | program text from files, stdin and -e |
-| `session` | a program whose statements run one after the other |
+| `interpreter` | a program whose statements run one after the other |
 | `views` | which views a command is about |
 | `repl/` | the interactive shell |
 | `results` | rows on stdout, in each format |

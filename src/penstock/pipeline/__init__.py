@@ -11,7 +11,7 @@
 | `supported` | what can be said of a program without Spark, beyond the binder |
 | `blame` | which value of a statement is at fault |
 | `run` | the run loop: read, step, write, choose how much to take next |
-| `runner` | the run under way, on which thread, and what became of the last |
+| `supervisor` | the run under way, on which thread, and what became of the last |
 | `delivery` | what one look at the sources has brought |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |

@@ -19,7 +19,7 @@ from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.reads import as_spark_sees, read_by, tables_read
 from penstock.pipeline.supported import check_promises, check_supported
-from penstock.sources.api import Source, open_source
+from penstock.sources.api import TableSource, open_source
 from penstock.spark.batch import resolve_types
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
@@ -70,7 +70,7 @@ class Execution:
     readers: Readers
     clock: Callable[[], datetime]
     transaction: Transaction | None = None
-    sources: dict[str, Source] = field(default_factory=dict)
+    sources: dict[str, TableSource] = field(default_factory=dict)
     # A run that was stopped in the midst of it goes on here.
     unfinished: Delivery | None = None
     outbox: Outbox = field(default_factory=Outbox)
@@ -80,7 +80,7 @@ class Execution:
         """The catalog of all that is declared now."""
         return self.stepper.catalog
 
-    def opened_sources(self) -> list[Source]:
+    def opened_sources(self) -> list[TableSource]:
         """The sources of all tables that have a connector; each goes on where it was."""
         zone = zone_of(self.catalog)
         for name, table in self.catalog.tables.items():

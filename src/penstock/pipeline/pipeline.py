@@ -18,8 +18,8 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, read_program
 from penstock.pipeline.run import RunLoop, RunOptions
-from penstock.pipeline.runner import Runner, Status, run_failed
 from penstock.pipeline.subscription import Subscription
+from penstock.pipeline.supervisor import Status, Supervisor, run_failed
 from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
 from penstock.sources.api import Output
@@ -73,7 +73,7 @@ class Pipeline:
         self._subscriptions: list[Subscription] = []
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
-        self._runner = Runner(self._failed)
+        self._supervisor = Supervisor(self._failed)
         self._closed = False
 
     # What is there
@@ -103,7 +103,7 @@ class Pipeline:
         """'running', 'stopped' or 'failed', with the last step, its clock and the error; starts no JVM."""
         stepper = None if self._execution is None else self._execution.stepper
         number, clock = (0, None) if stepper is None else (stepper.number, stepper.clock)
-        return Status(self._runner.state, number, clock, self._runner.error)
+        return Status(self._supervisor.state, number, clock, self._supervisor.error)
 
     @property
     def in_transaction(self) -> bool:
@@ -218,7 +218,7 @@ class Pipeline:
 
         Raises DataError, once, if `start()`'s thread has ended with an error that no call has said.
         """
-        self._runner.check()
+        self._supervisor.check()
         with self._lock:
             return self._sourced(sql, lambda: self._opened().query(sql))
 
@@ -228,7 +228,7 @@ class Pipeline:
         Raises DataError, once, if `start()`'s thread has ended with an error that no call has said; who waits for
         changes is told as well.
         """
-        self._runner.check()
+        self._supervisor.check()
         found = self._view(view)
         subscription = Subscription(found.name, self._leave)
         self._opened()
@@ -237,7 +237,7 @@ class Pipeline:
 
     def content(self, view: str) -> DataFrame:
         """The rows of a view or table as they are now: those maintained by change where they are kept."""
-        self._runner.check()
+        self._supervisor.check()
         with self._lock:
             execution = self._opened()
             found = self.catalog.views.get(view.lower())
@@ -293,7 +293,7 @@ class Pipeline:
             check_followed(self.catalog, once=once)
         execution = self._opened()
         loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
-        self._runner.run(loop, once=once)
+        self._supervisor.run(loop, once=once)
 
     def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
         """`run()` on a thread of its own.
@@ -303,11 +303,11 @@ class Pipeline:
         """
         check_followed(self.catalog, once=False)
         execution = self._opened()
-        self._runner.start(RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell))
+        self._supervisor.start(RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell))
 
     def stop(self) -> None:
         """End `run()` or `start()` after the step under way; raises what the thread failed with, if no call has."""
-        self._runner.stop()
+        self._supervisor.stop()
 
     def close(self) -> None:
         """End the step that is under way; forget all that is not in the directory. The SparkSession stays."""

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from penstock.pipeline.delivery import Delivery, Part, is_strict
 from penstock.pipeline.supported import check_followed, follows_clock
-from penstock.sources.api import Output, Source
+from penstock.sources.api import Output, TableSource
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputFailed, RunFinished, RunProgress, RunStarted, StepDivided
 from penstock.steps.failures import EvaluationError
@@ -78,7 +78,7 @@ class RunLoop:
         self._totals = _Totals()
         self._stopping = threading.Event()
         self._input_ended = False
-        self._sources: list[Source] = execution.opened_sources()
+        self._sources: list[TableSource] = execution.opened_sources()
         self._ticks = follows_clock(execution.catalog)
 
     def stop(self) -> None:

@@ -3,7 +3,7 @@
     rewrite(plan)   STAGES, one after the other; in each, its rules until none of them fires
 
 One rule is one function in the file of its name: the pattern, what replaces it, and why it may. `STAGES` is their order
-with its reasons. The runner checks every firing and writes it down for EXPLAIN (TRACE). A rule never moves
+with its reasons. The rewriter checks every firing and writes it down for EXPLAIN (TRACE). A rule never moves
 what can raise an error to rows that would have been removed before (`raising`).
 
 | module | what is in it |
@@ -27,8 +27,8 @@ what can raise an error to rows that would have been removed before (`raising`).
 | `remove_trivial_project` | a projection that changes nothing is left out |
 | `remove_true_filter` | a condition that is always TRUE is left out |
 | `remove_unlimited_top` | a Top-K that keeps every row, in no order, is left out |
+| `rewriter` | applies the stages, checks each rule that fires, and writes it down |
 | `rule` | what a rule is, and what is written down when one fires |
-| `runner` | applies the stages, checks each rule that fires, and writes it down |
 | `simplify_outer_join` | an outer join whose unmatched rows are filtered out again is an inner one |
 | `split_clock_aggregate` | an aggregate whose condition reads the clock is one over the rows that pass it |
 | `split_clock_filter` | what does not read the clock is decided before what does |
@@ -37,8 +37,8 @@ what can raise an error to rows that would have been removed before (`raising`).
 | `stages` | the stages of rewriting, in their order |
 """
 
+from penstock.rewrite.rewriter import rewrite, rewrite_views
 from penstock.rewrite.rule import Fired, Rule, Stage
-from penstock.rewrite.runner import rewrite, rewrite_views
 from penstock.rewrite.stages import STAGES
 
 __all__ = ["STAGES", "Fired", "Rule", "Stage", "rewrite", "rewrite_views"]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from penstock.steps.rows.rejected import Rejections
 
 
-class Source(Protocol):
+class TableSource(Protocol):
     """Rows for one table that keep coming; what was read counts as used only after `commit`."""
 
     table: Table
@@ -78,10 +78,10 @@ def check_source(table: Table) -> None:
         check_properties(table, _connector(table).PROPERTIES)
 
 
-def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> Source:
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
     """The source that a table's `'connector'` names; SqlError if there is no such connector."""
     check_source(table)
-    source: Source = _connector(table).open_source(table, readers, zone)
+    source: TableSource = _connector(table).open_source(table, readers, zone)
     return source
 
 

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from datetime import datetime
 
-from penstock.analysis.derived import Derived, Source
+from penstock.analysis.derived import Derived, SourceColumn
 from penstock.plan.scalar import Scalar, parsed, scalar_of
 from penstock.spark.workspace import clocked
 
 # The waterline of a source as a literal of the column's type, NULL of that type before anything has been seen.
-Literals = Callable[[Source], str]
+Literals = Callable[[SourceColumn], str]
 
 
 def line_text(derived: Derived, literals: Literals, clock: datetime | None) -> str:
@@ -24,7 +24,7 @@ def line_text(derived: Derived, literals: Literals, clock: datetime | None) -> s
     return f"CASE WHEN {missing} THEN NULL ELSE least({', '.join(texts)}) END"
 
 
-def alone(derived: Derived) -> Source | None:
+def alone(derived: Derived) -> SourceColumn | None:
     """The source whose waterline this is, unchanged; None if it is computed."""
     part: Scalar = derived.parts[0]
     if len(derived.parts) > 1 or part.column is None:

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from penstock.analysis.derived import Derived, Source
+from penstock.analysis.derived import Derived, SourceColumn
 from penstock.catalog.types import Type
 from penstock.spark.lines import alone, line_text
 from penstock.spark.waterlines import typed_literal
@@ -24,7 +24,7 @@ class Lines:
     relations: Mapping[str, tuple[TableLateness, Holding]]
     clock: datetime | None = None
 
-    def of(self, source: Source) -> tuple[Any, Type]:
+    def of(self, source: SourceColumn) -> tuple[Any, Type]:
         """The waterline of a source (None: nothing seen yet), and the type of its column."""
         lateness, holding = self.relations[source.relation.lower()]
         for item in lateness.columns:
@@ -32,7 +32,7 @@ class Lines:
                 return holding.line(item.column.name, lateness.waterline(item).at), item.column.type
         return None, "timestamp"
 
-    def literal(self, source: Source) -> str:
+    def literal(self, source: SourceColumn) -> str:
         """The same as Spark SQL of the column's type."""
         return typed_literal(*self.of(source))
 

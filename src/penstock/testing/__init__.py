@@ -1,10 +1,10 @@
-"""Testing SQL: case files, their runner, and the oracle that recomputes every view from scratch.
+"""Testing SQL: case files, their runs, and the oracle that recomputes every view from scratch.
 
 | module | what it is for |
 | --- | --- |
 | `cases` | case files, read into frozen values |
 | `documents` | the YAML that they are written in |
-| `runner` | runs cases, and judges what comes out |
+| `case_run` | runs cases, and judges what comes out |
 | `content` | what a case has seen of its pipeline |
 | `recut` | a case with its input in other steps |
 | `values` | one plain form for values, and when two count as equal |

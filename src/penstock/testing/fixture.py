@@ -19,8 +19,8 @@ from typing import TYPE_CHECKING
 import pytest
 
 from penstock.spark.session import open_session
+from penstock.testing.case_run import PASSED, Options, run_case
 from penstock.testing.cases import read_cases
-from penstock.testing.runner import PASSED, Options, run_case
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession

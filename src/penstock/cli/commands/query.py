@@ -19,19 +19,19 @@ from penstock.cli.reporting import note
 @format_option()
 def command(arguments: Sequence[str], **values: Any) -> None:
     """Run the PROGRAM, take in what its sources hold now, and answer the query SQL."""
-    from penstock.cli.session import Results, check_finished, open_session, write_answer
+    from penstock.cli.interpreter import Results, check_finished, open_interpreter, write_answer
     from penstock.errors import PenstockError
     from penstock.pipeline.supported import has_sources
 
     *programs, question = arguments
     source = program_text(_existing(programs), values["files"], values["execute"], needed=False)
-    session, statements = open_session(source, values["dialect"], engine_of(values), Results(values["style"]))
-    with session.pipeline as pipeline:
+    interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), Results(values["style"]))
+    with interpreter.pipeline as pipeline:
         for statement in statements:
             if type(statement).__name__ in ("Query", "Explain", "Show", "Describe"):
                 note(f"skipped: {statement.text.split(chr(10), 1)[0][:60]}")
                 continue
-            session.run(statement, source)
+            interpreter.run(statement, source)
         check_finished(pipeline)
         if has_sources(pipeline.catalog):
             pipeline.run(once=True)

@@ -13,7 +13,7 @@ from penstock.cli.programs import program_text
 from penstock.cli.views import chosen_views, refuse_several
 
 if TYPE_CHECKING:
-    from penstock.cli.session import Changes, Session
+    from penstock.cli.interpreter import Changes, Interpreter
     from penstock.sources.api import Output
 
 
@@ -46,10 +46,10 @@ def command(**values: Any) -> None:
     --dir names the directory of that run, or --overwrite removes what it has written.
     """
     from penstock.cli.changes import change_output
+    from penstock.cli.interpreter import Results, check_finished, open_interpreter
     from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
     from penstock.cli.rejected import RejectionReport
-    from penstock.cli.session import Results, check_finished, open_session
     from penstock.outputs.ownership import claim
     from penstock.pipeline.supported import check_followed
 
@@ -63,49 +63,51 @@ def command(**values: Any) -> None:
             output.write(changes)
 
     results = Results(values["style"], written, measured)
-    session, statements = open_session(source, values["dialect"], engine_of(values), results, profile=measured.wanted)
-    with session.pipeline, measured.shown_of(session.pipeline):
-        views = chosen_views(session.pipeline.catalog, values["views"])
+    interpreter, statements = open_interpreter(
+        source, values["dialect"], engine_of(values), results, profile=measured.wanted
+    )
+    with interpreter.pipeline, measured.shown_of(interpreter.pipeline):
+        views = chosen_views(interpreter.pipeline.catalog, values["views"])
         if values["output"] is None:
             refuse_several(views, values["style"])
         if not statements:
-            check_followed(session.pipeline.catalog, once=values["once"])
+            check_followed(interpreter.pipeline.catalog, once=values["once"])
         if values["output"] is not None:
             directory = None if values["directory"] is None else Path(values["directory"])
             claim(Path(values["output"]), directory, overwrite=values["overwrite"])
         if not values["final"]:
             outputs.append(change_output(values["style"], views, values["output"]))
         for statement in statements:
-            session.run(statement, source)
-        check_finished(session.pipeline)
-        _follow(session, outputs, once=values["once"])
+            interpreter.run(statement, source)
+        check_finished(interpreter.pipeline)
+        _follow(interpreter, outputs, once=values["once"])
         if values["final"]:
-            _write_contents(session, views, values["style"], values["output"])
+            _write_contents(interpreter, views, values["style"], values["output"])
 
 
-def _follow(session: Session, outputs: Sequence[Output], *, once: bool) -> None:
+def _follow(interpreter: Interpreter, outputs: Sequence[Output], *, once: bool) -> None:
     """Follow the sources; a program without any ends here. Ctrl-C is the way to end it, and no error."""
     from penstock.pipeline.supported import has_sources
 
-    if not has_sources(session.pipeline.catalog) and (once or session.pipeline.steps):
+    if not has_sources(interpreter.pipeline.catalog) and (once or interpreter.pipeline.steps):
         for output in outputs:
             output.close()
         return
     try:
-        session.pipeline.run(once=once, outputs=outputs)
+        interpreter.pipeline.run(once=once, outputs=outputs)
     except KeyboardInterrupt:
-        session.pipeline.stop()
+        interpreter.pipeline.stop()
 
 
-def _write_contents(session: Session, views: Sequence[str], style: str, folder: str | None) -> None:
+def _write_contents(interpreter: Interpreter, views: Sequence[str], style: str, folder: str | None) -> None:
+    from penstock.cli.interpreter import said_of_spark
     from penstock.cli.results import write_frame
-    from penstock.cli.session import said_of_spark
     from penstock.outputs.names import file_name
 
     for view in views:
-        frame = session.pipeline.content(view)
+        frame = interpreter.pipeline.content(view)
         if folder is None:
-            with said_of_spark(session.pipeline.catalog):
+            with said_of_spark(interpreter.pipeline.catalog):
                 write_frame(frame, style, view)
         else:
             target = f"{folder}/{file_name(view)}"

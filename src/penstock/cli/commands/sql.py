@@ -28,20 +28,20 @@ def command(program: Sequence[str], execute: Sequence[str], **values: Any) -> in
     A statement ends with a semicolon; `.help` shows the commands; Ctrl-C stops a statement, Ctrl-D leaves.
     """
     from penstock.cli.changes import change_output
+    from penstock.cli.interpreter import Results, open_interpreter
     from penstock.cli.repl.shell import Shell, stream_reader
-    from penstock.cli.session import Results, open_session
 
     source = program_text(program, values["files"], (), needed=False)
     style = values["style"]
     output = change_output("json" if style == "json" else "text", (), None)
     results = Results(style, output.write)
-    session, statements = open_session(source, values["dialect"], engine_of(values), results, retain="all")
-    with session.pipeline as pipeline:
+    interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), results, retain="all")
+    with interpreter.pipeline as pipeline:
         interactive = not execute and sys.stdin.isatty()
         given = io.StringIO("\n".join(execute) if execute else "" if interactive else read_text("-"))
-        shell = Shell(session, _terminal(lambda: pipeline.catalog) if interactive else stream_reader(given))
+        shell = Shell(interpreter, _terminal(lambda: pipeline.catalog) if interactive else stream_reader(given))
         for statement in statements:
-            session.run(statement, source)
+            interpreter.run(statement, source)
         if not interactive:
             return FINE if shell.loop(until_failure=True) else WRONG
         note("Penstock. Statements end with a semicolon; .help shows the commands, Ctrl-D leaves.")

@@ -18,8 +18,8 @@ from penstock.cli.reporting import FINE, WRONG, note
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.testing.case_run import Result
     from penstock.testing.cases import Case
-    from penstock.testing.runner import Result
 
 
 @click.command("test")
@@ -40,8 +40,8 @@ def command(files: Sequence[Path], **values: Any) -> int:
 
     Exits with 1 if a case failed or needs a feature that is not there (`unsupported`).
     """
+    from penstock.testing.case_run import PASSED, Options, run_case
     from penstock.testing.cases import read_cases
-    from penstock.testing.runner import PASSED, Options, run_case
 
     chosen = [(path, case) for path in files for case in read_cases(path, values["dialect"]) if _wanted(case, values)]
     options = Options(values["compact"], values["shuffle_steps"], values["seed"])

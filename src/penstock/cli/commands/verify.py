@@ -25,18 +25,18 @@ if TYPE_CHECKING:
 @format_option("text", "json")
 def command(**values: Any) -> int:
     """Run a PROGRAM until its input is used up, then compare its views with their queries, run in batch."""
+    from penstock.cli.interpreter import Results, check_finished, open_interpreter
     from penstock.cli.progress import Progress
-    from penstock.cli.session import Results, check_finished, open_session
     from penstock.steps.rows.rejected import json_text
 
     source = program_text(values["program"], values["files"], values["execute"])
     results = Results("text", on_event=Progress(quiet=values["quiet"]))
-    session, statements = open_session(source, values["dialect"], engine_of(values), results, retain="all")
-    with session.pipeline as pipeline:
+    interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), results, retain="all")
+    with interpreter.pipeline as pipeline:
         views = chosen_views(pipeline.catalog, values["views"])
         for statement in statements:
             if not isinstance(statement, sql.Query | sql.Explain | sql.Show | sql.Describe):
-                session.run(statement, source)
+                interpreter.run(statement, source)
         check_finished(pipeline)
         pipeline.run(once=True)
         found = [pipeline.verify(view) for view in views]

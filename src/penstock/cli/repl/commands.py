@@ -14,13 +14,13 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
-    from penstock.cli.session import Session
+    from penstock.cli.interpreter import Interpreter
 
 
 class Controls(Protocol):
     """The part of the shell that the commands see."""
 
-    session: Session
+    interpreter: Interpreter
     timing: bool
     show_changes: bool
 
@@ -56,12 +56,12 @@ def _schema(shell: Controls, name: str) -> None:
 
 
 def _explain(shell: Controls, name: str) -> None:
-    click.echo(shell.session.pipeline.explain(name or None))
+    click.echo(shell.interpreter.pipeline.explain(name or None))
 
 
 def _verify(shell: Controls, name: str) -> None:
     for view in [name] if name else [view.name for view in shell.catalog.views.values()]:
-        found = shell.session.pipeline.verify(view)
+        found = shell.interpreter.pipeline.verify(view)
         verdict = "equal the batch result" if found.ok else f"DIFFER: {found.missing} missing, {found.unexpected} more"
         click.echo(f"{found.view}: {found.rows} rows {verdict}")
 
@@ -69,13 +69,13 @@ def _verify(shell: Controls, name: str) -> None:
 def _format(shell: Controls, style: str) -> None:
     if style not in ("text", "json", "csv"):
         raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{style[:40]!r} is no format", hint="text, json or csv"))
-    shell.session.results.style = style
+    shell.interpreter.results.style = style
 
 
 def _mode(shell: Controls, layout: str) -> None:
     if layout not in LAYOUTS:
         raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{layout[:40]!r} is no layout", hint=", ".join(LAYOUTS)))
-    shell.session.results.layout = layout
+    shell.interpreter.results.layout = layout
 
 
 def _changes(shell: Controls, word: str) -> None:

@@ -15,7 +15,7 @@ from penstock.sql.parse import parse
 from penstock.steps.interrupts import InterruptedAfterStep, interrupt_behind
 
 if TYPE_CHECKING:
-    from penstock.cli.session import Session
+    from penstock.cli.interpreter import Interpreter
     from penstock.steps.change import Change
 
 PROMPT, IN_TRANSACTION = "penstock> ", "penstock*> "
@@ -24,18 +24,18 @@ PROMPT, IN_TRANSACTION = "penstock> ", "penstock*> "
 class Shell:
     """One interactive session. `read` gives the next input for a prompt; KeyboardInterrupt drops it, EOFError ends."""
 
-    def __init__(self, session: Session, read: Callable[[str], str]) -> None:
-        self.session = session
+    def __init__(self, interpreter: Interpreter, read: Callable[[str], str]) -> None:
+        self.interpreter = interpreter
         self.timing = False
         self.show_changes = True
         self._read = read
-        self._write = session.results.on_changes
-        session.results.on_changes = self._changed
+        self._write = interpreter.results.on_changes
+        interpreter.results.on_changes = self._changed
 
     @property
     def catalog(self) -> Catalog:
         """The catalog of all that is declared now."""
-        return self.session.pipeline.catalog
+        return self.interpreter.pipeline.catalog
 
     def _changed(self, changes: Mapping[str, Change]) -> None:
         if self.show_changes:
@@ -45,7 +45,7 @@ class Shell:
         """Until Ctrl-D or .quit, or with `until_failure` the first refusal; gives whether the last input went well."""
         while True:
             try:
-                text = self._read(IN_TRANSACTION if self.session.pipeline.in_transaction else PROMPT)
+                text = self._read(IN_TRANSACTION if self.interpreter.pipeline.in_transaction else PROMPT)
             except KeyboardInterrupt:
                 continue
             except EOFError:
@@ -91,8 +91,8 @@ class Shell:
 
     def run_sql(self, text: str) -> None:
         """Run each statement of a text; the first that is refused ends it."""
-        for statement in parse(text, self.session.pipeline.dialect):
-            self.session.run(statement, text)
+        for statement in parse(text, self.interpreter.pipeline.dialect):
+            self.interpreter.run(statement, text)
 
 
 def stream_reader(stream: TextIO) -> Callable[[str], str]:

@@ -33,7 +33,7 @@ class Loop(Protocol):
         """End after the step that is under way."""
 
 
-class Runner:
+class Supervisor:
     """At most one run at a time; `failed` is told of the error that ends one on a thread of its own."""
 
     def __init__(self, failed: Callable[[BaseException], None]) -> None:

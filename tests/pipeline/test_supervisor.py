@@ -5,8 +5,8 @@ import threading
 import pytest
 
 import penstock
-from penstock.pipeline.runner import Runner, run_failed
 from penstock.pipeline.subscription import Subscription
+from penstock.pipeline.supervisor import Supervisor, run_failed
 
 
 class Follows:
@@ -27,78 +27,78 @@ class Follows:
 
 
 def failed(error, told=lambda _: None):
-    """A runner whose thread has ended with `error`, and has told of it."""
+    """A supervisor whose thread has ended with `error`, and has told of it."""
     over = threading.Event()
 
     def heard(found):
         told(found)
         over.set()
 
-    runner, loop = Runner(heard), Follows(error)
-    runner.start(loop)
+    supervisor, loop = Supervisor(heard), Follows(error)
+    supervisor.start(loop)
     loop.stop()
     over.wait()
-    return runner
+    return supervisor
 
 
 def test_a_run_is_running_until_it_is_stopped():
-    runner = Runner(pytest.fail)
-    assert runner.state == "stopped"
-    runner.start(Follows())
-    assert runner.state == "running"
-    runner.stop()
-    assert (runner.state, runner.error) == ("stopped", None)
-    runner.check()
+    supervisor = Supervisor(pytest.fail)
+    assert supervisor.state == "stopped"
+    supervisor.start(Follows())
+    assert supervisor.state == "running"
+    supervisor.stop()
+    assert (supervisor.state, supervisor.error) == ("stopped", None)
+    supervisor.check()
 
 
 def test_the_first_call_says_the_error_of_a_thread_and_what_would_work():
-    runner = failed(OSError("the disk is gone"))
+    supervisor = failed(OSError("the disk is gone"))
     with pytest.raises(penstock.DataError) as said:
-        runner.check()
+        supervisor.check()
     assert said.value.code == "RUN_FAILED"
     assert "OSError: the disk is gone" in said.value.render()
     assert "`run()` or `start()`" in said.value.render()
     assert isinstance(said.value.__cause__, OSError)
-    runner.check()
-    runner.stop()
-    assert (runner.state, str(runner.error)) == ("failed", "the disk is gone")
+    supervisor.check()
+    supervisor.stop()
+    assert (supervisor.state, str(supervisor.error)) == ("failed", "the disk is gone")
 
 
 def test_stop_has_let_go_of_the_run_before_it_raises():
-    runner = failed(OSError("the disk is gone"))
+    supervisor = failed(OSError("the disk is gone"))
     with pytest.raises(OSError, match="the disk is gone"):
-        runner.stop()
-    runner.stop()
-    runner.check()
-    assert runner.state == "failed"
+        supervisor.stop()
+    supervisor.stop()
+    supervisor.check()
+    assert supervisor.state == "failed"
 
 
 def test_an_error_at_the_end_of_the_last_step_comes_out_of_stop():
-    runner = Runner(lambda _: None)
-    runner.start(Follows(OSError("too late")))
+    supervisor = Supervisor(lambda _: None)
+    supervisor.start(Follows(OSError("too late")))
     with pytest.raises(OSError, match="too late"):
-        runner.stop()
-    runner.stop()
+        supervisor.stop()
+    supervisor.stop()
 
 
 def test_a_run_after_a_failed_one_begins_anew():
-    runner = failed(OSError("the disk is gone"))
-    runner.start(Follows())
-    assert (runner.state, runner.error) == ("running", None)
-    runner.check()
-    runner.stop()
-    assert runner.state == "stopped"
+    supervisor = failed(OSError("the disk is gone"))
+    supervisor.start(Follows())
+    assert (supervisor.state, supervisor.error) == ("running", None)
+    supervisor.check()
+    supervisor.stop()
+    assert supervisor.state == "stopped"
 
 
 def test_an_error_of_run_comes_out_of_the_call_and_is_not_said_again():
-    runner = Runner(pytest.fail)
+    supervisor = Supervisor(pytest.fail)
     with pytest.raises(OSError, match="gone"):
-        runner.run(Follows(OSError("gone")), once=True)
-    assert runner.state == "failed"
-    runner.check()
-    runner.stop()
-    runner.run(Follows(), once=True)
-    assert (runner.state, runner.error) == ("stopped", None)
+        supervisor.run(Follows(OSError("gone")), once=True)
+    assert supervisor.state == "failed"
+    supervisor.check()
+    supervisor.stop()
+    supervisor.run(Follows(), once=True)
+    assert (supervisor.state, supervisor.error) == ("stopped", None)
 
 
 def test_who_waits_for_changes_is_told_once_and_hears_of_the_next_run():

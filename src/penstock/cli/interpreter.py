@@ -49,7 +49,7 @@ class Results:
     layout: str = "auto"
 
 
-class Session:
+class Interpreter:
     """A pipeline, and what is done with the results of its statements."""
 
     def __init__(self, pipeline: Pipeline, results: Results) -> None:
@@ -117,7 +117,7 @@ def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
     return explained(plan, pipeline.catalog, statement.options)
 
 
-def open_session(
+def open_interpreter(
     source: str,
     dialect: str | None,
     engine: EngineOptions,
@@ -125,8 +125,8 @@ def open_session(
     *,
     retain: str = "materialized",
     profile: bool = False,
-) -> tuple[Session, tuple[sql.Statement, ...]]:
-    """The session of a program, and the statements that wait to be run. Compiling it starts no JVM."""
+) -> tuple[Interpreter, tuple[sql.Statement, ...]]:
+    """The interpreter of a program, and the statements that wait to be run. Compiling it starts no JVM."""
     program = compile_program(source, dialect)
     warn(program.catalog.warnings, source)
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))
@@ -143,7 +143,7 @@ def open_session(
         )
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__
-    return Session(pipeline, results), later
+    return Interpreter(pipeline, results), later
 
 
 def check_finished(pipeline: Pipeline) -> None:
