@@ -176,3 +176,30 @@ FROM TABLE(TUMBLE(TABLE trades, DESCRIPTOR(at), INTERVAL 5 MINUTES)) GROUP BY wi
         "trades.window_start is below the waterline a function of trades.at",
         "a function of trades.at is below its waterline",
     ]
+
+
+@pytest.mark.parametrize(
+    "query",
+    [
+        "SELECT message, COUNT(*) FROM error_view GROUP BY message",
+        "SELECT ROW_NUMBER() OVER (PARTITION BY message ORDER BY metadata) AS n FROM error_view",
+        "SELECT DISTINCT metadata FROM error_view",
+        "SELECT people.name, e.message FROM people JOIN error_view e ON e.table_or_view_name = people.name",
+        "SELECT a.message, b.metadata FROM error_view a JOIN error_view b ON a.message = b.message",
+        "SELECT name, COUNT(*) FROM people JOIN error_view e ON e.table_or_view_name = people.name GROUP BY name",
+    ],
+)
+def test_nobody_is_told_to_declare_something_of_a_system_relation(query):
+    program = "CREATE TABLE people (who INT, name STRING);"
+    found = compile_program(f"{program} CREATE VIEW v AS {query};").catalog
+    fixes = [fact.fix for fact in state_of(found.views["v"].plan, found) if not fact.bounded]
+    assert fixes
+    assert set(fixes) == {"error_view takes no LATENESS: a query instead of the view keeps nothing"}
+
+
+def test_beside_a_system_relation_the_others_are_named():
+    declared = "CREATE TABLE t (k STRING, at TIMESTAMP LATENESS INTERVAL 1 HOUR) WITH ('append_only' = 'true');"
+    query = "SELECT k, COUNT(*) FROM t JOIN error_view e ON e.message = k GROUP BY k"
+    found = compile_program(f"{declared} CREATE VIEW v AS {query};").catalog
+    aggregate_fact, _ = state_of(found.views["v"].plan, found)
+    assert aggregate_fact.fix == "use a column with LATENESS in GROUP BY: t.at"

@@ -46,7 +46,7 @@ MISTAKES = [
         "PRIMARY KEY (a)",
         "PRIMARY KEY (a, b)",
     ),
-    ("CREATE TABLE t (abc INT, PRIMARY KEY (abd))", "UNKNOWN_COLUMN", "PRIMARY KEY (abd)", "abc"),
+    ("CREATE TABLE t (abc INT, PRIMARY KEY (abd))", "UNKNOWN_COLUMN", "abd", "abc"),
     ("CREATE TABLE t (a INT LATENESS -1)", "INVALID_LATENESS", "-1", "zero or more"),
     ("CREATE TABLE t (a TIMESTAMP LATENESS INTERVAL '-1' HOUR)", "INVALID_LATENESS", "INTERVAL '-1' HOUR", "zero"),
     ("CREATE TABLE t (a INT LATENESS b)", "INVALID_LATENESS", "b", "constant"),

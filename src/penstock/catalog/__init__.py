@@ -6,6 +6,7 @@
 | `properties` | what may stand in WITH |
 | `settings` | the settings that SET knows |
 | `reserved` | names of columns that Penstock itself gives to rows |
+| `shown_names` | what people read in place of names that nobody has written |
 | `types` | the names of types, as Spark writes them |
 | `functions` | Spark's built-in functions, from `functions.json` |
 | `signatures` | the types that Spark takes, from `signatures.json` |

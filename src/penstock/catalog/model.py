@@ -93,7 +93,7 @@ class View:
 
     `kind` is 'view', 'local' or 'materialized'. `columns` is known once the view is bound; a type in it may be
     None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only declared
-    (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of.
+    (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of, `declaration` the whole statement.
     """
 
     name: str
@@ -107,6 +107,7 @@ class View:
     recursive: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
     source: str | None = field(default=None, compare=False, repr=False)
+    declaration: str = field(default="", compare=False, repr=False)
 
 
 @dataclass(frozen=True)

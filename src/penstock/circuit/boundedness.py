@@ -14,7 +14,8 @@ from typing import assert_never, cast
 from penstock.analysis.growth import Growth, few_values, growth
 from penstock.analysis.views import of_view
 from penstock.analysis.waterline import Reader, Waterlines
-from penstock.catalog.model import Catalog, Table, View
+from penstock.catalog.model import SYSTEM_TABLES, Catalog, Table, View
+from penstock.catalog.shown_names import ShownNames
 from penstock.circuit.buckets import BUCKET_TITLE, BUCKETS, is_by_bucket
 from penstock.circuit.build import build_circuit
 from penstock.circuit.closing import base_of, determining
@@ -81,8 +82,13 @@ def state_of(plan: Plan, catalog: Catalog) -> tuple[StateFact, ...]:
 def state_facts(operators: Iterable[Operator], catalog: Catalog) -> tuple[StateFact, ...]:
     """One fact for each operator that keeps state, from the result down."""
     finder = _Finder(catalog, Reader(catalog, passing_time=True))
-    found = ((item, finder.fact(item)) for item in sorted(operators, key=lambda item: -item.number))
-    return tuple(fact for _, fact in found if fact is not None)
+    names = ShownNames(catalog)
+    found = (finder.fact(item) for item in sorted(operators, key=lambda item: -item.number))
+    return tuple(_said(fact, names) for fact in found if fact is not None)
+
+
+def _said(fact: StateFact, names: ShownNames) -> StateFact:
+    return replace(fact, because=names.text(fact.because), fix=None if fact.fix is None else names.text(fact.fix))
 
 
 @dataclass(frozen=True)
@@ -186,15 +192,24 @@ class _Finder:
         """The table that a side of a join is, but for columns and rows left out."""
         while isinstance(plan, Project | Filter):
             plan = plan.input
-        relation = self.catalog.relation(plan.relation) if isinstance(plan, Scan) else None
-        return relation if isinstance(relation, Table) else None
+        name = plan.relation.lower() if isinstance(plan, Scan) else ""
+        return None if name in SYSTEM_TABLES else self.catalog.tables.get(name)
 
     def _declare(self, node: Plan, clause: str) -> str:
-        tables = self._growing_tables(node)
+        if system := self._system_alone(node):
+            return system
+        tables = [name for name in self._growing_tables(node) if name.lower() not in SYSTEM_TABLES]
         late = [f"{name}.{column}" for name in tables for column in self._late_columns(name)]
         if late:
             return f"use a column with LATENESS in {clause}: {', '.join(late)}"
         return f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
+
+    def _system_alone(self, node: Plan) -> str | None:
+        """What to do where nothing but system relations grows, which nobody declares; else None."""
+        found = self._growing_tables(node)
+        if not found or any(name.lower() not in SYSTEM_TABLES for name in found):
+            return None
+        return f"{', '.join(found)} takes no LATENESS: a query instead of the view keeps nothing"
 
     def _late_columns(self, name: str) -> list[str]:
         table = self.catalog.tables.get(name.lower())
@@ -255,6 +270,8 @@ class _Finder:
             return f"say how far apart the times may be: {one} BETWEEN {other} - INTERVAL … AND {other} + INTERVAL …"
         sizes = [growth(item, self.catalog) for item in node.inputs]
         if Growth.CONTENT in sizes:
+            if system := self._system_alone(node):
+                return system
             changing = node.inputs[sizes.index(Growth.CONTENT)]
             names = ", ".join(dict.fromkeys(item.relation for item in changing.walk() if isinstance(item, Scan)))
             return f"any row may be met again, since {names} may change at any time; a time in the key would bound that"

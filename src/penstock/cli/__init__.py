@@ -13,6 +13,7 @@
 | `textual` | rows as text, in columns or a line for each value |
 | `changes` | changes of views on stdout |
 | `show` | SHOW and DESCRIBE |
+| `definitions` | the statements that declare a table or view again |
 | `progress` | how far a run is, on stderr |
 | `rejected` | why rows were rejected, and how many, on stderr |
 | `profile` | what each operator has cost, on stderr |

@@ -70,7 +70,7 @@ class Interpreter:
             case sql.Explain():
                 click.echo(self._explained(statement))
             case sql.Show():
-                self._table(shown(statement, self.pipeline))
+                self._shown(shown(statement, self.pipeline), statement)
             case sql.Describe():
                 self._table(described(statement, self.pipeline.catalog))
             case sql.Set(value=None):
@@ -80,14 +80,27 @@ class Interpreter:
                 if isinstance(statement, sql.CreateTable):
                     warn(statement.table.warnings, text)
 
+    def _shown(self, table: Table, statement: sql.Show) -> None:
+        """A table, but what SHOW CREATE says to people is text that can be typed again."""
+        if statement.what.startswith("create") and self.results.style == "text":
+            click.echo(table.rows[0][0])
+        else:
+            self._table(table)
+
     def _table(self, table: Table) -> None:
         style = self.results.style if self.results.style in ("text", "json", "csv") else "text"
         write_table(table, style, layout=self.results.layout)
 
     def _explained(self, statement: sql.Explain) -> str:
-        if statement.query is None:
+        if statement.query is not None:
+            return explain_query(self.pipeline, statement)
+        try:
             return self.pipeline.explain(statement.target, statement.options)
-        return explain_query(self.pipeline, statement)
+        except PenstockError as error:
+            error.diagnostics = tuple(
+                replace(item, span=item.span or statement.target_span) for item in error.diagnostics
+            )
+            raise
 
 
 def write_answer(pipeline: Pipeline, text: str, style: str, layout: str = "auto") -> None:

@@ -8,6 +8,7 @@ from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import TYPE_CHECKING, TextIO
 
+from penstock.catalog.shown_names import ShownNames
 from penstock.circuit.measured import Measured, Profile
 from penstock.cli.reporting import note
 from penstock.cli.results import Table, write_table
@@ -54,7 +55,7 @@ class Measurements:
                 yield
             finally:
                 if self._table:
-                    write_profile(pipeline.profile(), sys.stderr)
+                    write_profile(pipeline.profile(), sys.stderr, ShownNames(pipeline.catalog))
 
 
 def step_line(event: StepDone, found: Measured) -> str:
@@ -65,7 +66,7 @@ def step_line(event: StepDone, found: Measured) -> str:
     return json_line(step | operator_json(found) | work | merged)
 
 
-def write_profile(profile: Profile, stream: TextIO) -> None:
+def write_profile(profile: Profile, stream: TextIO, names: ShownNames) -> None:
     """The operators of all views, the dearest first."""
     if not profile.steps:
         note("profile: no step was measured")
@@ -80,10 +81,11 @@ def write_profile(profile: Profile, stream: TextIO) -> None:
         for number, item in circuit.operators.items()
     ]
     dearest = sorted(found, key=lambda entry: -entry[0].total.seconds)
-    write_table(Table(_COLUMNS, [_row(item, profile, name) for item, name in dearest]), "text", stream)
+    rows = [_row(item, profile, name, names) for item, name in dearest]
+    write_table(Table(_COLUMNS, rows), "text", stream)
 
 
-def _row(found: Measured, profile: Profile, name: str) -> tuple[int | str, ...]:
+def _row(found: Measured, profile: Profile, name: str, names: ShownNames) -> tuple[int | str, ...]:
     total, last = found.total, found.last
     share = round(100 * total.seconds / profile.seconds) if profile.seconds else 0
     times = (total.seconds, 0.0 if last is None else last.seconds, found.merging.seconds)
@@ -91,5 +93,5 @@ def _row(found: Measured, profile: Profile, name: str) -> tuple[int | str, ...]:
     return (
         whole, share, newest, merging, total.jobs + found.merging.jobs, found.steps, total.rows_in, total.rows_out,
         found.state_rows, found.state_bytes, total.scanned_rows, total.scanned_layers, ", ".join(found.views),
-        f"{name} {type(found.operator).__name__}: {chain_text(found.operator)}",
+        names.text(f"{name} {type(found.operator).__name__}: {chain_text(found.operator)}"),
     )  # fmt: skip

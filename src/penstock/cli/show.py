@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from penstock.catalog.model import Catalog, Column, View
+from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, View
 from penstock.catalog.model import Table as Declared
+from penstock.cli.definitions import definition
 from penstock.cli.results import Table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sql import statements as sql
@@ -23,6 +24,9 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             return Table(("table", "key", "kind"), [_table_row(table) for table in catalog.tables.values()])
         case "views":
             return Table(("view", "kind"), [(view.name, view.kind) for view in catalog.views.values()])
+        case "columns":
+            named = catalog.relations() if statement.name is None else [_relation(catalog, statement.name, statement)]
+            return Table(("table", *_COLUMN), [(item.name, *row) for item in named for row in _columns(item)])
         case "functions":
             return Table(("function", "definition"), [(item.name, item.text) for item in catalog.functions.values()])
         case "settings":
@@ -36,9 +40,10 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
         case "state":
             return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:
-            return Table(("definition",), [(_relation(catalog, statement.name or "", statement).text,)])
+            return Table(("definition",), [(definition(_declared(catalog, statement)),)])
 
 
+_COLUMN = ("column", "type", "facts")
 _STATE = ("operator", "for", "rows", "bytes", "grows", "because", "to bound it")
 
 
@@ -63,12 +68,14 @@ def _table_row(table: Declared) -> tuple[str, str, str]:
 
 def described(statement: sql.Describe, catalog: Catalog) -> Table:
     """The columns of a table or view."""
-    relation = _relation(catalog, statement.name, statement)
+    return Table(_COLUMN, _columns(_relation(catalog, statement.name, statement)))
+
+
+def _columns(relation: Declared | View) -> list[tuple[str, str, str]]:
     key = {name.lower() for name in relation.key} if isinstance(relation, Declared) else set()
-    rows = [
+    return [
         (column.name, column.type or "not known before Spark is up", _facts(column, key)) for column in relation.columns
     ]
-    return Table(("column", "type", "facts"), rows)
 
 
 def _facts(column: Column, key: set[str]) -> str:
@@ -79,11 +86,19 @@ def _facts(column: Column, key: set[str]) -> str:
     return ", ".join(facts)
 
 
-def _relation(catalog: Catalog, name: str, statement: sql.Statement) -> Declared | View:
+def _declared(catalog: Catalog, statement: sql.Show) -> Declared | View:
+    """The table or view of SHOW CREATE; SqlError for what nobody has declared."""
+    name = statement.name or ""
+    if name.lower() in SYSTEM_TABLES:
+        message = f"{name} is a system relation, which nobody declares"
+        raise SqlError(Diagnostic("WRONG_KIND", message, statement.name_span, hint=f"DESCRIBE {name} has its columns"))
+    return _relation(catalog, name, statement)
+
+
+def _relation(catalog: Catalog, name: str, statement: sql.Show | sql.Describe) -> Declared | View:
     found = catalog.relation(name)
     if found is None:
         message = f"there is no table or view {name[:100]}"
-        span = statement.name_span if isinstance(statement, sql.Describe) else statement.span
         near = did_you_mean(name, catalog.relation_names())
-        raise SqlError(Diagnostic("UNKNOWN_RELATION", message, span, near))
+        raise SqlError(Diagnostic("UNKNOWN_RELATION", message, statement.name_span, near))
     return found

@@ -22,6 +22,7 @@ from __future__ import annotations
 import json
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.shown_names import ShownNames
 from penstock.errors import Span
 from penstock.explain.analyzed import OPTION as ANALYZE
 from penstock.explain.analyzed import analyzed_json, analyzed_text, check_measured, query_not_measured
@@ -56,28 +57,29 @@ def explain(
         return _analyzed(catalog, view, options, source, profile)
     if "json" in options:
         return json.dumps(explain_json(catalog, view, source), indent=2)
-    return "\n\n".join(report_text(item, options, source) for item in reports(catalog, view))
+    texts = [report_text(item, options, source) for item in reports(catalog, view)]
+    return ShownNames(catalog).text("\n\n".join(texts))
 
 
 def _analyzed(
     catalog: Catalog, view: str | None, options: tuple[str, ...], source: str | None, profile: Profile | None
 ) -> str:
-    found = list(reports(catalog, view))
+    found, names = list(reports(catalog, view)), ShownNames(catalog)
     measured = check_measured(profile, catalog, view)
     if "json" in options:
         views = [report_json(item, source) | {"profile": analyzed_json(measured, item.name)} for item in found]
-        return json.dumps({"views": views}, indent=2)
+        return json.dumps({"views": names.values(views)}, indent=2)
     texts = []
     for item in found:
         head = report_text(item, options, source) if set(options) & set(SECTIONS) else title(item, source)
         texts.append("\n".join([head, *(f"  {line}" for line in analyzed_text(measured, item.name))]))
-    return "\n\n".join(texts)
+    return names.text("\n\n".join(texts))
 
 
 def explain_json(program: Program | Catalog, view: str | None = None, source: str | None = None) -> dict[str, Any]:
     """The same as values: `{"views": […]}`."""
     catalog, source = _opened(program, source)
-    return {"views": [report_json(item, source) for item in reports(catalog, view)]}
+    return {"views": ShownNames(catalog).values([report_json(item, source) for item in reports(catalog, view)])}
 
 
 def explain_query(
@@ -90,10 +92,10 @@ def explain_query(
     """The text about a query as if it were a view; DataError for 'analyze', since no query is maintained."""
     if ANALYZE in options:
         raise query_not_measured()
-    report = query_report(plan, catalog, span)
+    report, names = query_report(plan, catalog, span), ShownNames(catalog, source)
     if "json" in options:
-        return json.dumps(report_json(report, source), indent=2)
-    return report_text(report, options, source)
+        return json.dumps(names.values(report_json(report, source)), indent=2)
+    return names.text(report_text(report, options, source))
 
 
 def _opened(program: Any, source: str | None) -> tuple[Catalog, str | None]:

@@ -8,6 +8,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.bind.program.compile import declare
+from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
@@ -228,12 +229,7 @@ class Execution:
             raise SqlError(
                 Diagnostic("IN_TRANSACTION", "ADVANCE is a step of its own", statement.span, hint="give it alone")
             )
-        table = self.catalog.tables.get(statement.table.lower())
-        column = None if table is None else table.column(statement.column)
-        if table is None or column is None or column.lateness is None:
-            message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
-            raise SqlError(Diagnostic("NO_LATENESS", message, statement.span))
-
+        table, column = advanced_column(self.catalog, statement)
         text = f"SELECT CAST(({spark_sql(statement.value)}) AS {column.type}) AS value"
         value = self._spark(lambda: fetched_rows(self.stepper.engine.workspace.spark.sql(text))[0][0])
         if value is None:

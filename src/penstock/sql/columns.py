@@ -21,7 +21,7 @@ class Elements:
     """The content of the parentheses of CREATE TABLE, while it is read."""
 
     columns: list[Column] = field(default_factory=list)
-    keys: list[tuple[tuple[str, ...], Span]] = field(default_factory=list)
+    keys: list[tuple[tuple[tuple[str, Span], ...], Span]] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     watermarks: list[tuple[str, Lateness, Span]] = field(default_factory=list)
     idle: list[Diagnostic] = field(default_factory=list)  # what is read and does nothing here
@@ -39,7 +39,7 @@ def _element(cursor: Cursor, elements: Elements) -> None:
         cursor.move(2)
     start = cursor.index
     if cursor.accept("PRIMARY", "KEY"):
-        elements.keys.append((read_names(cursor), cursor.since(start)))
+        elements.keys.append((read_placed_names(cursor), cursor.since(start)))
         _enforcement(cursor)
     elif cursor.accept("FOREIGN", "KEY"):
         columns = read_names(cursor)
@@ -60,9 +60,14 @@ def refuse(cursor: Cursor, what: str, hint: str) -> None:
 
 def read_names(cursor: Cursor) -> tuple[str, ...]:
     """`( name, … )`, or one name alone."""
+    return tuple(name for name, _ in read_placed_names(cursor))
+
+
+def read_placed_names(cursor: Cursor) -> tuple[tuple[str, Span], ...]:
+    """The same, each name with its place."""
     if cursor.peek() != "(":
-        return (cursor.name("a column")[0],)
-    return tuple(name for name, _ in cursor.listed(lambda: cursor.name("a column"), "the columns"))
+        return (cursor.name("a column"),)
+    return tuple(cursor.listed(lambda: cursor.name("a column"), "the columns"))
 
 
 def _enforcement(cursor: Cursor) -> None:
@@ -108,7 +113,8 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
     if cursor.accept("DOMAIN", "CONSTANT"):
         return replace(column, domain_constant=True)
     if cursor.accept("PRIMARY", "KEY"):
-        elements.keys.append(((column.name,), cursor.since(start)))
+        place = cursor.since(start)
+        elements.keys.append((((column.name, place),), place))
         _enforcement(cursor)
         return column
     return _foreign(cursor, column, elements)

@@ -15,7 +15,7 @@ from penstock.catalog.properties import (
     partition_names,
 )
 from penstock.errors import Diagnostic, Span, did_you_mean
-from penstock.sql.columns import Elements, read_elements, read_names, refuse
+from penstock.sql.columns import Elements, read_elements, read_names, read_placed_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.keywords import words
@@ -86,7 +86,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     read_properties(cursor, properties)
     start = cursor.index
     if cursor.accept("PRIMARY", "KEY"):
-        elements.keys.append((read_names(cursor), cursor.since(start)))
+        elements.keys.append((read_placed_names(cursor), cursor.since(start)))
     read_clauses(cursor, clauses)
     if cursor.peek() == "AS":
         refuse(cursor, "CREATE TABLE … AS statements", "CREATE VIEW name AS … has the rows of a query, and keeps them")
@@ -193,7 +193,7 @@ def _key(elements: Elements, columns: tuple[Column, ...]) -> tuple[str, ...]:
             ),
         )
     names, span = elements.keys[0]
-    key = tuple(columns[_position(columns, name, span)].name for name in names)
+    key = tuple(columns[_position(columns, name, place)].name for name, place in names)
     if len({name.lower() for name in key}) < len(key):
         raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", "a column stands twice in the primary key", span))
     return key

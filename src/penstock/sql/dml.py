@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from sqlglot import exp
 
 from penstock.errors import Diagnostic, Span
-from penstock.sql.columns import read_names, refuse
+from penstock.sql.columns import read_placed_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.statements import Delete, Insert, Query, Update
@@ -20,8 +22,8 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     cursor.expect("INTO")
     cursor.accept("TABLE")
     table, table_span = cursor.qualified_name("a table")
-    columns = read_names(cursor) if cursor.peek() == "(" and not _query_in_parentheses(cursor) else ()
-    _distinct(columns, table_span)
+    columns = read_placed_names(cursor) if cursor.peek() == "(" and not _query_in_parentheses(cursor) else ()
+    _distinct(columns)
     by_name = not columns and cursor.accept("BY", "NAME")
     if cursor.peek() in {"DEFAULT", "SET", "BY"}:
         refuse(cursor, f"INSERT … {cursor.peek()} statements", "list the values: INSERT INTO t (c) VALUES (1)")
@@ -32,7 +34,14 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     if isinstance(source, exp.Values):
         _same_width(source)
     return Insert(
-        text=text, span=span, table=table, table_span=table_span, columns=columns, source=source, by_name=by_name
+        text=text,
+        span=span,
+        table=table,
+        table_span=table_span,
+        columns=tuple(name for name, _ in columns),
+        source=source,
+        by_name=by_name,
+        column_spans=tuple(place for _, place in columns),
     )
 
 
@@ -40,11 +49,12 @@ def _query_in_parentheses(cursor: Cursor) -> bool:
     return cursor.at_query()
 
 
-def _distinct(columns: tuple[str, ...], span: Span) -> None:
-    lower = [column.lower() for column in columns]
-    for column in columns:
-        if lower.count(column.lower()) > 1:
-            raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", f"the column {column} is listed twice", span))
+def _distinct(columns: Iterable[tuple[str, Span]]) -> None:
+    seen: set[str] = set()
+    for column, place in columns:
+        if column.lower() in seen:
+            raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", f"the column {column} is listed twice", place))
+        seen.add(column.lower())
 
 
 def _same_width(values: exp.Values) -> None:
@@ -71,16 +81,17 @@ def update(cursor: Cursor, text: str, span: Span) -> Update:
     assignments = [_assignment(cursor, known)]
     while cursor.accept(","):
         assignments.append(_assignment(cursor, known))
-    _distinct(tuple(name for name, _ in assignments), table_span)
+    _distinct((name, place) for name, place, _ in assignments)
     where = _where(cursor)
     return Update(
         text=text,
         span=span,
         table=table,
         table_span=table_span,
-        assignments=tuple(assignments),
+        assignments=tuple((name, value) for name, _, value in assignments),
         where=where,
         alias=alias,
+        column_spans=tuple(place for _, place, _ in assignments),
     )
 
 
@@ -92,13 +103,13 @@ def _alias(cursor: Cursor, following: str) -> str | None:
     return name
 
 
-def _assignment(cursor: Cursor, known: set[str]) -> tuple[str, exp.Expression]:
-    name, _ = cursor.name("a column")
+def _assignment(cursor: Cursor, known: set[str]) -> tuple[str, Span, exp.Expression]:
+    name, place = cursor.name("a column")
     if name.lower() in known and cursor.accept("."):
-        name, _ = cursor.name("a column")
+        name, place = cursor.name("a column")
     if not cursor.accept("="):
         cursor.fail(f"expected = after the column {name}")
-    return name, cursor.expression()
+    return name, place, cursor.expression()
 
 
 def _where(cursor: Cursor) -> exp.Expression | None:

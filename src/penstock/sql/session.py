@@ -22,7 +22,7 @@ from penstock.sql.statements import (
     Show,
 )
 
-SHOWN = ("TABLES", "VIEWS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "CREATE TABLE", "CREATE VIEW")
+SHOWN = ("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "CREATE TABLE", "CREATE VIEW")
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "json", "analyze")
 
 
@@ -53,27 +53,43 @@ def rollback(cursor: Cursor, text: str, span: Span) -> Rollback:
 def lateness(cursor: Cursor, text: str, span: Span) -> SetLateness:
     """LATENESS view.column e."""
     cursor.expect("LATENESS")
-    view, column = _view_column(cursor)
+    (view, view_span), (column, column_span) = _view_column(cursor)
     bound = read_lateness(cursor)
     cursor.end()
-    return SetLateness(text=text, span=span, view=view, column=column, lateness=bound)
+    return SetLateness(
+        text=text,
+        span=span,
+        view=view,
+        column=column,
+        lateness=bound,
+        view_span=view_span,
+        column_span=column_span,
+    )
 
 
 def advance(cursor: Cursor, text: str, span: Span) -> Advance:
     """ADVANCE table.column TO e."""
     cursor.expect("ADVANCE")
-    table, column = _view_column(cursor)
+    (table, table_span), (column, column_span) = _view_column(cursor)
     cursor.expect("TO")
     value = cursor.expression()
     cursor.end()
-    return Advance(text=text, span=span, table=table, column=column, value=value)
+    return Advance(
+        text=text,
+        span=span,
+        table=table,
+        column=column,
+        value=value,
+        table_span=table_span,
+        column_span=column_span,
+    )
 
 
-def _view_column(cursor: Cursor) -> tuple[str, str]:
-    relation, _ = cursor.name("a table or view")
+def _view_column(cursor: Cursor) -> tuple[tuple[str, Span], tuple[str, Span]]:
+    relation = cursor.name("a table or view")
     if not cursor.accept("."):
-        cursor.fail(f"expected . and a column after {relation}")
-    return relation, cursor.name("a column")[0]
+        cursor.fail(f"expected . and a column after {relation[0]}")
+    return relation, cursor.name("a column")
 
 
 def explain(cursor: Cursor, text: str, span: Span) -> Explain:
@@ -89,9 +105,9 @@ def explain(cursor: Cursor, text: str, span: Span) -> Explain:
         cursor.end()
         return Explain(text=text, span=span, options=options, target=None, query=tree)
     cursor.accept_any("VIEW", "TABLE")
-    target, _ = cursor.qualified_name("a view or a query")
+    target, target_span = cursor.qualified_name("a view or a query")
     cursor.end()
-    return Explain(text=text, span=span, options=options, target=target, query=None)
+    return Explain(text=text, span=span, options=options, target=target, query=None, target_span=target_span)
 
 
 def _option(cursor: Cursor) -> str:
@@ -112,13 +128,14 @@ def _option(cursor: Cursor) -> str:
 
 
 def show(cursor: Cursor, text: str, span: Span) -> Show:
-    """SHOW TABLES | VIEWS | FUNCTIONS | SETTINGS | WATERLINES | STATE | CREATE TABLE name | CREATE VIEW name."""
+    """SHOW TABLES | VIEWS | COLUMNS [FROM name] | … | CREATE TABLE name | CREATE VIEW name; `SHOWN` has them all."""
     cursor.expect("SHOW")
     for what in SHOWN:
         if cursor.accept(*what.split()):
-            name = cursor.qualified_name("a name")[0] if " " in what else None
+            named = " " in what or (what == "COLUMNS" and cursor.accept_any("FROM", "IN") is not None)
+            name, name_span = cursor.qualified_name("a name") if named else (None, None)
             cursor.end()
-            return Show(text=text, span=span, what=what.lower(), name=name)
+            return Show(text=text, span=span, what=what.lower(), name=name, name_span=name_span)
     raise ParseFailure(
         cursor.token,
         Diagnostic(

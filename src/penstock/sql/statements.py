@@ -84,6 +84,8 @@ class SetLateness(Statement):
     view: str
     column: str
     lateness: Lateness
+    view_span: Span
+    column_span: Span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -93,6 +95,8 @@ class Advance(Statement):
     table: str
     column: str
     value: exp.Expression
+    table_span: Span
+    column_span: Span
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -107,6 +111,7 @@ class Insert(Statement):
     columns: tuple[str, ...]
     source: exp.Expression
     by_name: bool = False
+    column_spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -118,6 +123,7 @@ class Update(Statement):
     assignments: tuple[tuple[str, exp.Expression], ...]
     where: exp.Expression | None
     alias: str | None = None
+    column_spans: tuple[Span, ...] = ()
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -162,14 +168,16 @@ class Explain(Statement):
     options: tuple[str, ...]
     target: str | None
     query: exp.Expression | None
+    target_span: Span | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
 class Show(Statement):
-    """SHOW TABLES | VIEWS | FUNCTIONS | SETTINGS | WATERLINES | STATE | CREATE TABLE name; `what` is lower-case."""
+    """SHOW TABLES, SHOW COLUMNS [FROM name], SHOW CREATE TABLE name and the like; `what` is lower-case."""
 
     what: str
     name: str | None = None
+    name_span: Span | None = None
 
 
 @dataclass(frozen=True, kw_only=True)

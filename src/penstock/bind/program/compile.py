@@ -6,7 +6,7 @@ from dataclasses import dataclass, field, replace
 
 from penstock.bind.program.declare import DDL, declare_one
 from penstock.bind.program.declared_later import explained
-from penstock.bind.program.dml import check_dml
+from penstock.bind.program.dml import advanced_column, check_dml
 from penstock.bind.program.queries import bind_named
 from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
@@ -93,18 +93,10 @@ def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
         case Explain() if statement.query is not None:
             bind_named(statement.query, catalog, text)
         case Advance():
-            _check_advance(catalog, statement)
+            advanced_column(catalog, statement)
         case Insert() | Update() | Delete():
             check_dml(statement, catalog, text)
     return catalog
-
-
-def _check_advance(catalog: Catalog, statement: Advance) -> None:
-    table = catalog.tables.get(statement.table.lower())
-    column = None if table is None else table.column(statement.column)
-    if column is None or column.lateness is None:
-        message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
-        raise SqlError(Diagnostic("NO_LATENESS", message, statement.span))
 
 
 def _created(statement: Statement) -> set[str]:

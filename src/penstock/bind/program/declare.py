@@ -16,7 +16,7 @@ from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
 from penstock.bind.program.views import replaced_view, view_of
-from penstock.catalog.model import Catalog, View
+from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
 from penstock.catalog.settings import TIME_ZONE, check_setting
 from penstock.catalog.zones import zone_named
 from penstock.errors import SqlError, UnsupportedError
@@ -127,7 +127,7 @@ def _lateness(catalog: Catalog, statement: SetLateness) -> Catalog:
     names = tuple(item.name for item in view.columns)
     name = next((item for item in names if item.lower() == statement.column.lower()), None)
     if name is None:
-        raise unknown_column(statement.column, names, statement.span)
+        raise unknown_column(statement.column, names, statement.column_span)
     if name.lower() in view.lateness:
         message = f"{view.name}.{name} has two declarations of LATENESS"
         raise wrong(code="BAD_LATENESS", message=message, place=statement.span, hint="leave one of them out")
@@ -136,9 +136,12 @@ def _lateness(catalog: Catalog, statement: SetLateness) -> Catalog:
 
 
 def _no_view(catalog: Catalog, statement: SetLateness) -> SqlError:
+    if statement.view.lower() in SYSTEM_TABLES:
+        message = f"{statement.view} is a system relation, whose columns take no LATENESS"
+        return wrong(code="BAD_LATENESS", message=message, place=statement.view_span)
     table = catalog.tables.get(statement.view.lower())
     if table is None:
-        return unknown_relation(statement.view, tuple(item.name for item in catalog.views.values()), statement.span)
+        return unknown_relation(statement.view, catalog.relation_names(), statement.view_span)
     message = f"{table.name} is a table; the statement LATENESS is for the columns of views"
     hint = f"write LATENESS behind the column, in CREATE TABLE {table.name}"
-    return wrong(code="BAD_LATENESS", message=message, place=statement.span, hint=hint)
+    return wrong(code="BAD_LATENESS", message=message, place=statement.view_span, hint=hint)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -13,14 +14,14 @@ from penstock.bind.level import Level
 from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, relation_in_scope
-from penstock.catalog.model import Catalog, Column, Table
+from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, Table
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_expression
-from penstock.sql.statements import Delete, Insert, Update
-from penstock.sql.text import spark_sql
+from penstock.sql.statements import Advance, Delete, Insert, Update
+from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import aggregate_calls, data_type, window_calls
 
 
@@ -74,7 +75,7 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
     try:
         table = _table(statement.table, statement.table_span, catalog)
         bound = bind_named(statement.source, catalog, source) if statement.by_name else None
-        columns = _targets(statement, table, statement.columns if bound is None else bound.names)
+        columns = _targets(statement, table, _placed_names(statement, bound))
         bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
         if len(bound.names) != len(columns):
             wanted = ", ".join(item.name for item in columns)
@@ -97,23 +98,35 @@ def _table(name: str, span: Span, catalog: Catalog) -> Table:
             code="NOT_A_TABLE", message=f"{name!r} is a view, which cannot be changed itself", place=span, hint=hint
         )
     known = tuple(item.name for item in catalog.tables.values())
+    if name.lower() in SYSTEM_TABLES:
+        raise wrong(
+            code="NOT_A_TABLE", message=f"{name!r} is a system relation, which Penstock alone fills", place=span
+        )
     message = f"there is no table {name[:80]!r}"
     raise SqlError(Diagnostic("UNKNOWN_TABLE", message, span, did_you_mean(name, known), sqlstate="42P01"))
 
 
-def _targets(statement: Insert, table: Table, names: tuple[str, ...]) -> tuple[Column, ...]:
-    if not names:
-        return table.columns
+def _placed_names(statement: Insert, by_name: BoundQuery | None) -> Iterable[tuple[str, Span]]:
+    """The columns that are named, or those of a query BY NAME, each with the place to point at."""
+    if by_name is None:
+        return zip(statement.columns, statement.column_spans, strict=True)
+    tree = statement.source
+    places = [span_of(item) for item in tree.expressions] if isinstance(tree, exp.Select) and not tree.is_star else []
+    places = places if len(places) == len(by_name.names) else [None] * len(by_name.names)
+    return [(name, place or statement.table_span) for name, place in zip(by_name.names, places, strict=True)]
+
+
+def _targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) -> tuple[Column, ...]:
     found: list[Column] = []
-    for name in names:
+    for name, place in names:
         item = table.column(name)
         if item is None:
-            raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
+            raise unknown_column(name, tuple(each.name for each in table.columns), place)
         if item in found:
-            raise wrong(
-                code="DUPLICATE_COLUMN", message=f"the column {name!r} is named twice", place=statement.table_span
-            )
+            raise wrong(code="DUPLICATE_COLUMN", message=f"the column {name!r} is named twice", place=place)
         found.append(item)
+    if not found:
+        return table.columns
     given = {item.name for item in found}
     for item in table.columns:
         if item.name not in given and not item.nullable and item.default is None:
@@ -175,7 +188,8 @@ def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundU
         table = _table(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
-        assignments = tuple(_assignment(name, tree, table, level, statement) for name, tree in statement.assignments)
+        given = zip(statement.assignments, statement.column_spans, strict=True)
+        assignments = tuple(_assignment(name, tree, place, table, level) for (name, tree), place in given)
         condition = _condition(statement.where, level)
         rows = _rows(statement, tuple(tree for _, tree in statement.assignments), table, level)
     except PenstockError as error:
@@ -198,10 +212,10 @@ def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: T
     return bind_named(query, level.context.catalog).plan
 
 
-def _assignment(name: str, tree: exp.Expression, table: Table, level: Level, statement: Update) -> tuple[str, Scalar]:
+def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, level: Level) -> tuple[str, Scalar]:
     item = table.column(name)
     if item is None:
-        raise unknown_column(name, tuple(each.name for each in table.columns), statement.table_span)
+        raise unknown_column(name, tuple(each.name for each in table.columns), place)
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
         raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
@@ -219,6 +233,17 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundDelete(table.name, condition, rows)
+
+
+def advanced_column(catalog: Catalog, statement: Advance) -> tuple[Table, Column]:
+    """The column with LATENESS that ADVANCE names; SqlError if it is none."""
+    table = catalog.tables.get(statement.table.lower())
+    found = None if table is None else table.column(statement.column)
+    if table is None or found is None or found.lateness is None:
+        message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
+        place = statement.table_span if table is None else statement.column_span
+        raise SqlError(Diagnostic("NO_LATENESS", message, place))
+    return table, found
 
 
 def refuse_unfindable(table: Table, span: Span | None = None) -> None:

@@ -7,7 +7,7 @@ from types import MappingProxyType
 
 from penstock.bind.diagnose import unknown_relation
 from penstock.bind.program.existing import refuse_dependants
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import SYSTEM_TABLES, Catalog
 from penstock.errors import did_you_mean
 from penstock.sql.complaints import wrong
 from penstock.sql.statements import Drop
@@ -22,6 +22,9 @@ def drop(catalog: Catalog, statement: Drop) -> Catalog:
         if statement.what == "table"
         else catalog.views.get(statement.name.lower())
     )
+    if statement.name.lower() in SYSTEM_TABLES:
+        message = f"{statement.name!r} is a system relation, which is always there"
+        raise wrong(code="WRONG_KIND", message=message, place=statement.name_span, sqlstate="42809")
     if found is None:
         other = catalog.relation(statement.name)
         if other is not None:

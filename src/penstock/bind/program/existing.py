@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from penstock.bind.program.views import dependants
-from penstock.catalog.model import Catalog, Table
-from penstock.errors import Span
+from penstock.catalog.model import SYSTEM_TABLES, Catalog, Table
+from penstock.errors import Span, SqlError
 from penstock.sql.complaints import wrong
 
 
 def refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_replace: bool) -> None:
     """Raise SqlError if a table or a view has the name already."""
     found = catalog.relation(name)
-    if found is not None and not or_replace:
+    if found is not None and (not or_replace or name.lower() in SYSTEM_TABLES):
+        if name.lower() in SYSTEM_TABLES:
+            raise _reserved(found.name, span)
         what = "table" if isinstance(found, Table) else "view"
         hint = f"CREATE OR REPLACE replaces it, DROP {what.upper()} {found.name} removes it"
         raise wrong(
@@ -21,6 +23,11 @@ def refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_replac
             hint=hint,
             sqlstate="42P07",
         )
+
+
+def _reserved(name: str, span: Span | None) -> SqlError:
+    message = f"{name!r} is a system relation, which is always there"
+    return wrong(code="ALREADY_EXISTS", message=message, place=span, hint="choose another name", sqlstate="42P07")
 
 
 def refuse_dependants(catalog: Catalog, name: str, span: Span | None, action: str) -> None:

@@ -34,6 +34,7 @@ def unparsed_view(catalog: Catalog, statement: Unparsed) -> View:
         statement.kind,
         statement.properties,
         span=statement.name_span,
+        declaration=statement.text,
     )
 
 

@@ -43,6 +43,7 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         statement.properties,
         recursive=declared is not None and declared.recursive,
         span=statement.name_span,
+        declaration=statement.text,
     )
 
 

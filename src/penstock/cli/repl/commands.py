@@ -11,6 +11,7 @@ import click
 from penstock.cli.programs import read_text
 from penstock.cli.textual import LAYOUTS
 from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
@@ -51,8 +52,7 @@ def _help(_: Controls, __: str) -> None:
 
 
 def _schema(shell: Controls, name: str) -> None:
-    for relation in [name] if name else shell.catalog.relation_names():
-        shell.run_sql(f"DESCRIBE `{relation}`;")
+    shell.run_sql(f"SHOW COLUMNS FROM {quoted(name.strip('`'))};" if name else "SHOW COLUMNS;")
 
 
 def _explain(shell: Controls, name: str) -> None:
