@@ -13,7 +13,7 @@ from penstock.sql.failure import ParseFailure
 
 @dataclass
 class PartitionedBy:
-    """What the clause says: the names of the columns, those that it declares itself, and its first transform."""
+    """The content of the clause: the names of the columns, those that it declares itself, and its first transform."""
 
     span: Span | None = None
     names: list[tuple[str, Span]] = field(default_factory=list)

@@ -79,7 +79,7 @@ class Partitioned:
 
 
 def named_values(folder: str) -> dict[str, str | None]:
-    """What the parts of a path say, by lower-case name: the innermost counts."""
+    """The values that the parts of a path give, by lower-case name: the innermost counts."""
     found: dict[str, str | None] = {}
     for part in Path(folder).parts:
         name, equals, value = part.partition("=")
