@@ -12,4 +12,5 @@
 | `signatures` | the types that Spark takes, from `signatures.json` |
 | `sorting` | how values are sorted that Spark cannot sort |
 | `zones` | time zones |
+| `word_list` | lists of names and key words, written as one text |
 """

@@ -34,11 +34,6 @@ IN_FROM_ONLY = frozenset({"variant_explode", "variant_explode_outer"})
 SPECIAL_FORMS = frozenset({"descriptor", "table", "grouping", "grouping_id"})
 
 
-def words(text: str) -> tuple[str, ...]:
-    """Names written with spaces between them."""
-    return tuple(text.split())
-
-
 @dataclass(frozen=True, slots=True)
 class BuiltIn:
     """One function of Spark; `most` is None where any number of arguments is accepted."""

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from penstock.catalog.functions import words
+from penstock.catalog.word_list import word_list
 from penstock.plan.forms import Over
 from penstock.plan.scalar import Scalar
 
 # Their answer is a value of one row, a list in an order of its own, or a number of rows.
 _CHOOSING = frozenset([
-    *words("rank dense_rank percent_rank cume_dist row_number ntile lag lead count count_if min max"),
-    *words("first first_value any_value last last_value nth_value collect_list array_agg collect_set"),
+    *word_list("rank dense_rank percent_rank cume_dist row_number ntile lag lead count count_if min max"),
+    *word_list("first first_value any_value last last_value nth_value collect_list array_agg collect_set"),
 ])  # fmt: skip
 
 

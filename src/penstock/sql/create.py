@@ -14,11 +14,11 @@ from penstock.catalog.properties import (
     check_view,
     partition_names,
 )
+from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span, did_you_mean
 from penstock.sql.columns import Elements, read_elements, read_names, read_placed_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
-from penstock.sql.keywords import words
 from penstock.sql.partitions import partitions_last
 from penstock.sql.properties import Properties, read_properties
 from penstock.sql.sparktables import FILES, SparkClauses, described, read_clauses
@@ -26,7 +26,7 @@ from penstock.sql.statements import CreateFunction, CreateTable, CreateView, Dec
 from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
-_ELSEWHERE = frozenset(words("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
+_ELSEWHERE = frozenset(word_list("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
 
 
 def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | CreateFunction | Unparsed:

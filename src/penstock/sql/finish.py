@@ -6,9 +6,9 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span
 from penstock.sql.failure import ParseFailure
-from penstock.sql.keywords import words
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
 
@@ -16,7 +16,7 @@ _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
 
 _UNITS = frozenset(
-    words(
+    word_list(
         """
         YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND
         YEARS QUARTERS MONTHS WEEKS DAYS HOURS MINUTES SECONDS MILLISECONDS MICROSECONDS
@@ -24,7 +24,7 @@ _UNITS = frozenset(
     )
 )
 # Functions whose first argument may be a unit, and how many arguments they have then.
-_UNIT_FIRST = frozenset(words("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF"))
+_UNIT_FIRST = frozenset(word_list("TIMESTAMPADD TIMESTAMPDIFF DATEADD DATEDIFF DATE_ADD DATE_DIFF"))
 _ARGUMENTS_WITH_UNIT = 3
 
 

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from sqlglot.tokenizer_core import Token, TokenType
 
-from penstock.sql.keywords import words
+from penstock.catalog.word_list import word_list
 from penstock.sql.nodes import WINDOW_FUNCTIONS
 from penstock.sql.rules import Rules
 
@@ -21,7 +21,7 @@ SETTINGS = TokenType.CONNECT_BY
 STREAM_TEXT = "SELECT STREAM"
 
 _EMIT_WORDS = frozenset(
-    words("STREAM CHANGES CHANGELOG DELTA AFTER PERIODIC ON PER TIMEOUT LAST FINAL FIRST WITHOUT VERSION")
+    word_list("STREAM CHANGES CHANGELOG DELTA AFTER PERIODIC ON PER TIMEOUT LAST FINAL FIRST WITHOUT VERSION")
 )
 _TIMED = WINDOW_FUNCTIONS | {"DEDUP", "TABLE"}
 _DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d|w|M|q|y)")
@@ -41,8 +41,8 @@ _UNITS = {
 _AFTER_NAMED_STREAM = frozenset(
     {TokenType.COMMA, TokenType.FROM, TokenType.DOT, TokenType.R_PAREN, TokenType.ALIAS, TokenType.L_BRACKET}
 )
-_BOUNDED = frozenset(words("LATENESS WATERMARK AHEAD"))  # what follows is a constant
-_OPERATORS = frozenset(words("+ - / % = == < > <= >= <> != || | & ^ <=> :: DIV AND OR IS IN LIKE RLIKE BETWEEN"))
+_BOUNDED = frozenset(word_list("LATENESS WATERMARK AHEAD"))  # what follows is a constant
+_OPERATORS = frozenset(word_list("+ - / % = == < > <= >= <> != || | & ^ <=> :: DIV AND OR IS IN LIKE RLIKE BETWEEN"))
 _NO_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING})
 _END = Token(TokenType.SEMICOLON, ";")
 

@@ -4,19 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from penstock.catalog.functions import words
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+from penstock.catalog.word_list import word_list
 
 Kinds = Sequence[Type | None]
 
 _OF_ARGUMENT = frozenset(
-    words("min max first first_value last last_value any_value max_by min_by mode bit_and bit_or bit_xor try_mod")
+    word_list("min max first first_value last last_value any_value max_by min_by mode bit_and bit_or bit_xor try_mod")
 )
 _AGGREGATES: dict[str, Type] = {
     **dict.fromkeys(["count", "count_if", "approx_count_distinct", "regr_count"], "bigint"),
     **dict.fromkeys(["bool_and", "bool_or", "every", "some", "any"], "boolean"),
     **dict.fromkeys(
-        words(
+        word_list(
             "stddev stddev_samp stddev_pop std variance var_samp var_pop corr covar_pop covar_samp kurtosis skewness"
         ),
         "double",
@@ -29,7 +29,7 @@ _WINDOWS: dict[str, Type] = {
 }
 _SCALARS: dict[str, Type] = {
     **dict.fromkeys(
-        words(
+        word_list(
             "upper ucase lower lcase trim ltrim rtrim btrim substr substring replace translate initcap "
             "date_format concat_ws format_string printf lpad rpad repeat regexp_replace regexp_extract "
             "hex md5 sha sha1 sha2 base64 split_part substring_index to_json get_json_object string "
@@ -38,7 +38,7 @@ _SCALARS: dict[str, Type] = {
         "string",
     ),
     **dict.fromkeys(
-        words(
+        word_list(
             "length char_length character_length len octet_length bit_length ascii instr locate "
             "position levenshtein year quarter month day dayofmonth dayofweek dayofyear weekday "
             "weekofyear hour minute datediff date_diff size cardinality array_size hash int"
@@ -46,17 +46,20 @@ _SCALARS: dict[str, Type] = {
         "int",
     ),
     **dict.fromkeys(
-        words("bigint unix_seconds unix_millis unix_micros unix_timestamp to_unix_timestamp xxhash64 crc32"), "bigint"
+        word_list("bigint unix_seconds unix_millis unix_micros unix_timestamp to_unix_timestamp xxhash64 crc32"),
+        "bigint",
     ),
     **dict.fromkeys(
-        words("double sqrt exp ln log log10 log2 sin cos tan asin acos atan atan2 pow power radians degrees pi e cbrt"),
+        word_list(
+            "double sqrt exp ln log log10 log2 sin cos tan asin acos atan atan2 pow power radians degrees pi e cbrt"
+        ),
         "double",
     ),
     **dict.fromkeys(
-        words("to_date date date_add date_sub last_day next_day add_months current_date curdate make_date"), "date"
+        word_list("to_date date date_add date_sub last_day next_day add_months current_date curdate make_date"), "date"
     ),
     **dict.fromkeys(
-        words(
+        word_list(
             "date_trunc to_timestamp timestamp now current_timestamp timestamp_seconds timestamp_millis "
             "timestamp_micros"
         ),
@@ -64,7 +67,7 @@ _SCALARS: dict[str, Type] = {
     ),
     **dict.fromkeys(["localtimestamp", "timestamp_ntz", "to_timestamp_ntz"], "timestamp_ntz"),
     **dict.fromkeys(
-        words(
+        word_list(
             "isnull isnotnull isnan startswith endswith contains like rlike regexp regexp_like "
             "array_contains map_contains_key arrays_overlap exists forall boolean"
         ),

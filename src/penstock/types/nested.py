@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 
 from sqlglot import exp
 
-from penstock.catalog.functions import words
 from penstock.catalog.types import INTEGRAL, TEMPORAL, Type, split_types, struct_fields, struct_type, type_arguments
+from penstock.catalog.word_list import word_list
 from penstock.errors import PenstockError
 from penstock.sql.parse import parse_expression
 from penstock.types.common import UNCERTAIN, common_type
@@ -18,10 +18,10 @@ Kinds = Sequence[Kind]
 OfLambda = Callable[[exp.Expression, Kinds], Kind]
 
 _PAIR = 2
-_OF_FIRST = frozenset(words("filter array_sort sort_array array_distinct shuffle slice array_compact map_filter"))
-_OF_ALIKE = frozenset(words("array_union array_except array_intersect map_concat"))
+_OF_FIRST = frozenset(word_list("filter array_sort sort_array array_distinct shuffle slice array_compact map_filter"))
+_OF_ALIKE = frozenset(word_list("array_union array_except array_intersect map_concat"))
 _WITH_ELEMENT = {"array_append": 1, "array_prepend": 1, "array_insert": 2, "array_remove": 1}
-_ELEMENTS = frozenset(words("element_at try_element_at get array_max array_min"))
+_ELEMENTS = frozenset(word_list("element_at try_element_at get array_max array_min"))
 _FIXED: dict[str, Type] = {
     **dict.fromkeys(["split", "regexp_extract_all", "json_object_keys"], "array<string>"),
     "sentences": "array<array<string>>",

@@ -10,13 +10,14 @@ from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY
 from penstock.bind.select.stars import expand, is_star
 from penstock.bind.time_windows.group_functions import bind_group_function
-from penstock.catalog.functions import is_aggregate, words
+from penstock.catalog.functions import is_aggregate
 from penstock.catalog.model import Function
+from penstock.catalog.word_list import word_list
 from penstock.sql.complaints import wrong
 from penstock.sql.trees import call, call_name, cast_to, grouped
 
 _GROUP_FUNCTIONS = frozenset(
-    words(
+    word_list(
         "tumble tumble_start tumble_end tumble_rowtime tumble_proctime hop hop_start hop_end hop_rowtime hop_proctime "
         "session session_start session_end session_rowtime session_proctime window session_window window_time"
     )

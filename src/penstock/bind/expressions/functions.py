@@ -5,18 +5,19 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_function
-from penstock.catalog.functions import built_in, built_in_functions, words
+from penstock.catalog.functions import built_in, built_in_functions
+from penstock.catalog.word_list import word_list
 from penstock.sql.complaints import wrong
 
 # Functions whose first of three arguments is a unit of time, not a column.
-_UNIT_FIRST = frozenset(words("dateadd date_add timestampadd datediff date_diff timestampdiff"))
+_UNIT_FIRST = frozenset(word_list("dateadd date_add timestampadd datediff date_diff timestampdiff"))
 _UNITS = frozenset(
     f"{unit}{ending}"
-    for unit in words("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND")
+    for unit in word_list("YEAR QUARTER MONTH WEEK DAY DAYOFYEAR HOUR MINUTE SECOND MILLISECOND MICROSECOND")
     for ending in ("", "S")
 )
 _THREE = 3
-_OWN_SYNTAX = frozenset(words("timestampadd timestampdiff trim position overlay date_add dateadd"))
+_OWN_SYNTAX = frozenset(word_list("timestampadd timestampdiff trim position overlay date_add dateadd"))
 
 
 def check_call(name: str, node: exp.Anonymous) -> None:

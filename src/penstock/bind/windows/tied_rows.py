@@ -18,17 +18,17 @@ from sqlglot import exp
 from penstock.bind.row_order.deterministic import deterministic_aggregate, nth_of
 from penstock.bind.row_order.sorted_lists import Key, entry, first_value, in_order, values
 from penstock.bind.row_order.whole_row import Row
-from penstock.catalog.functions import words
+from penstock.catalog.word_list import word_list
 from penstock.plan.nodes import Field
 from penstock.sql.complaints import wrong
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import call, call_name, conjunction, core_of, filter_of, frame_of, ignores_nulls, replace_nodes
 
-_NUMBERED = words("row_number ntile lag lead")
-_RANKED = words("first first_value any_value last last_value nth_value collect_list array_agg")
-_LISTED = words("collect_list array_agg")
+_NUMBERED = word_list("row_number ntile lag lead")
+_RANKED = word_list("first first_value any_value last last_value nth_value collect_list array_agg")
+_LISTED = word_list("collect_list array_agg")
 _ONE = exp.Literal.number(1)
-_TIED = words("collect_set listagg string_agg max_by min_by mode")
+_TIED = word_list("collect_set listagg string_agg max_by min_by mode")
 
 
 def needs_rank(node: exp.Window) -> bool:
