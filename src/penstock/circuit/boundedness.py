@@ -205,7 +205,7 @@ class _Finder:
         return f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
 
     def _system_alone(self, node: Plan) -> str | None:
-        """What to do where nothing but system relations grows, which nobody declares; else None."""
+        """The advice where nothing but system relations grows, which nobody declares; else None."""
         found = self._growing_tables(node)
         if not found or any(name.lower() not in SYSTEM_TABLES for name in found):
             return None
