@@ -1,0 +1,50 @@
+"""Values told apart and ordered: in keys, in ORDER BY, and as one value that sorts like a whole row.
+
+DuckDB's order of numbers, strings and times is Spark's: NaN is the greatest and equals itself, both zeros are equal,
+strings go by their bytes. What it groups keeps the sign of the first zero, where Spark gives 0.0.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from penstock.backends.native.proof import NotProvenError, Proven
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
+
+_COMPARED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "binary"])
+ASCENDING = "ASC NULLS FIRST"  # the order of a whole row
+
+
+def require_compared(kind: Type | None) -> None:
+    """Refuse a type whose values DuckDB may tell apart or order in another way."""
+    if kind is None:
+        raise NotProvenError(what="a type that only Spark knows")
+    if kind not in _COMPARED and not is_decimal(kind):
+        raise NotProvenError(what=f"comparing values of type {kind}")
+
+
+def key(value: Proven) -> str:
+    """A value as a key of groups and partitions, in which both zeros are one."""
+    require_compared(value.type)
+    if value.type not in FRACTIONAL:
+        return value.text
+    return f"CASE WHEN {value.text} = 0 THEN abs({value.text}) ELSE {value.text} END"
+
+
+def sorted_by(value: Proven, *, descending: bool = False, nulls_first: bool = True) -> str:
+    """An item of an ORDER BY."""
+    require_compared(value.type)
+    return f"{value.text} {_direction(descending=descending, nulls_first=nulls_first)}"
+
+
+def sort_key(values: Iterable[Proven]) -> str:
+    """Several values as one that sorts as they do, ascending, NULLs first."""
+    parts = []
+    for value in values:
+        require_compared(value.type)
+        parts.append(f"{value.text}, '{ASCENDING}'")
+    return f"create_sort_key({', '.join(parts)})" if parts else "0"
+
+
+def _direction(*, descending: bool, nulls_first: bool) -> str:
+    return f"{'DESC' if descending else 'ASC'} NULLS {'FIRST' if nulls_first else 'LAST'}"

@@ -1,0 +1,174 @@
+"""Queries of every kind of node, over two tables of all plain types."""
+
+from __future__ import annotations
+
+COLUMNS = (
+    "k INT, n BIGINT, d DOUBLE, f FLOAT, s STRING, m DECIMAL(12,2), w DECIMAL(28,6), b BOOLEAN, "
+    "day DATE, moment TIMESTAMP"
+)
+TABLES = f"CREATE TABLE l ({COLUMNS}); CREATE TABLE r ({COLUMNS});"
+PLAIN = ("k", "n", "d", "f", "s", "m", "w", "b", "day", "moment")
+_ALL = ", ".join(PLAIN)
+
+
+def _joins() -> dict[str, str]:
+    found = {}
+    for kind in ("", "LEFT", "RIGHT", "FULL"):
+        both = ", ".join([f"l.{name} AS l{name}" for name in "knds"] + [f"r.{name} AS r{name}" for name in "knds"])
+        for name, on in {
+            "equal": "l.k = r.k",
+            "two": "l.k = r.k AND l.s = r.s",
+            "residual": "l.k = r.k AND l.n < r.n",
+            "safe": "l.k <=> r.k AND l.d > r.d",
+            "float": "l.d = r.d",
+            "range": "l.n < r.n AND l.k > 1",
+        }.items():
+            found[f"join {kind or 'INNER'} {name}"] = f"SELECT {both} FROM l {kind} JOIN r ON {on}"
+    found["join CROSS"] = "SELECT l.k, r.s FROM l CROSS JOIN r"
+    for kind in ("SEMI", "ANTI"):
+        for name, on in {"equal": "l.k = r.k", "float": "l.d = r.d AND l.k <> r.k", "range": "l.n < r.n"}.items():
+            found[f"join {kind} {name}"] = f"SELECT {_ALL} FROM l LEFT {kind} JOIN r ON {on}"
+    found |= {
+        "join IN": "SELECT k, s FROM l WHERE k IN (SELECT k FROM r)",
+        "join EXISTS": "SELECT k, s FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND r.n > l.n)",
+        "join NOT IN": "SELECT k, s FROM l WHERE k NOT IN (SELECT k FROM r)",
+        "join NOT IN present": "SELECT k, s FROM l WHERE k NOT IN (SELECT k FROM r WHERE k IS NOT NULL AND k > 1)",
+        "join NOT IN nothing": "SELECT k, s FROM l WHERE k NOT IN (SELECT k FROM r WHERE n < 0 AND n > 0)",
+        "join NOT IN correlated": "SELECT k, s FROM l WHERE k NOT IN (SELECT k FROM r WHERE r.s = l.s)",
+        "join NOT IN residual": "SELECT k, s FROM l WHERE k NOT IN (SELECT k FROM r WHERE r.s = l.s AND r.n < l.n)",
+    }
+    for kind in ("", "LEFT"):
+        for word in (">=", ">", "<=", "<"):
+            for name, on in {"equal": " ON l.k = r.k", "safe": " ON l.d <=> r.d", "none": ""}.items():
+                found[f"asof {kind}{word} {name}"] = (
+                    f"SELECT l.k, l.n, l.s, r.n AS rn, r.s AS rs, r.d AS rd FROM l {kind} ASOF JOIN r "
+                    f"MATCH_CONDITION (l.n {word} r.n){on}"
+                )
+    return found
+
+
+AGGREGATES = (
+    *("count(*)", "count(s)", "count(k, s)", "count(DISTINCT k)", "count(DISTINCT d)", "count(DISTINCT k, d)"),
+    *("sum(k)", "sum(n)", "sum(d)", "sum(f)", "sum(m)", "sum(w)", "sum(DISTINCT k)", "sum(DISTINCT d)"),
+    *("avg(k)", "avg(n)", "avg(d)", "avg(f)", "avg(m)", "avg(w)", "avg(DISTINCT m)", "mean(k)"),
+    *(f"{function}({name})" for function in ("min", "max") for name in PLAIN),
+    *("count_if(b)", "bool_and(b)", "bool_or(b)", "every(b)", "some(b)", "any(b)"),
+    *("bit_and(k)", "bit_or(n)", "bit_xor(k)"),
+    *("stddev(k)", "stddev_samp(m)", "stddev_pop(n)", "variance(k)", "var_samp(m)", "var_pop(n)", "std(k)"),
+    *("first(s)", "last(s)", "any_value(d)", "first(n) IGNORE NULLS", "last_value(m) IGNORE NULLS"),
+    *("max_by(s, n)", "min_by(s, n)", "max_by(k, d)", "min_by(n, day)", "max_by(d, moment)"),
+    *("listagg(s, ',') WITHIN GROUP (ORDER BY n DESC)", "string_agg(s, '|')"),
+)
+_FILTERED = ("count(*)", "sum(n)", "avg(m)", "max(d)", "first(s)", "count(DISTINCT s)", "max_by(s, n)", "bool_or(b)")
+_PER_QUERY = 9
+
+
+def _aggregates() -> dict[str, str]:
+    found = {}
+    calls = [*AGGREGATES, *(f"{call} FILTER (WHERE k > 1)" for call in _FILTERED)]
+    distinct = [call for call in calls if "DISTINCT" in call]
+    plain = [call for call in calls if "DISTINCT" not in call]
+    for part in (plain, distinct):
+        for start in range(0, len(part), _PER_QUERY):
+            listed = ", ".join(f"{call} AS c{place}" for place, call in enumerate(part[start : start + _PER_QUERY]))
+            found[f"aggregate {part[start]}"] = f"SELECT k, {listed} FROM l GROUP BY k"
+            found[f"aggregate all {part[start]}"] = f"SELECT {listed} FROM l"
+    for name in PLAIN:
+        found[f"group {name}"] = f"SELECT {name}, count(*) AS c, max(n) AS x FROM l GROUP BY {name}"
+    found["aggregate listagg DISTINCT"] = "SELECT k, listagg(DISTINCT s, ',') AS t FROM l GROUP BY k"
+    found["group of nothing"] = "SELECT count(*) AS c, sum(n) AS x, avg(m) AS a, max(s) AS y FROM l WHERE k > 100"
+    found["group expression"] = "SELECT k + 1 AS n, sum(n) AS k FROM l GROUP BY k + 1"
+    found["group having"] = "SELECT s FROM l GROUP BY s HAVING count(*) > 1"
+    return found
+
+
+ORDERS = ("k", "n DESC", "d", "d DESC NULLS FIRST", "s NULLS LAST", "m DESC", "f", "b", "day DESC", "moment")
+
+
+def _tops() -> dict[str, str]:
+    found = {}
+    for place, order in enumerate(ORDERS):
+        found[f"top {order}"] = f"SELECT {_ALL} FROM l ORDER BY {order} LIMIT {3 + place}"
+        rank = ("row_number", "rank", "dense_rank")[place % 3]
+        found[f"top {rank} {order}"] = (
+            f"SELECT k, s, d, q FROM (SELECT *, {rank}() OVER (PARTITION BY k ORDER BY {order}) AS q FROM l) "
+            "WHERE q <= 2"
+        )
+        found[f"top {rank} whole {order}"] = (
+            f"SELECT k, s, d, q FROM (SELECT *, {rank}() OVER (ORDER BY {order}) AS q FROM l) WHERE q <= 4"
+        )
+    found["top offset"] = f"SELECT {_ALL} FROM l ORDER BY d DESC LIMIT 4 OFFSET 3"
+    found["top by a double"] = (
+        "SELECT d, s, q FROM (SELECT *, row_number() OVER (PARTITION BY d ORDER BY n) AS q FROM l) WHERE q = 1"
+    )
+    return found
+
+
+WINDOWED = (
+    *("row_number()", "rank()", "dense_rank()", "percent_rank()", "cume_dist()", "ntile(3)"),
+    *("lag(s)", "lead(n, 2)", "lag(k, 1, 7)", "lag(s) IGNORE NULLS", "lead(d, 2) IGNORE NULLS"),
+)
+FRAMES = (
+    *("", "ROWS BETWEEN 2 PRECEDING AND 1 FOLLOWING", "ROWS BETWEEN UNBOUNDED PRECEDING AND CURRENT ROW"),
+    *("RANGE BETWEEN CURRENT ROW AND UNBOUNDED FOLLOWING", "GROUPS BETWEEN 1 PRECEDING AND 1 FOLLOWING"),
+)
+_FRAMED = (
+    *("sum(n)", "avg(m)", "min(d)", "max(s)", "count(k)", "first_value(s)", "last_value(n)", "nth_value(s, 2)"),
+    *("first_value(s) IGNORE NULLS", "last_value(s) IGNORE NULLS", "bool_or(b)", "sum(d)", "stddev(k)"),
+)
+
+
+def _windows() -> dict[str, str]:
+    found = {}
+    for order in ("n", "d DESC", "s, k DESC", "day"):
+        listed = ", ".join(
+            f"{call} OVER (PARTITION BY k ORDER BY {order}) AS c{place}" for place, call in enumerate(WINDOWED)
+        )
+        found[f"window {order}"] = f"SELECT k, n, d, s, {listed} FROM l"
+        for frame in FRAMES:
+            calls = [call for call in _FRAMED if frame.startswith("ROWS") or "nth" not in call]
+            listed = ", ".join(
+                f"{call} OVER (PARTITION BY d ORDER BY {order} {frame}) AS c{place}" for place, call in enumerate(calls)
+            )
+            found[f"window {order} {frame}"] = f"SELECT k, n, d, s, {listed} FROM l"
+    whole = ", ".join(
+        f"{call} OVER (PARTITION BY k) AS c{place}" for place, call in enumerate(_FRAMED) if "nth" not in call
+    )
+    found["window whole"] = f"SELECT k, n, s, {whole} FROM l"
+    found["window none"] = "SELECT k, s, row_number() OVER (ORDER BY s) AS q, sum(n) OVER () AS t FROM l"
+    found["window range"] = (
+        "SELECT k, moment, count(*) OVER (PARTITION BY k ORDER BY moment RANGE BETWEEN INTERVAL '1' HOUR PRECEDING "
+        "AND INTERVAL '2' HOUR FOLLOWING) AS c, sum(n) OVER (PARTITION BY k ORDER BY moment DESC RANGE BETWEEN "
+        "INTERVAL '2' HOUR PRECEDING AND CURRENT ROW) AS t FROM l"
+    )
+    found["window range of dates"] = (
+        "SELECT k, day, count(*) OVER (PARTITION BY k ORDER BY day RANGE BETWEEN INTERVAL '1' DAY PRECEDING "
+        "AND CURRENT ROW) AS c FROM l"
+    )
+    return found
+
+
+OTHERS = {
+    "project": "SELECT s, n AS k, k AS n, k + 1 AS q FROM l",
+    "filter": "SELECT k, d FROM l WHERE d > 0 OR s = 'a'",
+    "values": "SELECT k, 1 AS one FROM l",
+    "nothing": "SELECT 1 AS one, 'x' AS two",
+    "union": f"SELECT {_ALL} FROM l UNION ALL SELECT {_ALL} FROM r",
+    "union of columns": "SELECT k AS a, s AS b FROM l UNION ALL SELECT k, s FROM r WHERE k > 1",
+    "distinct": "SELECT DISTINCT k, d, s FROM l",
+    "distinct floats": "SELECT DISTINCT d, f FROM l",
+    "union distinct": "SELECT d, s FROM l UNION SELECT d, s FROM r",
+    **{
+        f"set {words}": f"SELECT k, d, s FROM l {words} SELECT k, d, s FROM r"
+        for words in ("INTERSECT", "INTERSECT ALL", "EXCEPT", "EXCEPT ALL")
+    },
+    "session": (
+        "SELECT k, session_window(moment, INTERVAL '1' HOUR).start AS b, count(*) AS c FROM l "
+        "GROUP BY k, session_window(moment, INTERVAL '1' HOUR)"
+    ),
+    "several": (
+        "SELECT x.s, t.total FROM (SELECT k, sum(n) AS total FROM l GROUP BY k) t LEFT JOIN "
+        "(SELECT DISTINCT k, s FROM r) x ON t.k = x.k WHERE t.total > 0"
+    ),
+}
+SHAPES = {**OTHERS, **_joins(), **_aggregates(), **_tops(), **_windows()}

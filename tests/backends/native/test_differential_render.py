@@ -1,0 +1,146 @@
+"""Differential: plans rendered for DuckDB answer what they answer on Spark, over whole contents and over versions.
+
+Rows are few and of few values, so that NULLs, duplicates, ties, NaN and zeros of both signs are frequent.
+"""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+from datetime import UTC, date, datetime, timedelta
+from decimal import Decimal
+from typing import Any
+
+import duckdb
+import pytest
+from tests.backends.native.shapes import COLUMNS, SHAPES, TABLES
+from tests.backends.native.stub import simple
+
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.render import Renderer
+from penstock.bind.program.compile import compile_program
+from penstock.plan.nodes import Plan
+from penstock.spark import render as on_spark
+from penstock.testing.multisets import difference
+
+QUICK = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
+READINGS = {"batch": (), "versions": ("__version",)}
+REFUSED = ("NOT IN", "session", "listagg DISTINCT")
+_NAN = float("nan")
+_START = datetime(2024, 1, 1, tzinfo=UTC)
+VALUES: tuple[list[Any], ...] = (
+    [None, 0, 1, 2, 3, -1],
+    [None, 0, 1, -5, 7, 2**57, -(2**57)],
+    [None, 0.0, -0.0, 1.5, -2.25, _NAN, 1e16, float("inf"), float("-inf")],
+    [None, 0.0, -0.0, 0.5, _NAN, 3.0],
+    [None, "", "a", "A", "ä", "a\u0000b", "aa", "\U0001f600", "z "],
+    [None, Decimal("0.00"), Decimal("1.05"), Decimal("-1.05"), Decimal("9999999999.99"), Decimal("0.01")],
+    [None, Decimal("0.000001"), Decimal("-0.000003"), Decimal("9999999999999999999999.999999"), Decimal(7)],
+    [None, True, False],
+    [None, date(2024, 1, 1), date(2024, 1, 2), date(2024, 1, 4), date(1969, 12, 31)],
+    [None, *(_START + timedelta(minutes=minutes) for minutes in (0, 30, 60, 61, 200))],
+)
+Row = tuple[Any, ...]
+
+
+def drawn(seed: int, most: int) -> dict[str, list[Row]]:
+    """Rows of both tables, each with a version before its columns."""
+    draw = random.Random(seed)
+    found: dict[str, list[Row]] = {}
+    for name in ("l", "r"):
+        rows = [(draw.choice([0, 1]), *(draw.choice(values) for values in VALUES)) for _ in range(draw.randrange(most))]
+        found[name] = rows + rows[: len(rows) // 4]
+    return found
+
+
+@pytest.fixture(scope="module")
+def plans() -> dict[str, Plan]:
+    views = "".join(f"CREATE VIEW v{place} AS {query};" for place, query in enumerate(SHAPES.values()))
+    catalog = compile_program(TABLES + views).catalog
+    found = {}
+    for place, name in enumerate(SHAPES):
+        plan = catalog.views[f"v{place}"].plan
+        assert plan is not None, name
+        found[name] = plan
+    return found
+
+
+def duck(rows: dict[str, list[Row]]) -> duckdb.DuckDBPyConnection:
+    connection = duckdb.connect()
+    connection.execute("SET disabled_optimizers = 'common_subplan'; SET TimeZone = 'UTC'")
+    columns = f"__version INT, {COLUMNS.replace('STRING', 'VARCHAR')}"
+    for name, content in rows.items():
+        connection.execute(f"CREATE TABLE {name} ({columns})")
+        for row in content:
+            values = [item.replace(tzinfo=None) if isinstance(item, datetime) else item for item in row]
+            connection.execute(f"INSERT INTO {name} VALUES ({', '.join('?' * len(values))})", values)
+    return connection
+
+
+@pytest.fixture
+def planning_little(interpreting) -> Iterator[Any]:
+    """Spark for queries over a handful of rows in one place."""
+    before = {name: interpreting.conf.get(name) for name in QUICK}
+    for name, value in QUICK.items():
+        interpreting.conf.set(name, value)
+    yield interpreting
+    for name, value in before.items():
+        interpreting.conf.set(name, value)
+
+
+def native_query(name: str, plan: Plan, carry: tuple[str, ...]) -> str | None:
+    try:
+        return Renderer({"l": "l", "r": "r"}, carry, scalar=simple).sql(plan)
+    except NotProvenError:
+        assert any(word in name for word in REFUSED), name
+        return None
+
+
+def compared(spark: Any, plans: dict[str, Plan], rows: dict[str, list[Row]], carry: tuple[str, ...]) -> Iterator[str]:
+    """What DuckDB answers otherwise than Spark."""
+    connection = duck(rows)
+    for name, content in rows.items():
+        table = spark.createDataFrame(content, f"__version INT, {COLUMNS}")
+        table.coalesce(1).localCheckpoint().createOrReplaceTempView(f"native_{name}")
+    for name, plan in plans.items():
+        native = native_query(name, plan, carry)
+        if native is None:
+            continue
+        expected = spark.sql(on_spark.Renderer({"l": "native_l", "r": "native_r"}, carry).sql(plan)).collect()
+        found = difference(
+            [(1, tuple(row)) for row in expected], [(1, row) for row in connection.sql(native).fetchall()]
+        )
+        if found:
+            yield f"{name}: {found.describe()}"
+
+
+SMALL, EMPTY = 6, 1
+
+
+@pytest.mark.parametrize(
+    ("reading", "seed", "most"),
+    [
+        ("versions", 1, 30),
+        pytest.param("batch", 2, 30, marks=pytest.mark.extended),
+        pytest.param("versions", 3, SMALL, marks=pytest.mark.extended),
+        pytest.param("batch", 4, EMPTY, marks=pytest.mark.extended),
+    ],
+)
+def test_duckdb_answers_what_spark_answers(planning_little, plans, reading, seed, most):
+    wrong = list(compared(planning_little, plans, drawn(seed, most), READINGS[reading]))
+    assert not wrong, "\n".join(wrong)
+
+
+def test_a_version_is_what_a_batch_over_its_rows_is(plans):
+    rows = drawn(5, 30)
+    whole = duck(rows)
+    for version in (0, 1):
+        part = duck({name: [row for row in content if row[0] == version] for name, content in rows.items()})
+        for name, plan in plans.items():
+            one, both = native_query(name, plan, ()), native_query(name, plan, ("__version",))
+            if one is None or both is None or name == "nothing":
+                continue
+            expected = [(1, row) for row in part.sql(one).fetchall()]
+            actual = [(1, row[:-1]) for row in whole.sql(both).fetchall() if row[-1] == version]
+            found = difference(expected, actual)
+            assert not found, f"{name}: {found.describe()}"
