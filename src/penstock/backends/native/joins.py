@@ -89,7 +89,7 @@ def asof_query(plan: AsofJoin, left: str, right: str, scalar: Reader, carry: tup
 
 
 def _sides(plan: AsofJoin, scalar: Reader, pairs: list[tuple[Scalar, Scalar]]) -> tuple[list[str], list[str]]:
-    """What is compared on each side: of one type, so that one column can hold both."""
+    """The compared values of each side, of one type, so that one column can hold both."""
     lefts = [_of_side(plan.left, scalar, left) for left, _ in pairs]
     rights = [_of_side(plan.right, scalar, right) for _, right in pairs]
     for one, other in zip(lefts, rights, strict=True):
