@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Never
 
 from penstock.catalog.types import Type
 
@@ -22,6 +23,11 @@ class NotProvenError(Exception):
     def __init__(self, what: str) -> None:
         super().__init__(what)
         self.what = what
+
+
+def not_proven(what: str) -> Never:
+    """Leave it to Spark."""
+    raise NotProvenError(what)
 
 
 def quoted(name: str) -> str:

@@ -1,0 +1,258 @@
+"""A value in another type, as CAST and TRY_CAST give it in ANSI mode."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from penstock.backends.native.expressions.digits import digits_of
+from penstock.backends.native.expressions.kinds import RANGE, storage
+from penstock.backends.native.expressions.once import once
+from penstock.backends.native.expressions.texts import (
+    date_of_text,
+    integer_of_text,
+    text_of_date,
+    text_of_timestamp,
+    truth_of_text,
+)
+from penstock.backends.native.proof import Proven, not_proven
+from penstock.backends.native.raised import Failure, said
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+
+_LETTER = {"tinyint": "Y", "smallint": "S", "int": "", "bigint": "L"}
+_OVERFLOW = (
+    'The value {value} of the type "{from}" cannot be cast to "{to}" due to an overflow.'
+    " Use `try_cast` to tolerate overflow and return NULL instead."
+)
+_MALFORMED = (
+    'The value {value} of the type "STRING" cannot be cast to "{to}" because it is malformed. Correct the value as per'
+    " the syntax, or change its target type. Use `try_cast` to tolerate malformed input and return NULL instead."
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Attempt:
+    """How a value is cast: SQL of the answer, of when there is none, and of what is raised then."""
+
+    value: str
+    bad: str = ""
+    failure: Failure | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """A cast: SQL of a value, the types, and the expression that Spark names in an error."""
+
+    text: str
+    source: Type
+    target: Type
+    fragment: str
+
+    @property
+    def plain(self) -> str:
+        """DuckDB's own cast."""
+        return f"CAST({self.text} AS {storage(self.target)})"
+
+
+Way = Callable[[Wanted], Attempt]
+
+
+def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> Proven:
+    """The value in another type; with `safe` NULL where it has no value there. Raises NotProvenError."""
+    if value.type == target:
+        return value
+    if value.type == "void":
+        return Proven(f"CAST(NULL AS {storage(target)})", target)
+    way = way_of(value.type, target)
+    if way is None:
+        not_proven(f"cast({value.type} as {target})")
+    raises = False
+
+    def attempted(text: str) -> str:
+        nonlocal raises
+        found = way(Wanted(text, value.type, target, fragment))
+        if not found.bad or found.failure is None:
+            return found.value
+        raises = not safe
+        answer = "NULL" if safe else found.failure.raising
+        return f"CASE WHEN {found.bad} THEN {answer} ELSE {found.value} END"
+
+    return Proven(once([value], attempted), target, value.raises or raises)
+
+
+def way_of(source: Type, target: Type) -> Way | None:
+    """How values of a type are cast to another one; None where it is not proven."""
+    return _WAYS.get((family(source), family(target)))
+
+
+def family(kind: Type) -> str:
+    """Types whose values are cast in the same way."""
+    if kind in INTEGRAL:
+        return "whole"
+    if kind in FRACTIONAL:
+        return "fractional"
+    return "decimal" if is_decimal(kind) else kind
+
+
+def _plain(wanted: Wanted) -> Attempt:
+    return Attempt(wanted.plain)
+
+
+def _same(wanted: Wanted) -> Attempt:
+    return Attempt(wanted.text)
+
+
+def _whole(wanted: Wanted) -> Attempt:
+    (least, most), (low, high) = RANGE[wanted.target], RANGE[wanted.source]
+    if least <= low and high <= most:
+        return Attempt(wanted.plain)
+    shown = f"{wanted.text} || '{_LETTER[wanted.source]}'"
+    return Attempt(wanted.plain, f"{wanted.text} NOT BETWEEN {least} AND {most}", _overflow(wanted, shown))
+
+
+def _fraction_to_whole(wanted: Wanted) -> Attempt:
+    least, most = RANGE[wanted.target]
+    text = wanted.text
+    inside = f"floor({text}) <= CAST({most} AS DOUBLE) AND ceil({text}) >= CAST({least} AS DOUBLE)"
+    answer = f"CAST(trunc({text}) AS {storage(wanted.target)})"
+    if wanted.target == "bigint":  # the largest BIGINT is 2^63 as a DOUBLE, which Java turns into it again
+        answer = f"CASE WHEN {text} >= CAST({most} AS DOUBLE) THEN {most} ELSE {answer} END"
+    letter = "D" if wanted.source == "double" else ""
+    shown = f"{java_text(text)} || CASE WHEN isfinite({text}) THEN '{letter}' ELSE '' END"
+    return Attempt(answer, f"NOT ({inside})", _overflow(wanted, shown))
+
+
+def java_text(text: str) -> str:
+    """A DOUBLE or FLOAT from 100 on in Java's notation, for a message: `300.5`, `1.0E10`."""
+    sign, size = f"CASE WHEN {text} < 0 THEN '-' ELSE '' END", f"CAST(abs({text}) AS VARCHAR)"
+    return (
+        f"CASE WHEN isnan({text}) THEN 'NaN' ELSE {sign} ||"
+        f" CASE WHEN isinf({text}) THEN 'Infinity' WHEN abs({text}) < 1e7 THEN {size} ELSE {_scientific(size)} END END"
+    )
+
+
+def _scientific(size: str) -> str:
+    """`10000000000.0` or `1e+10` as `1.0E10`."""
+    written, mantissa = f"contains({size}, 'e')", f"split_part({size}, 'e', 1)"
+    digits = f"rtrim(replace({mantissa}, '.', ''), '0')"
+    exponent = f"CASE WHEN {written} THEN CAST(split_part({size}, '+', 2) AS INTEGER) ELSE strpos({size}, '.') - 2 END"
+    rest = f"CASE WHEN length({digits}) > 1 THEN substring({digits}, 2) ELSE '0' END"
+    return f"left({digits}, 1) || '.' || {rest} || 'E' || CAST({exponent} AS VARCHAR)"
+
+
+def _decimal_to_whole(wanted: Wanted) -> Attempt:
+    least, most = RANGE[wanted.target]
+    found = digits_of(wanted.source)
+    toward_zero = f"CASE WHEN {wanted.text} < 0 THEN ceil({wanted.text}) ELSE floor({wanted.text}) END"
+    whole = wanted.text if found is not None and not found.scale else toward_zero
+    value = f"TRY_CAST({whole} AS {storage(wanted.target)})"
+    if found is not None and 10**found.whole <= most:
+        return Attempt(value)
+    bad = f"CAST({whole} AS HUGEINT) NOT BETWEEN {least} AND {most}"
+    return Attempt(value, bad, _overflow(wanted, f"{wanted.text} || 'BD'"))
+
+
+def _to_decimal(wanted: Wanted) -> Attempt:
+    source, target = digits_of(wanted.source), digits_of(wanted.target)
+    if source is None or target is None:
+        not_proven(f"cast({wanted.source} as {wanted.target})")
+    if source.whole + (source.scale > target.scale) <= target.whole:
+        return Attempt(wanted.plain)
+    value = f"TRY_CAST({wanted.text} AS {storage(wanted.target)})"
+    message = said(f"{{value}} cannot be represented as Decimal({target.digits}, {target.scale}).", value=wanted.text)
+    failure = Failure("NUMERIC_VALUE_OUT_OF_RANGE.WITH_SUGGESTION", "22003", message, wanted.fragment)
+    return Attempt(value, f"{wanted.text} IS NOT NULL AND {value} IS NULL", failure)
+
+
+def _over_text(wanted: Wanted) -> Attempt:
+    """The text of an exact number is read as the nearest one that there is; DuckDB's own cast divides."""
+    return Attempt(f"CAST(CAST({wanted.text} AS VARCHAR) AS {storage(wanted.target)})")
+
+
+def _narrower_fraction(wanted: Wanted) -> Attempt:
+    if wanted.target == "double":
+        return Attempt(wanted.plain)
+    text = wanted.text  # from halfway to the next power of two on, the nearest FLOAT is infinite
+    finite = f"CASE WHEN {text} > 0 THEN 'inf'::FLOAT ELSE '-inf'::FLOAT END"
+    large = f"isfinite({text}) AND abs({text}) >= 3.4028235677973366e38::DOUBLE"
+    nearly = f"isfinite({text}) AND abs({text}) > 3.4028234663852886e38::DOUBLE"
+    most = f"CASE WHEN {text} > 0 THEN 3.4028234663852886e38::FLOAT ELSE -3.4028234663852886e38::FLOAT END"
+    return Attempt(f"CASE WHEN {large} THEN {finite} WHEN {nearly} THEN {most} ELSE {wanted.plain} END")
+
+
+def _is_not_zero(wanted: Wanted) -> Attempt:
+    return Attempt(f"({wanted.text} <> 0)")
+
+
+def _over_one(wanted: Wanted) -> Attempt:
+    return Attempt(f"CAST(CAST({wanted.text} AS TINYINT) AS {storage(wanted.target)})")
+
+
+def _truth_to_decimal(wanted: Wanted) -> Attempt:
+    return _to_decimal(Wanted(f"CAST({wanted.text} AS TINYINT)", "tinyint", wanted.target, wanted.fragment))
+
+
+def _seconds(wanted: Wanted) -> Attempt:
+    """Whole seconds since 1970, of which a BIGINT takes all."""
+    micros = f"epoch_us({wanted.text})"
+    divided = f"(({micros} - (({micros} % 1000000) + 1000000) % 1000000) // 1000000)"
+    if wanted.target != "bigint":
+        not_proven(f"cast({wanted.source} as {wanted.target})")
+    return Attempt(divided)
+
+
+def _malformed(wanted: Wanted) -> Failure:
+    shown = f"'''' || replace(replace({wanted.text}, '\\', '\\\\'), '''', '\\''') || ''''"
+    message = said(_MALFORMED.replace("{to}", wanted.target.upper()), value=shown)
+    return Failure("CAST_INVALID_INPUT", "22018", message, wanted.fragment)
+
+
+def _overflow(wanted: Wanted, shown: str) -> Failure:
+    """Spark names no expression with it."""
+    sentence = _OVERFLOW.replace("{from}", wanted.source.upper()).replace("{to}", wanted.target.upper())
+    return Failure("CAST_OVERFLOW", "22003", said(sentence, value=shown))
+
+
+def _parsed(parser: Callable[[str, Type], tuple[str, str]]) -> Way:
+    def way(wanted: Wanted) -> Attempt:
+        value, bad = parser(wanted.text, wanted.target)
+        return Attempt(value, bad, _malformed(wanted))
+
+    return way
+
+
+_WAYS: Mapping[tuple[str, str], Way] = {
+    ("whole", "whole"): _whole,
+    ("whole", "fractional"): _plain,
+    ("whole", "decimal"): _to_decimal,
+    ("whole", "string"): _plain,
+    ("whole", "boolean"): _is_not_zero,
+    ("fractional", "fractional"): _narrower_fraction,
+    ("fractional", "whole"): _fraction_to_whole,
+    ("fractional", "boolean"): _is_not_zero,
+    ("decimal", "decimal"): _to_decimal,
+    ("decimal", "whole"): _decimal_to_whole,
+    ("decimal", "fractional"): _over_text,
+    ("decimal", "string"): _plain,
+    ("decimal", "boolean"): _is_not_zero,
+    ("boolean", "whole"): _plain,
+    ("boolean", "fractional"): lambda wanted: Attempt(
+        f"CAST(CAST({wanted.text} AS TINYINT) AS {storage(wanted.target)})"
+    ),
+    ("boolean", "decimal"): _truth_to_decimal,
+    ("boolean", "string"): _plain,
+    ("string", "whole"): _parsed(integer_of_text),
+    ("string", "boolean"): _parsed(truth_of_text),
+    ("string", "date"): _parsed(date_of_text),
+    ("string", "binary"): lambda wanted: Attempt(f"encode({wanted.text})"),
+    ("date", "timestamp"): _plain,
+    ("date", "timestamp_ntz"): _plain,
+    ("date", "string"): lambda wanted: Attempt(text_of_date(wanted.text)),
+    ("timestamp", "date"): _plain,
+    ("timestamp_ntz", "date"): _plain,
+    ("timestamp", "timestamp_ntz"): _same,
+    ("timestamp_ntz", "timestamp"): _same,
+    ("timestamp", "whole"): _seconds,
+    ("timestamp", "string"): lambda wanted: Attempt(text_of_timestamp(wanted.text)),
+    ("timestamp_ntz", "string"): lambda wanted: Attempt(text_of_timestamp(wanted.text)),
+}

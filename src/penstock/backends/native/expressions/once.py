@@ -1,0 +1,52 @@
+"""An expression over values each of which is computed once, in Spark's order.
+
+DuckDB has no name for a part of an expression; a parameter of a lambda over a list of one element is one:
+
+    list_transform([a + b], lambda v1: CASE WHEN v1 > 9 THEN error('…') ELSE v1 END)[1]
+
+A value that is short and cannot raise is written as often as it is needed instead.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from itertools import count
+
+from penstock.backends.native.proof import Proven
+
+_SHORT = 70
+_PARAMETER = re.compile(r"\bv(\d+)\b", re.IGNORECASE)
+_marks = count()
+
+
+def once(values: Sequence[Proven | str], body: Callable[..., str]) -> str:
+    """The body over the values, which are all computed before it."""
+    texts = [value if isinstance(value, str) else value.text for value in values]
+    named = [_name(text) for text in texts]
+    made = body(*named)
+    for text, name in zip(reversed(texts), reversed(named), strict=True):
+        if name != text:
+            parameter = f"v{1 + max(map(int, _PARAMETER.findall(made + text)), default=0)}"
+            made = f"list_transform([{text}], lambda {parameter}: {made.replace(name, parameter)})[1]"
+    return made
+
+
+def _name(text: str) -> str:
+    """What stands for the value until all of the expression is known; the value itself if it is short."""
+    return text if len(text) <= _SHORT and "error(" not in text else f"\1once {next(_marks)}\1"
+
+
+def in_order(values: Sequence[Proven], body: Callable[..., str]) -> str:
+    """The body over values from left to right: behind one that is NULL nothing is computed, and the answer is NULL."""
+    cut = next((place for place, value in enumerate(values) if place and value.raises), None)
+    if cut is None:
+        return once(values, body)
+    behind = values[cut:]
+
+    def guarded(*known: str) -> str:
+        rest = in_order(behind, lambda *others: body(*known, *others))
+        here = " OR ".join(f"{text} IS NULL" for text in known)
+        return f"CASE WHEN {here} THEN NULL ELSE {rest} END"
+
+    return once(values[:cut], guarded)

@@ -1,0 +1,67 @@
+"""Texts that Spark reads as other types, and dates and times as it writes them.
+
+Each reader gives SQL of the value, and SQL of whether the text has none.
+"""
+
+from __future__ import annotations
+
+from penstock.backends.native.expressions.kinds import RANGE, storage
+from penstock.catalog.types import Type
+
+# What Spark trims: blanks and control characters of ASCII (`UTF8String.trimAll`).
+_AROUND = r"[\x00-\x20\x7f]*"
+_TRUE, _FALSE = "'t', 'true', 'y', 'yes', '1'", "'f', 'false', 'n', 'no', '0'"
+
+
+def integer_of_text(text: str, target: Type) -> tuple[str, str]:
+    """A sign and digits."""
+    least, most = RANGE[target]
+    matches = f"regexp_full_match({text}, '{_AROUND}[+-]?[0-9]+{_AROUND}')"
+    digits = f"TRY_CAST(regexp_extract({text}, '[+-]?[0-9]+') AS HUGEINT)"
+    inside = f"coalesce({digits} BETWEEN {least} AND {most}, FALSE)"
+    bad = f"{text} IS NOT NULL AND NOT ({matches} AND {inside})"
+    return f"TRY_CAST({digits} AS {storage(target)})", bad
+
+
+def truth_of_text(text: str, _target: Type) -> tuple[str, str]:
+    """One of ten words."""
+    word = f"lower(regexp_replace({text}, '^{_AROUND}|{_AROUND}$', '', 'g'))"
+    return f"({word} IN ({_TRUE}))", f"{word} NOT IN ({_TRUE}, {_FALSE})"
+
+
+def date_of_text(text: str, _target: Type) -> tuple[str, str]:
+    """`yyyy`, `yyyy-m`, `yyyy-m-d`, and anything behind a blank or a T after the day."""
+    day = "(?:-([0-9]{1,2})(?:-([0-9]{1,2})(?:[ T].*)?)?)?"
+    pattern = rf"(?s)^{_AROUND}([+-]?[0-9]{{4,7}}){day}{_AROUND}$"
+    written, month, day = (f"regexp_extract({text}, '{pattern}', {group})" for group in (1, 2, 3))
+    year = f"TRY_CAST({written} AS INTEGER)"
+    before = f"CASE WHEN {year} < 1 THEN ' (BC)' ELSE '' END"  # where the year 0 is 1 BC
+    counted = padded(f"CASE WHEN {year} < 1 THEN 1 - {year} ELSE {year} END", 4)
+    others = " || '-' || ".join(f"lpad(CASE {part} WHEN '' THEN '1' ELSE {part} END, 2, '0')" for part in (month, day))
+    value = f"TRY_CAST({counted} || '-' || {others} || {before} AS DATE)"
+    return value, f"{text} IS NOT NULL AND {value} IS NULL"
+
+
+def _year(year: str) -> str:
+    """Four digits, with a sign before the first year and behind the year 9999."""
+    sign = f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
+    return f"{sign} || {padded(f'abs({year})', 4)}"
+
+
+def padded(number: str, width: int) -> str:
+    """A number that is not negative, with zeros before it where it has fewer digits than that."""
+    shown = f"CAST({number} AS VARCHAR)"
+    return f"CASE WHEN {number} < {10**width} THEN lpad({shown}, {width}, '0') ELSE {shown} END"
+
+
+def text_of_date(text: str) -> str:
+    """`yyyy-MM-dd`."""
+    other = f"{_year(f'year({text})')} || '-' || {padded(f'month({text})', 2)} || '-' || {padded(f'day({text})', 2)}"
+    return f"CASE WHEN year({text}) BETWEEN 1 AND 9999 THEN CAST({text} AS VARCHAR) ELSE {other} END"
+
+
+def text_of_timestamp(text: str) -> str:
+    """`yyyy-MM-dd HH:mm:ss` and as many digits of the second as there are."""
+    day = text_of_date(f"CAST({text} AS DATE)")
+    clock = f"CAST(CAST({text} AS TIME) AS VARCHAR)"
+    return f"CASE WHEN year({text}) BETWEEN 1 AND 9999 THEN CAST({text} AS VARCHAR) ELSE ({day}) || ' ' || {clock} END"

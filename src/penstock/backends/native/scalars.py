@@ -1,0 +1,110 @@
+"""Scalar expressions of plans in DuckDB's SQL, where they are proven to mean there what they mean on Spark.
+
+    proven(`price` * 2 > 10, {"price": "int"})
+    CASE WHEN … THEN error('{"penstock": "ARITHMETIC_OVERFLOW", …}') … END > 10
+
+Every value has Spark's type, in the ANSI mode and with the session's zone UTC, and is held as `kinds.storage` says. An
+expression raises what Spark raises, and where Spark does not it does not. All that has no rule in the tables of
+`expressions/` is refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.backends.native.expressions import arithmetic, clock, comparisons, conditionals
+from penstock.backends.native.expressions.casts import cast
+from penstock.backends.native.expressions.kinds import storage
+from penstock.backends.native.expressions.literals import constant, negative, read, written
+from penstock.backends.native.expressions.site import Rule, Site, constant_text
+from penstock.backends.native.proof import Proven, not_proven, quoted
+from penstock.catalog.types import Type
+from penstock.plan.forms import Branch, Call, Case, Cast, Constant, Form, Keyword, Reference, Span
+from penstock.plan.writing import text_of
+
+RULES: Mapping[tuple[str, int | None], Rule] = {
+    **conditionals.RULES,
+    **comparisons.RULES,
+    **arithmetic.RULES,
+    **clock.RULES,
+}
+
+
+def proven(form: Form, types: Mapping[str, Type | None]) -> Proven:
+    """The expression over fields of these types in DuckDB's SQL; raises NotProvenError."""
+    found = _Translated(types).of(form)
+    if found.type != "void":
+        storage(found.type)
+    return found
+
+
+class _Translated:
+    """One walk over an expression, from its leaves up."""
+
+    def __init__(self, types: Mapping[str, Type | None]) -> None:
+        self._types = types
+
+    def of(self, form: Form) -> Proven:
+        """The proof of a part."""
+        match form:
+            case Reference():
+                return self._column(form)
+            case Constant():
+                return constant(form)
+            case Cast():
+                return self._cast(form)
+            case Case():
+                return self._case(form)
+            case Call():
+                return negative(form) or self._call(conditionals.flattened(form), form)
+            case _:
+                return not_proven(text_of(form))
+
+    def _column(self, form: Reference) -> Proven:
+        kind = self._types.get(form.name)
+        if kind is None:
+            not_proven(f"the column {form.name}, whose type is not known")
+        storage(kind)
+        return Proven(quoted(form.name), kind)
+
+    def _cast(self, form: Cast) -> Proven:
+        literal = written(form)
+        if literal is not None:
+            return literal
+        text = constant_text(form.argument)
+        known = None if text is None else read(text, form.type) if form.type in _MOMENTS else None
+        if known is not None:
+            return known
+        storage(form.type)
+        return cast(self.of(form.argument), form.type, text_of(form), safe=form.safe)
+
+    def _case(self, form: Case) -> Proven:
+        """CASE; with an operand, it is compared with each."""
+        conditions, values = [], []
+        for branch in form.branches:
+            conditions.append(self._condition(form, branch))
+            values.append(branch.value)
+        otherwise = Constant("null", "void") if form.otherwise is None else form.otherwise
+        forms = (*values, otherwise)
+        site = Site(form, "case", (), ())
+        return conditionals.chosen(site, conditions, forms, [self.of(item) for item in forms])
+
+    def _condition(self, form: Case, branch: Branch) -> Proven:
+        if form.operand is None:
+            return self.of(branch.condition)
+        forms = (form.operand, branch.condition)
+        operand = self.of(form.operand)
+        if operand.raises:
+            not_proven("CASE over an operand that can raise")
+        return comparisons.equal(Site(form, "=", forms, (operand, self.of(branch.condition))))
+
+    def _call(self, call: Call, form: Form) -> Proven:
+        rule = RULES.get((call.function, len(call.arguments))) or RULES.get((call.function, None))
+        proofs = tuple(None if isinstance(item, Span | Keyword) else self.of(item) for item in call.arguments)
+        site = Site(form, call.function, call.arguments, proofs)
+        if rule is None:
+            site.refuse()
+        return rule(site)
+
+
+_MOMENTS = ("date", "timestamp", "timestamp_ntz")
