@@ -8,7 +8,7 @@ expressions/  | an expression: names, calls, structs      | expression.bind_expr
 select/       | the SELECT list, GROUP BY, ORDER BY       | stars.expand, grouping.grouping_of, aggregates.aggregated
 subqueries/   | a subquery, and its join with the rest    | subquery.bind_subquery, attach.attached
 windows/      | OVER and WINDOW                           | named_windows.with_definition, over.windowed
-time_windows/ | TUMBLE, HOP, CUMULATE, SESSION            | tables.bind_window_table, group_windows.with_group_windows
+time_windows/ | TUMBLE, HOP, CUMULATE, SESSION            | tables.bind_window_table, in_group_by.with_group_windows
 row_order/    | answers that hang on the order of rows    | deterministic.deterministic_aggregate
 
 A folder imports from those below it, and all of them from the files beside this one: what a name means (`scope`,

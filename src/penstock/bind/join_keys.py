@@ -7,11 +7,11 @@ from collections.abc import Iterable
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.catalog.types import INTEGRAL, Type, is_decimal
+from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.plan.nodes import Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar
 from penstock.plan.sides import Sides, sides_of
-from penstock.sql.trees import conjunction, data_type
+from penstock.sql.trees import conjunction
 from penstock.types.common import common_type
 
 
@@ -52,11 +52,4 @@ def aligned(left: Scalar, right: Scalar, *, null_safe: bool = False) -> JoinKey:
     kind = common_type([left.type, right.type])
     if kind is None or left.type == right.type or not (kind in INTEGRAL or is_decimal(kind)):
         return JoinKey(left, right, null_safe)
-    return JoinKey(_cast(left, kind), _cast(right, kind), null_safe)
-
-
-def _cast(scalar: Scalar, kind: Type) -> Scalar:
-    if scalar.type == kind:
-        return scalar
-    tree = exp.Cast(this=scalar.tree.copy(), to=data_type(kind))
-    return Scalar(f"CAST({scalar.text} AS {kind.upper()})", tree, kind, scalar.nullable, scalar.span)
+    return JoinKey(left.cast_to(kind), right.cast_to(kind), null_safe)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from penstock.catalog.model import ERROR_VIEW, Catalog
-from penstock.plan.nodes import Plan, Scan
+from penstock.plan.nodes import Plan
 
 
 def reads_error_view(plan: Plan, catalog: Catalog) -> bool:
@@ -12,7 +12,7 @@ def reads_error_view(plan: Plan, catalog: Catalog) -> bool:
 
 
 def _reads(plan: Plan, catalog: Catalog, seen: set[str]) -> bool:
-    for name in {node.relation.lower() for node in plan.walk() if isinstance(node, Scan)} - seen:
+    for name in plan.scanned - seen:
         seen.add(name)
         view = catalog.views.get(name)
         if name == ERROR_VIEW.name or (view is not None and view.plan and _reads(view.plan, catalog, seen)):

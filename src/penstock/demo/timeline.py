@@ -13,6 +13,7 @@ import numpy.typing as npt
 import pandas as pd
 import pyarrow as pa
 
+from penstock.catalog.reserved import OPERATION
 from penstock.demo.dataset import Dataset
 from penstock.demo.times import actual_times
 
@@ -23,7 +24,7 @@ KEY = ["carrier", "flight", "origin", "scheduled"]
 _TIME = pa.timestamp("us", tz="UTC")
 FLIGHT_EVENTS = pa.schema(
     [
-        ("__op", pa.string()),
+        (OPERATION, pa.string()),
         ("carrier", pa.string()),
         ("flight", pa.int32()),
         ("origin", pa.string()),

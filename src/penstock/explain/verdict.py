@@ -31,7 +31,7 @@ from penstock.circuit.operators import (
 )
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
-from penstock.plan.nodes import AsofJoin, Fixpoint, Join, Plan, Recompute, Scan
+from penstock.plan.nodes import AsofJoin, Fixpoint, Join, Plan, Recompute
 
 
 @dataclass(frozen=True)
@@ -65,8 +65,8 @@ def circuit_of(catalog: Catalog, more: Mapping[str, Plan] | None = None) -> Circ
 
 def verdict(name: str, plan: Plan, circuit: Circuit) -> Verdict:
     """The verdict of the circuit on one of its outputs; `plan` tells which views it reads."""
-    read = {node.relation.lower() for node in plan.walk() if isinstance(node, Scan)}
-    others = _reached(circuit, [circuit.outputs[item] for item in read if item in circuit.outputs and item != name])
+    views = (plan.scanned & circuit.outputs.keys()) - {name}
+    others = _reached(circuit, [circuit.outputs[item] for item in views])
     own = sorted(_reached(circuit, [circuit.outputs[name]]) - others)
     operators = tuple(circuit.operators[number] for number in own)
     found = (_recomputation(item) for item in operators)

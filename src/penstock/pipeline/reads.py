@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.catalog.model import Catalog, View
-from penstock.plan.nodes import Scan
 from penstock.steps.rows.exchange import plain_type
 
 
@@ -18,9 +17,10 @@ def as_spark_sees(catalog: Catalog) -> Catalog:
     return catalog
 
 
-def read_by(view: View) -> set[str]:
+def read_by(view: View) -> frozenset[str]:
     """The relations that a view reads itself."""
-    return {node.relation.lower() for node in view.plan.walk() if isinstance(node, Scan)}
+    found: frozenset[str] = view.plan.scanned
+    return found
 
 
 def tables_read(catalog: Catalog, name: str) -> set[str]:

@@ -20,7 +20,7 @@ from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls
+from penstock.sql.trees import aggregate_calls, cast_to
 
 
 def quoted(name: str) -> str:
@@ -72,6 +72,13 @@ class Scalar:
     def column(self) -> str | None:
         """The field's name if the expression is nothing but one field."""
         return self.tree.name if isinstance(self.tree, exp.Column) else None
+
+    def cast_to(self, kind: Type) -> Scalar:
+        """The value cast to a type, or as it is if it has that type; equal casts are one expression."""
+        if self.type == kind:
+            return self
+        tree = cast_to(self.tree.copy(), kind)
+        return Scalar(f"CAST({self.text} AS {kind.upper()})", tree, kind, self.nullable, self.span)
 
     def renamed(self, names: Mapping[str, str]) -> Scalar:
         """The same expression over renamed fields; a field not in `names` keeps its name."""

@@ -18,9 +18,9 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.catalog.types import INTEGRAL, Type
+from penstock.catalog.types import INTEGRAL
 from penstock.plan.expressions import conjuncts
-from penstock.plan.forms import EQUATED, Call, Cast, Form
+from penstock.plan.forms import EQUATED, Call, Form
 from penstock.plan.nodes import INNER, Filter, Join, JoinKey, Plan
 from penstock.plan.scalar import Scalar, scalar_of
 from penstock.plan.sides import Sides, sides_of
@@ -80,14 +80,6 @@ def _side(form: Form, part: Scalar, types: Types, *, first: bool) -> Scalar | No
 def _of_one_type(left: Scalar, right: Scalar, *, null_safe: bool) -> JoinKey | None:
     if left.type in INTEGRAL and right.type in INTEGRAL:
         wider = max(left.type, right.type, key=INTEGRAL.index)
-        return JoinKey(_cast(left, wider), _cast(right, wider), null_safe)
+        return JoinKey(left.cast_to(wider), right.cast_to(wider), null_safe)
     unknown = None in (left.type, right.type) and left.column is not None and right.column is not None
     return JoinKey(left, right, null_safe) if unknown or (left.type is not None and left.type == right.type) else None
-
-
-def _cast(scalar: Scalar, kind: Type) -> Scalar:
-    if scalar.type == kind:
-        return scalar
-    cast = scalar_of(Cast(scalar.form, kind))
-    # The text that the binder writes for the same key in ON, so that both are one plan.
-    return Scalar(f"CAST({scalar.text} AS {kind.upper()})", cast.tree, kind, scalar.nullable, scalar.span)

@@ -58,7 +58,7 @@ class Flow(ABC):
         message = f"{facts.get('flow', self.name)}: what a step has read of it cannot be read again"
         raise DataError(Diagnostic("CANNOT_READ_AGAIN", message))
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         """Forget what is part of a step."""
         del self._bytes[: self.at.offset - self._kept]
         self._kept = self.at.offset

@@ -129,7 +129,7 @@ class RecordSource:
         """Take note that what has been read is part of a step."""
         self._read.clear()
         self._again.clear()
-        self.transport.kept()
+        self.transport.commit()
 
     def rewind(self) -> None:
         """Read again from where the last commit was."""

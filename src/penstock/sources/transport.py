@@ -74,7 +74,7 @@ class Transport(Protocol):
     def find(self, facts: Mapping[str, Any]) -> Stream:
         """The stream that a manifest tells of; DataError if it is not there any more."""
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         """Take note that what was read is part of a step, and will not be read again."""
 
     def waiting(self) -> tuple[int, int]:

@@ -62,7 +62,7 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
         token = tokens[index]
         after = tokens[index + 1] if index + 1 < len(tokens) else _END
         later = tokens[index + 2] if index + 2 < len(tokens) else _END
-        timed.see(token, marked[-1] if marked else _END)
+        timed.pass_over(token, marked[-1] if marked else _END)
         before = marked[-1] if marked else _END
         in_timed = timed.inside or word(before) in _BOUNDED
         new, used = _marked(token, after, later, before, in_timed=in_timed)
@@ -104,7 +104,7 @@ class _TimedParentheses:
     def inside(self) -> bool:
         return self.everywhere or any(self.stack)
 
-    def see(self, token: Token, before: Token) -> None:
+    def pass_over(self, token: Token, before: Token) -> None:
         if token.token_type is TokenType.L_PAREN:
             self.stack.append(word(before) in _TIMED)
         elif token.token_type is TokenType.R_PAREN and self.stack:

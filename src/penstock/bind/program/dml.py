@@ -21,8 +21,8 @@ from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Advance, Delete, Insert, Update
-from penstock.sql.text import span_of, spark_sql
-from penstock.sql.trees import aggregate_calls, data_type, window_calls
+from penstock.sql.text import span_of
+from penstock.sql.trees import aggregate_calls, window_calls
 
 
 @dataclass(frozen=True)
@@ -166,20 +166,15 @@ def _converted(bound: BoundQuery, columns: tuple[Column, ...]) -> Plan:
     """The rows under the columns' names and in their types."""
     plan, fields = bound.plan, fields_of(bound.plan)
     if isinstance(plan, Values):
-        rows = tuple(tuple(_cast(cell, item) for cell, item in zip(row, columns, strict=True)) for row in plan.rows)
+        rows = tuple(
+            tuple(cell.cast_to(item.type) for cell, item in zip(row, columns, strict=True)) for row in plan.rows
+        )
         return Values(rows, tuple(Field(item.name, item.type, item.nullable) for item in columns))
     items = []
     for have, item in zip(bound.fields, columns, strict=True):
         found = fields[have.name]
-        items.append((item.name, _cast(column(found.name, found.type, found.nullable), item)))
+        items.append((item.name, column(found.name, found.type, found.nullable).cast_to(item.type)))
     return Project(plan, tuple(items))
-
-
-def _cast(scalar: Scalar, target: Column) -> Scalar:
-    if scalar.type == target.type:
-        return scalar
-    tree = exp.Cast(this=scalar.tree.copy(), to=data_type(target.type))
-    return Scalar(spark_sql(tree), tree, target.type, scalar.nullable, scalar.span)
 
 
 def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundUpdate:
@@ -219,7 +214,7 @@ def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, leve
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
         raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
-    return item.name, _cast(_row_scalar(tree, level), item)
+    return item.name, _row_scalar(tree, level).cast_to(item.type)
 
 
 def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:

@@ -24,7 +24,7 @@ from penstock.bind.select.ordering import limit_of, ordering_of
 from penstock.bind.select.stars import expand, is_star
 from penstock.bind.subqueries.attach import attached, filtered
 from penstock.bind.subqueries.correlation import split_correlated
-from penstock.bind.time_windows.group_windows import with_group_windows
+from penstock.bind.time_windows.in_group_by import with_group_windows
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
 from penstock.bind.windows.top_k import filter_ranks

@@ -10,9 +10,8 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Context
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
-from penstock.plan.scalar import Scalar, column, quoted
+from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import wrong
-from penstock.sql.trees import data_type
 from penstock.types.check import check_union
 from penstock.types.common import common_type
 
@@ -98,20 +97,10 @@ def _aligned(plans: list[Plan]) -> tuple[tuple[Plan, ...], tuple[Field, ...]]:
 
 
 def _cast(plan: Plan, outputs: tuple[Field, ...]) -> Plan:
-    needed = [
-        wanted.type is not None and item.type is not None and wanted.type != item.type
-        for wanted, item in zip(outputs, plan.fields, strict=True)
-    ]
-    if not any(needed):
-        return plan
-    items = []
-    for wanted, item, cast in zip(outputs, plan.fields, needed, strict=True):
-        items.append(
-            (item.name, _converted(item, wanted.type) if cast else column(item.name, item.type, item.nullable))
-        )
-    return Project(plan, tuple(items))
+    have = [column(item.name, item.type, item.nullable) for item in plan.fields]
+    given = [_converted(item, wanted.type) for item, wanted in zip(have, outputs, strict=True)]
+    return plan if given == have else Project(plan, tuple(zip(plan.names, given, strict=True)))
 
 
-def _converted(item: Field, kind: str | None) -> Scalar:
-    tree = exp.Cast(this=column(item.name).tree, to=data_type(kind or ""))
-    return Scalar(f"CAST({quoted(item.name)} AS {(kind or '').upper()})", tree, kind, item.nullable)
+def _converted(item: Scalar, kind: str | None) -> Scalar:
+    return item if kind is None or item.type is None else item.cast_to(kind)

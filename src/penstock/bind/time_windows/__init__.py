@@ -5,7 +5,7 @@
 | `bounded_sessions` | sessions with a longest length or with rows that begin and end them |
 | `grids` | the grid on which windows of time begin: at 1970-01-01 00:00 of a time zone, and every step from there |
 | `group_functions` | group functions of time |
-| `group_windows` | TUMBLE, HOP and SESSION in GROUP BY: every row in its windows |
+| `in_group_by` | TUMBLE, HOP and SESSION in GROUP BY: every row in its windows |
 | `sessions` | SESSION: the rows of a key whose times follow each other within a gap, as a relation in FROM |
 | `tables` | time windows: TUMBLE, HOP and CUMULATE over a relation in FROM |
 | `times` | the time of a row, and where its windows begin: what all windows of time ask |

@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
-from penstock.bind.time_windows.group_windows import FORMS, hop_column, known_window, struct_of
+from penstock.bind.time_windows.in_group_by import FORMS, hop_column, known_window, struct_of
 from penstock.bind.time_windows.times import grid_of, refuse_gaps
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call_name

@@ -171,7 +171,7 @@ class Folder:
             file.head = head.grown(path, head.length)
         return file
 
-    def kept(self) -> None:
+    def commit(self) -> None:
         """Files stay as they are."""
 
     def waiting(self) -> tuple[int, int]:

@@ -49,7 +49,7 @@ class Entries:
         """The partials of a change, from those of its rows."""
         return ", ".join(f"{item.merge}({quoted(item.name)}) AS {quoted(item.name)}" for item in self.partials)
 
-    def kept(self) -> str:
+    def merged(self) -> str:
         """The columns of one entry, from those of several."""
         merged = [f"{_merged(item)} AS {quoted(item.name)}" for item in self.partials]
         return ", ".join([*merged, f"max({AT}) AS {AT}"] if self.totals else merged)

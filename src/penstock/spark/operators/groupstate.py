@@ -44,7 +44,7 @@ class GroupState(Runner):
         gone = self.entries.vanished()
         having = f" HAVING NOT ({gone})" if gone else ""
         return self.workspace.sql(
-            f"SELECT {self.entries.listed}, {self.entries.kept()} FROM {name} GROUP BY {self.entries.listed}{having}"
+            f"SELECT {self.entries.listed}, {self.entries.merged()} FROM {name} GROUP BY {self.entries.listed}{having}"
         )
 
     def compacted(self, entries: str) -> str:

@@ -104,7 +104,7 @@ class BilinearRunner(Runner):
         return min(most, self.fanout.expected(changed))
 
     def _probe(self, change: Delta, trace: Trace, *, left_is_change: bool) -> str:
-        kept = self.kept(trace, change.count())
+        kept = self.trace_relation(trace, change.count())
         left, right = (change.view, kept) if left_is_change else (kept, change.view)
         probing = "__left" if left_is_change else "__right"
         conditions = []

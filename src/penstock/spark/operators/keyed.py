@@ -188,7 +188,7 @@ class KeyedRunner(Runner):
         """The entries of a trace whose key is among those that the step touches."""
         touching = [delta for delta in changes if delta is not None]
         rows = sum(delta.count() for delta in touching)
-        kept = self.kept(trace, rows)
+        kept = self.trace_relation(trace, rows)
         if not touching or not self.terms[0]:
             return kept
         keys = " UNION ".join(f"SELECT {KEY} AS __touched FROM {delta.view}" for delta in touching)

@@ -123,7 +123,7 @@ class Runner(ABC):
             return f"/*+ SHUFFLE_HASH({relation}) */"
         return f"/*+ BROADCAST({relation}) */" if rows <= BROADCAST_ROWS else f"/*+ SHUFFLE_HASH({relation}) */"
 
-    def kept(self, trace: Trace, rows: int) -> str:
+    def trace_relation(self, trace: Trace, rows: int) -> str:
         """The relation for a FROM that has a trace's rows, where a relation of so many rows meets it by `hint`."""
         found = trace.view if rows <= BROADCAST_ROWS else trace.exchanged
         return found or self.workspace.name(trace.relation())

@@ -61,7 +61,7 @@ class Touching(GroupState):
         if settled.is_empty():
             return None
         assert self.trace is not None  # noqa: S101 - the caller has seen it
-        hint, old = self.hint("__k", settled.count(), self.trace), self.kept(self.trace, settled.count())
+        hint, old = self.hint("__k", settled.count(), self.trace), self.trace_relation(self.trace, settled.count())
         keys = f"SELECT DISTINCT {KEY} AS __touched FROM {settled.view}"
         touched = f"(SELECT {hint} __s.* FROM {old} __s LEFT SEMI JOIN ({keys}) __k ON __s.{KEY} = __k.__touched)"
         return touched, f"SELECT * FROM {settled.view}"
