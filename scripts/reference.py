@@ -4,14 +4,20 @@ from __future__ import annotations
 
 import ast
 import inspect
-from collections.abc import Callable, Iterator
+import sys
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 if TYPE_CHECKING:
+    from penstock.catalog.properties import Property as Named
     from penstock.sources.properties import Property
+
+sys.path.insert(0, str(Path(__file__).resolve().parent))  # it may have been loaded by its path
+from case_files import cases_page
+from python_api import python_page
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "penstock"
@@ -83,17 +89,31 @@ def waterlines_page() -> str:
 
 
 def properties_page() -> str:
-    """What a table may say of its source, as the connectors declare it."""
+    """The properties of tables, views, and of sources, as the catalog and the connectors declare them."""
+    from penstock.catalog.properties import TABLE, VIEW
     from penstock.sources.api import CONNECTORS
     from penstock.sources.files.declared import PROPERTIES
 
     assert list(CONNECTORS) == ["files"], "a connector is missing from this page"  # noqa: S101
     lines = [
-        "# Properties of sources",
+        "# Properties",
         "",
-        "<!-- written by `make docs`; change the properties in src/penstock/sources instead -->",
+        "<!-- written by `make docs`; change catalog/properties.py and sources/ in src/penstock instead -->",
         "",
-        "What stands in `WITH ('property' = 'value', …)` behind a table with `'connector' = 'files'`.",
+        "What stands in `WITH ('property' = 'value', …)`. A name that is not here is refused (`UNKNOWN_PROPERTY`), and",
+        "so is a value that a property cannot have.",
+        "",
+        "## Of tables",
+        "",
+        *_meanings(TABLE),
+        "",
+        "## Of views",
+        "",
+        *_meanings(VIEW),
+        "",
+        "## Of files",
+        "",
+        "For tables with `'connector' = 'files'`, or with LOCATION ([as Spark has it](sql.md#as-spark-has-it)).",
         "[Files](sql.md#files) says how they are read.",
         "",
         "| property | takes | default | |",
@@ -101,6 +121,10 @@ def properties_page() -> str:
         *(f"| `{item.name}` | {_takes(item)} | {_default(item)} | {_cell(item.about)} |" for item in PROPERTIES),
     ]
     return "\n".join(lines) + "\n"
+
+
+def _meanings(items: Iterable[Named]) -> list[str]:
+    return ["| property | |", "| --- | --- |", *(f"| `{item.name}` | {_cell(item.meaning)} |" for item in items)]
 
 
 def _takes(item: Property) -> str:
@@ -165,9 +189,11 @@ def _covered(package: Path, importers: dict[str, set[str]]) -> Iterator[str]:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "docs/reference/cases.md": cases_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/incremental.md": incremental_page,
     "docs/reference/properties.md": properties_page,
+    "docs/reference/python.md": python_page,
     "docs/reference/waterlines.md": waterlines_page,
     "docs/tests.md": tests_page,
 }

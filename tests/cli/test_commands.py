@@ -221,6 +221,24 @@ def test_run_writes_changes_and_tells_progress_on_stderr(folder):
     assert "t: 1 row rejected (1 Bad row); error_view has them" in result.stderr
 
 
+def test_a_run_that_is_started_again_begins_anew_and_a_kept_log_is_refused(folder, tmp_path):
+    arguments = ["run", "--once", "--quiet", "--format", "json", "--view", "s", str(folder)]
+    first, second = call(*arguments), call(*arguments)
+    assert (first.exit_code, second.exit_code) == (0, 0)
+    assert len(first.stdout.splitlines()) == 3
+    changes = [sorted(line.partition("__weight")[2] for line in run.stdout.splitlines()) for run in (first, second)]
+    assert changes[0] == changes[1]
+    kept = [*arguments, "--dir", str(tmp_path / "kept")]
+    assert call(*kept).stdout
+    again = call(*kept)
+    assert (again.exit_code, again.stdout) == (1, "")
+    assert "error[RECOVERY]" in again.stderr
+    written = [*arguments, "--output", str(tmp_path / "out")]
+    assert call(*written).exit_code == 0
+    assert "error[OUTPUT_IN_USE]" in call(*written).stderr
+    assert call(*written, "--overwrite").exit_code == 0
+
+
 def test_final_query_and_verify(folder):
     final = call("run", "--once", "--final", "--quiet", "--format", "csv", str(folder))
     assert sorted(final.stdout.splitlines()) == ["1,2", "2,7", "9,9", "k,s"]

@@ -10,7 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import penstock
 from penstock.bind.program.compile import compile_program
+from penstock.testing.case_run import PASSED, run_case
+from penstock.testing.cases import parse_cases
 
 ROOT = Path(__file__).resolve().parent.parent.parent
 PAGES = sorted([*ROOT.glob("*.md"), *(ROOT / "docs").rglob("*.md"), *(ROOT / "examples").rglob("*.md")])
@@ -61,6 +64,29 @@ def test_every_error_code_is_documented():
 def test_generated_pages_are_current(page):
     written = (ROOT / page).read_text(encoding="utf-8")
     assert written == reference.PAGES[page](), f"{page} is not what `make docs` writes"
+
+
+def test_every_name_of_the_package_is_in_the_reference():
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    assert [name for name in penstock.__all__ if f"`{name}`" not in page and f"### {name}\n" not in page] == []
+
+
+def test_the_program_in_the_reference_of_python_runs(spark, capsys):
+    page = (ROOT / "docs" / "reference" / "python.md").read_text(encoding="utf-8")
+    program = re.search(r"^```python\n(import penstock\n.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    names = {}
+    exec(compile(program, "python.md", "exec"), names)  # noqa: S102 - it is ours
+    assert set(names["changes"]) == {"v", "error_view"}
+    assert sorted(names["changes"]["v"].rows) == [(1, ("a", 1)), (1, ("b", 2))]
+    assert "|  a|  1|" in capsys.readouterr().out
+
+
+def test_the_cases_in_the_reference_pass(spark):
+    page = (ROOT / "docs" / "reference" / "cases.md").read_text(encoding="utf-8")
+    text = re.search(r"^```yaml\n(.*?)^```", page, re.MULTILINE | re.DOTALL)[1]
+    (case,) = parse_cases(text, "cases.md")
+    result = run_case(case, "cases.md", lambda: spark)
+    assert (result.status, result.detail) == (PASSED, "")
 
 
 def test_the_sql_in_the_reference_compiles():

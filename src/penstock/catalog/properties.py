@@ -25,16 +25,27 @@ class Property:
 _COMMENT = Property(COMMENT, "a text for whoever reads the program")
 
 TABLE: tuple[Property, ...] = (
-    Property(CONNECTOR, "where the rows come from"),
-    Property("append_only", "'true': rows are only inserted"),
-    Property("history", "how much of what came is kept: 'all', 'none' or a duration"),
+    Property(
+        CONNECTOR, "'files': rows come from files, by the properties below; without it from INSERT and `step()` alone"
+    ),
+    Property(
+        "append_only",
+        "'true': rows are only inserted, anything else is refused; 'false' is the default, but for streams",
+    ),
+    Property(
+        "history",
+        "how much of what came is kept for queries: 'all' (default), 'none', or a duration such as '24 hours'",
+    ),
     Property("materialized", "Feldera's; the content of a table can always be asked for"),
     Property("event_time_column", "Timeplus' column of time"),
     Property("mode", "Timeplus' kind of stream"),
     _COMMENT,
 )
 VIEW: tuple[Property, ...] = (
-    Property("emit_final", "the column by whose waterline a row is final"),
+    Property(
+        "emit_final",
+        "a column, by name or by number from 0: an output row is shown once, when the column's waterline has passed it",
+    ),
     _COMMENT,
 )
 

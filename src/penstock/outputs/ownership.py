@@ -28,7 +28,7 @@ def claim(folder: Path, directory: Path | None, *, overwrite: bool = False) -> N
         _clear(folder)
     elif _is_used(folder) and (own is None or _owner(folder) != own):
         message = f"{folder} holds what another run has written"
-        hint = "--overwrite removes that; --dir with the directory of that run goes on; or name another folder"
+        hint = "--overwrite removes that; or name another folder"
         raise DataError(Diagnostic("OUTPUT_IN_USE", message, hint=hint))
     write_atomically(folder / _MARK, json.dumps({"format": FORMAT, "directory": own}))
 

@@ -9,7 +9,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
-from penstock.bind.program.compile import compile_program
+from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.measured import ON, SETTING, Profile, is_measured
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
@@ -39,14 +39,17 @@ Found = TypeVar("Found")
 
 
 class Pipeline:
-    """A program of tables and views that are kept exactly up to date.
+    """A program of tables and views that are kept exactly up to date; also a context manager, which closes it.
 
-    `program` is SQL text or the path of a file. `spark` is a session to use, else one is opened when it is first
-    needed. `directory` keeps the input log; without it the log is temporary. `retain` says whose content is kept for
-    `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
-    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `on_event` is told of each step (`StepDone`) and of what
-    `run` does; what it raises comes out of the call, and the step has happened. Raises SqlError for a program that is
-    wrong.
+    `program` is SQL text or the path of a file. `spark` is a session to use: it is set to what Penstock needs, such as
+    ANSI mode, and stays so. Without it one is opened by `master` and `conf` when it is first needed. `directory`
+    keeps the input log; without it the log is temporary. `dialect` is the SQL's, `penstock` unless the program says
+    another. `retain` says whose content is kept for `verify`: 'all' views, or 'materialized' ones only. `profile`
+    measures what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `on_event` is
+    told of each step (`StepDone`) and of what `run` does; what it raises comes out of the call, and the step has
+    happened. The attribute `source` is the program's text, and `program` what was compiled of it.
+    Raises SqlError for a program that is wrong, UnsupportedError for one that cannot be run, DataError for a file that
+    cannot be read.
     """
 
     def __init__(
@@ -62,8 +65,8 @@ class Pipeline:
         profile: bool = False,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
-        self.source = read_program(program)
-        self.program = compile_program(self.source, dialect)
+        self.source: str = read_program(program)
+        self.program: Program = compile_program(self.source, dialect)
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
         declared = self.program.catalog
         self._catalog: Catalog = declared.with_setting(SETTING, ON) if profile else declared
@@ -85,7 +88,7 @@ class Pipeline:
 
     @property
     def spark(self) -> SparkSession:
-        """The SparkSession in use."""
+        """The SparkSession in use; one is opened if there is none. UnsupportedError if no Java is found."""
         return self._opening.workspace.spark
 
     @property
@@ -143,7 +146,8 @@ class Pipeline:
         """Run statements; each INSERT, UPDATE, DELETE, ADVANCE and COMMIT is a step, whose changes are given back.
 
         SELECT is for `query()`. A statement that is refused has changed nothing; those before it stand. A clock that
-        is given once stays until the next that is given.
+        is given once (naive UTC, or text in UTC) stays until the next that is given. Raises SqlError, UnsupportedError
+        or DataError.
         """
         with self._lock, self._clocked(clock):
             return self._sourced(sql, lambda: self._opened().run(sql))
@@ -190,16 +194,16 @@ class Pipeline:
             raise
 
     def begin(self) -> None:
-        """Begin a transaction; `step()` and statements add to it until `commit()`."""
+        """Begin a transaction; `step()` and statements add to it until `commit()`. SqlError if one is open."""
         self._opened().begin()
 
     def commit(self) -> dict[str, Change]:
-        """Make the transaction one step."""
+        """Make the transaction one step; gives all changes. SqlError if none is open."""
         with self._lock:
             return self._opened().commit()
 
     def rollback(self) -> None:
-        """Forget the transaction."""
+        """Forget the transaction. SqlError if none is open."""
         self._opened().rollback()
 
     def compact(self) -> None:
@@ -216,6 +220,7 @@ class Pipeline:
     def query(self, sql: str) -> DataFrame:
         """The answer of a query over the present contents, as a Spark DataFrame.
 
+        An open transaction's changes are among them. Raises SqlError or UnsupportedError for the query.
         Raises DataError, once, if `start()`'s thread has ended with an error that no call has said.
         """
         self._supervisor.check()
@@ -223,7 +228,7 @@ class Pipeline:
             return self._sourced(sql, lambda: self._opened().query(sql))
 
     def changes(self, view: str) -> Subscription:
-        """A view's changes from now on, as they are committed (by any thread).
+        """A view's changes from now on, as they are committed (by any thread). SqlError if there is no such view.
 
         Raises DataError, once, if `start()`'s thread has ended with an error that no call has said; who waits for
         changes is told as well.
@@ -236,7 +241,10 @@ class Pipeline:
         return subscription
 
     def content(self, view: str) -> DataFrame:
-        """The rows of a view or table as they are now: those maintained by change where they are kept."""
+        """The rows of a view or table as they are now: those maintained by change where they are kept.
+
+        Raises SqlError if there is neither, and DataError as `query()` does.
+        """
         self._supervisor.check()
         with self._lock:
             execution = self._opened()
@@ -250,7 +258,8 @@ class Pipeline:
     def verify(self, view: str) -> Verification:
         """Compare a view's maintained content with its query, run in batch over the tables.
 
-        Raises DataError if the content is not kept (`retain='materialized'`), or the log no longer reaches back.
+        Raises SqlError if there is no such view, DataError if the content is not kept (`retain='materialized'`), or the
+        log no longer reaches back.
         """
         with self._lock:
             execution = self._opened()
@@ -266,7 +275,7 @@ class Pipeline:
         """An account of how a view (or every view) is maintained; starts no JVM.
 
         Options are 'verdict', 'plan', 'trace', 'rewritten', 'circuit' and 'json'; 'analyze' tells what its operators
-        have cost. Raises DataError if that has not been measured.
+        have cost. Raises SqlError if there is no such view, DataError if that has not been measured.
         """
         if "analyze" in options and is_measured(self.catalog):
             self._opened()  # a program's own statements are steps as well
@@ -287,7 +296,8 @@ class Pipeline:
 
         Called again it goes on where it was: nothing is read twice or left out. An output that fails ends the run with
         its error, and gets the step from the next run, if it has the same name there (`describe()`); with
-        `RunOptions(on_output_error='retry')` the run goes on when it has taken the step.
+        `RunOptions(on_output_error='retry')` the run goes on when it has taken the step. Raises DataError if no table
+        has a connector, unless `once` is said, and for input that the program says must stop it.
         """
         if not once:
             check_followed(self.catalog, once=once)

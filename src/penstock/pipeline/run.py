@@ -32,7 +32,14 @@ _WARM_UP = 3
 
 @dataclass(frozen=True)
 class RunOptions:
-    """Bounds of the loop: rows of a step and source, how long a step should take, how often to look for input."""
+    """Bounds of the loop: rows of a step and source, how long a step should take, how often to look for input.
+
+    `least_rows`, `first_rows` and `most_rows` are those that a step takes of each source; it takes more while steps are
+    full and quicker than `quick_seconds`, less when one is slower than `slow_seconds`. Without input the sources are
+    looked at every `poll_seconds`; a program that reads the clock steps every `clock_resolution` seconds all the same.
+    `on_error` is 'skip', or 'fail' to stop before a step with a broken row. `on_output_error` is 'stop', or 'retry' to
+    give an output its step again every `retry_seconds` until it takes it.
+    """
 
     first_rows: int = 5_000
     least_rows: int = 500
@@ -41,8 +48,8 @@ class RunOptions:
     slow_seconds: float = 4.0
     poll_seconds: float = 0.2
     clock_resolution: float = 1.0
-    on_error: str = "skip"  # or 'fail': stop before the step that has a broken row
-    on_output_error: str = "stop"  # or 'retry': give the output the step again until it takes it
+    on_error: str = "skip"
+    on_output_error: str = "stop"
     retry_seconds: float = 1.0
 
 

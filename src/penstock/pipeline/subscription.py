@@ -12,6 +12,7 @@ from penstock.steps.change import Change
 class Subscription(Iterator[Change]):
     """Yields a view's changes from now on, as its steps are committed; ends when the pipeline is closed.
 
+    A step that has not changed the view gives none. It is an iterator, for one reader at a time.
     Raises DataError, once, where a run on a thread of its own has ended with an error; changes go on with the next run.
     """
 
@@ -33,7 +34,10 @@ class Subscription(Iterator[Change]):
         self._arrived.put(None)
 
     def get(self, timeout: float | None = None) -> Change | None:
-        """The next change, or None when there was none in `timeout` seconds or the pipeline has been closed."""
+        """The next change, or None when there was none in `timeout` seconds or the pipeline has been closed.
+
+        Without a timeout it waits for as long as it takes.
+        """
         try:
             return _given(self._arrived.get(timeout=timeout))
         except queue.Empty:

@@ -56,16 +56,20 @@ class TableSource(Protocol):
 
 
 class Output(Protocol):
-    """Takes the changes of views, step by step; writing the same step again changes nothing."""
+    """Takes the changes of views, step by step; writing the same step again changes nothing.
+
+    It is any object with these methods. What `write` raises ends the run, or has the step given again
+    (`RunOptions.on_output_error`).
+    """
 
     def write(self, changes: Mapping[str, Change]) -> None:
-        """Write what one step has changed."""
+        """Write what one step has changed: by view, those without changes among them."""
 
     def close(self) -> None:
-        """Everything has been written."""
+        """Take note that the run has ended: everything has been written."""
 
     def describe(self) -> str:
-        """The output as its user names it."""
+        """The output as its user names it; by this name a later run gives it what it had not taken."""
 
 
 # Connectors live in packages that build on this one, so they are named here and loaded when a program asks for them.

@@ -25,8 +25,10 @@ WeightedRow = tuple[int, tuple[Any, ...]]
 class Change:
     """The consolidated change of one view in one step.
 
+    `view` is its name, `columns` are those of the rows, `step` and `clock` (naive UTC) are the step's.
     `rows` are `(weight, row)` pairs, each different row once; timestamps are naive UTC datetimes, a struct is a dict.
-    `arrow()` and `df()` give the same with the weight as the last column, `__weight`.
+    `arrow()` and `df()` give the same with the weight as the last column, `__weight`. Iterating gives the rows, and
+    `len()` their number.
     """
 
     def __init__(self, view: str, columns: tuple[str, ...], step: int, clock: datetime, delta: Delta | None) -> None:

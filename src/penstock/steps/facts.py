@@ -54,7 +54,10 @@ class StateSize:
 
 @dataclass(frozen=True)
 class OperatorState(StateSize):
-    """The same with what will become of it: `growth` is 'bounded', 'content' or 'unbounded'; `fix` would bound it."""
+    """The size of an operator's state and what will become of it: `growth` is 'bounded', 'content' or 'unbounded'.
+
+    `keeps` says what the state is, `because` why it grows or does not, and `fix` what would bound it.
+    """
 
     keeps: str
     growth: str

@@ -3,6 +3,7 @@
 | module | what it is for |
 | --- | --- |
 | `cases` | case files, read into frozen values |
+| `case_keys` | their keys, with what each means |
 | `documents` | the YAML that they are written in |
 | `case_run` | runs cases, and judges what comes out |
 | `content` | what a case has seen of its pipeline |

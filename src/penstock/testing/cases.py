@@ -14,6 +14,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.errors import DataError, Diagnostic, Span, did_you_mean
+from penstock.testing import case_keys
 from penstock.testing.documents import Node, parse_yaml
 
 Row = tuple[Any, ...]
@@ -98,15 +99,6 @@ def parse_cases(text: str, name: str, dialect: str | None = None) -> tuple[Case,
     return _Reader(text, name, dialect or "penstock").cases()
 
 
-_FILE_KEYS = ("dialect", "settings", "cases", "properties")
-_ABOUT_KEYS = ("name", "about", "tags", "dialect", "settings", "source")
-_RUN_KEYS = ("sql", "steps", "end_of_input", "expect", "ordered", "invariant")
-_FACT_KEYS = ("monotonic", "waterline", "normal_form")
-_CASE_KEYS = (*_ABOUT_KEYS, *_RUN_KEYS, *_FACT_KEYS)
-_STEP_KEYS = ("clock", "advance", "start", "in", "sql", "out", "emit", "rows", "query", "error")
-_EXPECT_KEYS = ("emitted", "rows", "error")
-
-
 class _Reader:
     """Walks the node tree; every complaint names a node."""
 
@@ -120,7 +112,7 @@ class _Reader:
 
     def cases(self) -> tuple[Case, ...]:
         root = parse_yaml(self.text, self.name)
-        fields = self.mapping(root, _FILE_KEYS, "a case file")
+        fields = self.mapping(root, case_keys.FILE, "a case file")
         if "cases" not in fields:
             raise self.fail(
                 root, "there is no list `cases`", hint="A case file is a mapping with `cases: [{name, sql, steps}]`."
@@ -141,7 +133,7 @@ class _Reader:
             seen.add(case.name)
 
     def case(self, node: Node) -> Case:
-        fields = self.mapping(node, _CASE_KEYS, "a case")
+        fields = self.mapping(node, case_keys.CASE, "a case")
         if "name" not in fields:
             raise self.fail(node, "a case has no `name`")
         if not fields.keys() & {"sql", "steps", "normal_form"}:
@@ -172,7 +164,7 @@ class _Reader:
         return value
 
     def step(self, node: Node) -> Step:
-        fields = self.mapping(node, _STEP_KEYS, "a step")
+        fields = self.mapping(node, case_keys.STEP, "a step")
         return Step(
             clock=self._clock(fields.get("clock")),
             advance=self._interval(fields.get("advance")),
@@ -210,18 +202,18 @@ class _Reader:
         return tuple(item.value() for item in self.items(node, "a row"))
 
     def expectation(self, node: Node | None) -> Expectation:
-        fields = {} if node is None else self.mapping(node, _EXPECT_KEYS, "`expect`")
+        fields = {} if node is None else self.mapping(node, case_keys.EXPECT, "`expect`")
         return Expectation(self._rows(fields, "emitted"), self._rows(fields, "rows"), self.refusal(fields.get("error")))
 
     def refusal(self, node: Node | None) -> Refusal | None:
         if node is None:
             return None
-        fields = self.mapping(node, ("code", "contains"), "`error`")
+        fields = self.mapping(node, case_keys.ERROR, "`error`")
         return Refusal(self._text(fields, "code"), self._text(fields, "contains"))
 
-    def mapping(self, node: Node, known: tuple[str, ...], what: str) -> dict[str, Node]:
+    def mapping(self, node: Node, keys: case_keys.Keys, what: str) -> dict[str, Node]:
         """The fields of a mapping whose keys must be among the known ones."""
-        found = self.pairs(node, what)
+        found, known = self.pairs(node, what), tuple(keys)
         for key, place, _ in found:
             if key not in known:
                 message = f"{what} has no key {key!r}"

@@ -41,9 +41,12 @@ def command(**values: Any) -> None:
     went. In JSON what has no word there is text: times, DECIMAL, NaN, Infinity. Ctrl-C stops at once: a step that has
     not been kept leaves no trace, and one that has is written. SIGTERM and SIGHUP do the same.
 
+    Started again it begins anew: with empty tables, step 1, and all files from their beginning, so that every change is
+    written once more. With --dir the log of the steps stays, but going on from it is not built yet: a directory that
+    holds steps is refused (RECOVERY), and so is an --output folder that another run has written into (OUTPUT_IN_USE).
+
     Files of --output are in a folder for each view: <view>/step-000000000042.parquet. In the folder's name a character
-    that could lead elsewhere is % and its bytes, as in addresses. A folder that another run has used is refused, unless
-    --dir names the directory of that run, or --overwrite removes what it has written.
+    that could lead elsewhere is % and its bytes, as in addresses. --overwrite removes what another run has written.
     """
     from penstock.cli.changes import change_output
     from penstock.cli.interpreter import Results, check_finished, open_interpreter

@@ -1,0 +1,63 @@
+"""The keys of case files, each with its meaning: the reader refuses any other, and the reference shows them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from types import MappingProxyType
+
+Keys = Mapping[str, str]
+
+FILE: Keys = MappingProxyType(
+    {
+        "dialect": "text; the dialect of all cases that name none, `penstock` by default",
+        "settings": "mapping of text; `SET name = 'value'` before the program of each case",
+        "cases": "list of cases; the only key that must be there",
+        "properties": "not read; for other tools",
+    }
+)
+CASE: Keys = MappingProxyType(
+    {
+        "name": "text, once in a file; `--case` picks by it; must be there",
+        "about": "text; what the case shows",
+        "tags": "list of texts; `--tag` picks by them",
+        "dialect": "text; the dialect of this case",
+        "settings": "mapping of text; added to those of the file",
+        "source": "not read; where the case is from",
+        "sql": "text; the program that runs before the first step; must be there, unless there are `steps`",
+        "steps": "list of steps",
+        "end_of_input": "true or false (default); the input ends after the last step: WATERMARK holds nothing back",
+        "expect": "mapping; what must hold by the end",
+        "ordered": "list of names in `rows` whose rows are compared in their order",
+        "invariant": "false, or text with the reason: views are not recomputed and compared after each step",
+        "monotonic": "not testable yet",
+        "waterline": "mapping view or table → column → true or false; whether a waterline is inferred for the column",
+        "normal_form": "not testable yet",
+    }
+)
+STEP: Keys = MappingProxyType(
+    {
+        "clock": "time such as '2024-01-31 08:00:00', UTC without an offset; the clock from this step on",
+        "advance": "span such as 3s, 100ms, 5m, 2h, 1d; the clock moves by it",
+        "start": "not testable yet",
+        "in": "list of `[table, '+' or '-' or '~', row]`; rows that go in, in this order",
+        "sql": "text; statements of the same transaction, or declarations if nothing goes `in`",
+        "out": "mapping view → list of `[weight, row]`; the whole change of the view in this step, in any order",
+        "emit": "not testable yet",
+        "rows": "mapping view, table or name of a query → list of rows; the whole content after this step",
+        "query": "mapping name → query, whose answer `rows` compares under that name",
+        "error": "mapping; the step must be refused, and leave no trace",
+    }
+)
+EXPECT: Keys = MappingProxyType(
+    {
+        "emitted": "not testable yet",
+        "rows": "mapping view or table → list of rows; the content at the end",
+        "error": "mapping; the program must be refused",
+    }
+)
+ERROR: Keys = MappingProxyType(
+    {
+        "code": "text; the code of one of the errors; without it any will do",
+        "contains": "text that the message holds",
+    }
+)
