@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Column, Lateness, Table, View
-from penstock.plan.nodes import Aggregate, AggregateCall, Field, Filter, Join, JoinKey, Plan, Project, Scan
+from penstock.plan.nodes import Aggregate, AggregateCall, Field, Filter, Join, JoinKey, JoinKind, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, render_scalar
 from penstock.sql.parse import parse_expression
 
@@ -45,7 +45,9 @@ def project(plan: Plan, /, **items: str) -> Project:
     return Project(plan, tuple(found))
 
 
-def join(left: Plan, right: Plan, kind: str = "inner", on: str | None = None, residual: str | None = None) -> Join:
+def join(
+    left: Plan, right: Plan, kind: JoinKind = JoinKind.INNER, on: str | None = None, residual: str | None = None
+) -> Join:
     """A join; `on` is `a = b, c = d`."""
     types = {item.name: item.type for item in (*left.fields, *right.fields)}
     keys = []

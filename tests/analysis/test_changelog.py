@@ -9,7 +9,18 @@ from dataclasses import replace
 import pytest
 
 from penstock.analysis.changelog import append_only, retracting
-from penstock.plan.nodes import Distinct, Fixpoint, Recompute, SetOperation, SortKey, TopK, UnionAll, Window
+from penstock.plan.nodes import (
+    Distinct,
+    Fixpoint,
+    JoinKind,
+    Recompute,
+    SetKind,
+    SetOperation,
+    SortKey,
+    TopK,
+    UnionAll,
+    Window,
+)
 from planning import aggregate, alias, catalog, join, project, read, scalar, scan, table, where, with_view
 
 CLICKS = table("clicks", stream=True, who="int", page="string", at="timestamp")
@@ -35,8 +46,8 @@ APPENDS = [
     ("UNION ALL", UnionAll((S, S), S.fields)),
     ("DISTINCT", Distinct(S)),
     ("inner join", BOTH),
-    ("semi join", replace(BOTH, kind="semi")),
-    ("INTERSECT", SetOperation(S, S, "intersect", all=False, outputs=S.fields)),
+    ("semi join", replace(BOTH, kind=JoinKind.SEMI)),
+    ("INTERSECT", SetOperation(S, S, SetKind.INTERSECT, all=False, outputs=S.fields)),
     ("recursion", REACHED),
     ("groups alone", aggregate(S, "`s.who`")),
 ]  # fmt: skip
@@ -45,10 +56,10 @@ RETRACTS = [
     ("a table", P, "Scan: table people takes deletions; append_only would forbid them"),
     ("a table with a key", read(NAMES), "Scan: table names takes deletions; append_only would forbid them"),
     ("GROUP BY", aggregate(S, "`s.who`", n="count(1)"), "Aggregate: a new row of a group replaces the group's result"),
-    ("left join", replace(BOTH, kind="left"), "Left join: a row given with NULLs is taken back when its match comes"),
-    ("anti join", replace(BOTH, kind="anti"), "Anti join: a row that finds its match is taken back"),
+    ("left join", replace(BOTH, kind=JoinKind.LEFT), "Left join: a row given with NULLs is taken back when its match comes"),
+    ("anti join", replace(BOTH, kind=JoinKind.ANTI), "Anti join: a row that finds its match is taken back"),
     ("join with a table", join(S, P), "Scan: table people takes deletions; append_only would forbid them"),
-    ("EXCEPT", SetOperation(S, S, "except", all=False, outputs=S.fields), "EXCEPT: a new row on the right takes a row away"),
+    ("EXCEPT", SetOperation(S, S, SetKind.EXCEPT, all=False, outputs=S.fields), "EXCEPT: a new row on the right takes a row away"),
     ("LIMIT", TopK(S, (), (SortKey(scalar("`s.at`")),), 3), "TopK: a better row pushes another one out"),
     ("OVER", Window(S, (), (("n", scalar("count(1) OVER ()")),)), "Window: a new row changes what is computed beside the others"),
     ("the clock", where(S, "`s.at` > now()"), "Filter: rows come and go as the clock moves"),

@@ -10,7 +10,7 @@ import pytest
 
 from penstock.bind.program.compile import compile_program
 from penstock.circuit.boundedness import state_of
-from penstock.plan.nodes import Distinct, Recompute, Session, SortKey, TopK, Window
+from penstock.plan.nodes import Distinct, JoinKind, Recompute, Session, SortKey, TopK, Window
 from penstock.rewrite import rewrite_views
 from planning import aggregate, alias, catalog, join, project, read, scalar, table, where, with_view
 
@@ -70,14 +70,14 @@ def test_an_outer_join_waits_for_both_sides():
     assert inner == {(0, "s.at"): "`views.at`", (1, "v.at"): "`clicks.at` - INTERVAL '1' HOUR"}
     left = {
         (item.trace, item.shown.strip("`")): item.waterline.shown
-        for item in state_of(replace(NEAR, kind="left"), CATALOG)[0].collected
+        for item in state_of(replace(NEAR, kind=JoinKind.LEFT), CATALOG)[0].collected
     }
     # Nothing is deleted from a stream, so the left row waits for the right side alone.
     assert left == {
         (0, "s.at"): "`views.at`",
         (1, "v.at"): "least(`clicks.at` - INTERVAL '1' HOUR, `views.at` - INTERVAL '1' HOUR)",
     }
-    (full,) = state_of(replace(NEAR, kind="full"), CATALOG)
+    (full,) = state_of(replace(NEAR, kind=JoinKind.FULL), CATALOG)
     assert not full.bounded
     assert full.collected == ()
 

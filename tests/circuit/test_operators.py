@@ -10,7 +10,7 @@ import pytest
 from penstock.circuit import operators
 from penstock.circuit.operators import OPERATORS, Bilinear, Keyed, Operator, Recomputed, leaf, rank_of
 from penstock.circuit.operators.operator import NO_STATE
-from penstock.plan.nodes import INNER, Aggregate, Field, Join
+from penstock.plan.nodes import Aggregate, Field, Join, JoinKind
 
 FOLDER = Path(operators.__file__).parent
 ROWS = leaf(0, (Field("k"),))
@@ -47,6 +47,6 @@ def test_each_says_what_it_keeps_and_costs(kind):
 
 def test_without_a_key_it_costs_more():
     keyed = Keyed(1, Aggregate(ROWS, (), ()), (0,), keys=((),), append_only=(False,), single=(False,))
-    cross = Bilinear(2, Join(ROWS, leaf(1, (Field("l"),)), INNER, ()), (0, 1), append_only=(False, False))
+    cross = Bilinear(2, Join(ROWS, leaf(1, (Field("l"),)), JoinKind.INNER, ()), (0, 1), append_only=(False, False))
     assert (keyed.cost.step, cross.cost.step) == ("everything", "the change, and all rows of the other side")
     assert rank_of(keyed) > rank_of(Recomputed(3, ROWS, (0,))) > rank_of(cross)

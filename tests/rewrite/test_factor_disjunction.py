@@ -6,7 +6,7 @@ import pytest
 
 from penstock.bind.program.compile import compile_program
 from penstock.explain.plans import plan_text
-from penstock.plan.nodes import Join
+from penstock.plan.nodes import Join, JoinKind
 from penstock.rewrite import rewrite
 from penstock.rewrite.factor_disjunction import factor_disjunction
 from planning import alias, join, scan, where
@@ -39,7 +39,7 @@ def test_the_common_parts_of_an_or_stand_beside_it(condition, found):
     plan = factor_disjunction(where(join(L, R), condition))
     assert plan_text(plan).splitlines()[0] == f"Filter {found}"
     assert factor_disjunction(plan) is None
-    condition = factor_disjunction(join(L, R, "left", None, condition))
+    condition = factor_disjunction(join(L, R, JoinKind.LEFT, None, condition))
     assert plan_text(condition).splitlines()[0].endswith(found)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from penstock.bind.program.compile import compile_program
 from penstock.explain.plans import plan_text
-from penstock.plan.nodes import Filter, Join
+from penstock.plan.nodes import Filter, Join, JoinKind
 from penstock.rewrite import rewrite
 from penstock.rewrite.order_joins import order_joins
 from planning import alias, join, scan
@@ -19,7 +19,7 @@ def keyless(plan):
 
 
 def test_a_relation_waits_until_a_key_ties_it():
-    plan = join(join(A, B), C, "inner", "`a.x` = `c.k`, `b.k` = `c.l`")
+    plan = join(join(A, B), C, JoinKind.INNER, "`a.x` = `c.k`, `b.k` = `c.l`")
     found = order_joins(plan)
     assert found.names == plan.names
     assert keyless(found) == 0
@@ -32,18 +32,20 @@ def test_a_relation_waits_until_a_key_ties_it():
 
 
 def test_what_no_key_ties_stays_where_it_is():
-    assert order_joins(join(join(A, B), C, "inner", "`a.x` = `c.k`")) is None
-    assert order_joins(join(join(A, B, "left"), C, "inner", "`a.x` = `c.k`, `b.k` = `c.l`")) is None
+    assert order_joins(join(join(A, B), C, JoinKind.INNER, "`a.x` = `c.k`")) is None
+    assert order_joins(join(join(A, B, JoinKind.LEFT), C, JoinKind.INNER, "`a.x` = `c.k`, `b.k` = `c.l`")) is None
 
 
 def test_a_condition_that_can_raise_is_asked_last_and_a_key_that_can_is_not_moved():
     keys = "`a.x` = `c.k`, `b.k` = `c.l`"
-    found = order_joins(join(join(A, B, "inner", None, "1 / `a.k` > `b.k`"), C, "inner", keys, "`a.k` < `c.l`"))
+    found = order_joins(
+        join(join(A, B, JoinKind.INNER, None, "1 / `a.k` > `b.k`"), C, JoinKind.INNER, keys, "`a.k` < `c.l`")
+    )
     assert isinstance(found.input, Filter)
     assert found.input.condition.text == "1 / `a.k` > `b.k`"
     assert keyless(found) == 0
-    assert order_joins(join(join(A, B), C, "inner", "`a.x` = `c.k`, 1 / `b.k` = `c.l`")) is None
-    assert order_joins(join(join(A, B), C, "inner", "`a.x` = `c.k`, `b.y` = `c.l`")) is None
+    assert order_joins(join(join(A, B), C, JoinKind.INNER, "`a.x` = `c.k`, 1 / `b.k` = `c.l`")) is None
+    assert order_joins(join(join(A, B), C, JoinKind.INNER, "`a.x` = `c.k`, `b.y` = `c.l`")) is None
 
 
 def test_comma_joins_of_a_program_have_keys():

@@ -16,6 +16,7 @@ from penstock.plan.nodes import (
     Filter,
     Generate,
     JoinKey,
+    JoinKind,
     Match,
     Project,
     SortKey,
@@ -91,7 +92,7 @@ def test_filter_to_join_condition():
         "Filter r.b > 2 AND 1 / l.a > r.b",
         "  Join inner on l.k = r.k and l.a <> r.b AND l.a < r.b",
     ]
-    for kind in ("left", "right", "full"):
+    for kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL):
         assert filter_to_join_condition(where(replace(plan, kind=kind), "`l.a` < `r.b`")) is None
     assert filter_to_join_condition(where(plan, "CASE WHEN `l.at` < now() THEN `l.a` ELSE `r.b` END > 5")) is None
 
@@ -146,9 +147,9 @@ def test_remove_distinct_over_rows_that_are_there_once():
 
 
 def test_remove_distinct_under_semi_join():
-    plan = join(L, Distinct(R), "semi", "`l.k` = `r.k`")
+    plan = join(L, Distinct(R), JoinKind.SEMI, "`l.k` = `r.k`")
     assert remove_distinct_under_semi_join(plan) == replace(plan, right=R)
-    assert remove_distinct_under_semi_join(replace(plan, kind="inner")) is None
+    assert remove_distinct_under_semi_join(replace(plan, kind=JoinKind.INNER)) is None
 
 
 def test_remove_unlimited_top():
@@ -177,7 +178,7 @@ def test_push_filter_into_inner_join():
 
 
 ASOF = AsofJoin(
-    L, R, "left", (JoinKey(scalar("`l.k`"), scalar("`r.k`")),), Match(scalar("`l.a`"), ">=", scalar("`r.b`"))
+    L, R, JoinKind.LEFT, (JoinKey(scalar("`l.k`"), scalar("`r.k`")),), Match(scalar("`l.a`"), ">=", scalar("`r.b`"))
 )
 
 
@@ -199,9 +200,9 @@ def test_an_asof_join_reads_whole_right_rows():
 
 
 def test_nothing_is_pushed_to_the_side_that_is_filled_with_nulls():
-    left = where(join(L, R, "left", "`l.k` = `r.k`"), "`r.b` IS NULL")
+    left = where(join(L, R, JoinKind.LEFT, "`l.k` = `r.k`"), "`r.b` IS NULL")
     assert push_filter_into_join(left) is None
-    assert push_filter_into_join(where(join(L, R, "full", "`l.k` = `r.k`"), "`l.a` > 1")) is None
+    assert push_filter_into_join(where(join(L, R, JoinKind.FULL, "`l.k` = `r.k`"), "`l.a` > 1")) is None
 
 
 @pytest.mark.parametrize(
@@ -224,7 +225,7 @@ def test_what_cannot_raise_is_pushed_into_a_join(condition):
 
 
 def test_residual_of_a_left_join_filters_the_right_side_only():
-    plan = join(L, R, "left", "`l.k` = `r.k`", "`r.b` > 2 AND `l.a` > 1")
+    plan = join(L, R, JoinKind.LEFT, "`l.k` = `r.k`", "`r.b` > 2 AND `l.a` > 1")
     found = push_residual_into_join(plan)
     assert found.residual.text == "`l.a` > 1"
     assert isinstance(found.right, Filter)
@@ -232,7 +233,7 @@ def test_residual_of_a_left_join_filters_the_right_side_only():
 
 
 def test_residual_of_not_in_is_left_alone():
-    plan = replace(join(L, R, "anti", "`l.k` = `r.k`", "`r.b` > 2"), null_aware=True)
+    plan = replace(join(L, R, JoinKind.ANTI, "`l.k` = `r.k`", "`r.b` > 2"), null_aware=True)
     assert push_residual_into_join(plan) is None
 
 
@@ -246,13 +247,13 @@ def test_filter_to_join_key_casts_whole_numbers_and_refuses_other_types():
     found = filter_to_join_key(where(join(L, wide), "`l.k` = `r.k`"))
     assert shown(found).startswith("Join inner on CAST(l.k AS BIGINT) = r.k")
     assert filter_to_join_key(where(join(L, wide), "`l.k` = `r.s`")) is None
-    assert filter_to_join_key(where(join(L, R, "left", "`l.a` = `r.b`"), "`l.k` = `r.k`")) is None
+    assert filter_to_join_key(where(join(L, R, JoinKind.LEFT, "`l.a` = `r.b`"), "`l.k` = `r.k`")) is None
 
 
 def test_filter_to_join_key_of_the_rest_of_a_condition():
-    found = filter_to_join_key(join(L, R, "left", None, "`l.k` = `r.k` AND `l.a` < `r.b`"))
+    found = filter_to_join_key(join(L, R, JoinKind.LEFT, None, "`l.k` = `r.k` AND `l.a` < `r.b`"))
     assert shown(found).startswith("Join left on l.k = r.k and l.a < r.b")
-    assert filter_to_join_key(replace(join(L, R, "anti", None, "`l.k` = `r.k`"), null_aware=True)) is None
+    assert filter_to_join_key(replace(join(L, R, JoinKind.ANTI, None, "`l.k` = `r.k`"), null_aware=True)) is None
 
 
 def test_filter_to_join_key_that_can_only_overflow():
@@ -271,12 +272,14 @@ def test_filter_to_join_key_that_can_only_overflow():
 
 
 def test_simplify_outer_join():
-    full = join(L, R, "full", "`l.k` = `r.k`")
-    assert simplify_outer_join(where(full, "`r.b` > 2")).input.kind == "right"
-    assert simplify_outer_join(where(full, "`r.b` > `l.a`")).input.kind == "inner"
+    full = join(L, R, JoinKind.FULL, "`l.k` = `r.k`")
+    assert simplify_outer_join(where(full, "`r.b` > 2")).input.kind == JoinKind.RIGHT
+    assert simplify_outer_join(where(full, "`r.b` > `l.a`")).input.kind == JoinKind.INNER
     assert simplify_outer_join(where(full, "`r.b` <=> 2")) is None
     assert simplify_outer_join(where(full, "coalesce(`r.b`, 3) > 2")) is None
-    assert simplify_outer_join(where(replace(full, kind="left"), "NOT `r.b` IS NULL")).input.kind == "inner"
+    assert (
+        simplify_outer_join(where(replace(full, kind=JoinKind.LEFT), "NOT `r.b` IS NULL")).input.kind == JoinKind.INNER
+    )
 
 
 def test_push_filter_below_an_aggregate():
@@ -338,6 +341,14 @@ def test_the_runner_names_the_rule_that_breaks_a_plan():
         rewrite(T, stages=(Stage("bad", "", (drop_everything,)),))
 
 
+def test_the_runner_names_the_rule_that_makes_a_node_that_cannot_be():
+    def read_what_is_gone(plan):
+        return where(project(plan, a="a"), "b > 1") if plan == T else None
+
+    with pytest.raises(InternalError, match=r"read_what_is_gone broke a plan: Filter: the condition, .* reads b"):
+        rewrite(T, stages=(Stage("bad", "", (read_what_is_gone,)),))
+
+
 def test_the_runner_stops_rules_that_undo_each_other():
     def turn(plan):
         return (
@@ -359,10 +370,11 @@ def test_rewriting_is_stable_and_deterministic():
     assert {fired.stage for fired in trace} <= {stage.name for stage in STAGES}
 
 
-def distinct(name, argument):
+def distinct(name, argument, where=None):
     """An aggregate call over the distinct values of a column."""
-    call = scalar(f"{name}(DISTINCT {argument})")
-    return AggregateCall(name, (scalar(argument, "int"),), call, distinct=True)
+    call = scalar(f"{name}(DISTINCT {argument})" + (f" FILTER (WHERE {where})" if where else ""))
+    condition = scalar(where, "boolean") if where else None
+    return AggregateCall(name, (scalar(argument, "int"),), call, distinct=True, filter=condition)
 
 
 def test_split_distinct_aggregates_counts_what_a_distinct_has_left():
@@ -393,7 +405,7 @@ def test_split_distinct_aggregates_keeps_other_calls_beside():
 
 def test_split_distinct_aggregates_has_one_distinct_for_values_of_one_type():
     plan = aggregate(T, "b", c="count(1)")
-    filtered = replace(distinct("count", "a"), filter=scalar("f > 1", "boolean"))
+    filtered = distinct("count", "a", where="f > 1")
     calls = (("n", distinct("count", "a")), ("m", filtered), ("o", distinct("sum", "b")))
     assert shown(split_distinct_aggregates(replace(plan, aggregates=(*plan.aggregates, *calls)))) == (
         "Aggregate by b = __k0: c = count(1) FILTER(WHERE __part = 0), n = count(__d0_0) FILTER(WHERE __part = 1), "

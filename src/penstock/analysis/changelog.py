@@ -15,8 +15,6 @@ from penstock.catalog.types import is_collated
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import (
-    INNER,
-    SEMI,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -24,12 +22,14 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
     Recompute,
     Scan,
     Session,
+    SetKind,
     SetOperation,
     TopK,
     UnionAll,
@@ -77,7 +77,7 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
                 return _of_kinds(node, catalog, assumed)
             return Retraction("Aggregate", "a new row of a group replaces the group's result", place_of(node))
         case SetOperation():
-            if node.kind == "intersect":
+            if node.kind == SetKind.INTERSECT:
                 return _of_kinds(node, catalog, assumed)
             return Retraction("EXCEPT", "a new row on the right takes a row away", place_of(node))
         case TopK():
@@ -127,12 +127,12 @@ def _of_table(table: Table, scan: Scan) -> Retraction | None:
 
 
 def _of_join(join: Join, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
-    if join.kind in (INNER, SEMI):
+    if join.kind in (JoinKind.INNER, JoinKind.SEMI):
         return _of_inputs(join, catalog, assumed)
-    if join.kind == "anti":
+    if join.kind == JoinKind.ANTI:
         return Retraction("Anti join", "a row that finds its match is taken back", place_of(join))
     reason = "a row given with NULLs is taken back when its match comes"
-    return Retraction(f"{join.kind.capitalize()} join", reason, place_of(join))
+    return Retraction(f"{join.kind.value.capitalize()} join", reason, place_of(join))
 
 
 def _of_inputs(plan: Plan, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:

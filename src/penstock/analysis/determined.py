@@ -18,12 +18,6 @@ from penstock.catalog.model import Catalog, Table
 from penstock.catalog.types import INTEGRAL, Type, is_decimal, is_temporal
 from penstock.plan.expressions import pairs_of, plan_reads_clock
 from penstock.plan.nodes import (
-    ANTI,
-    FULL,
-    INNER,
-    LEFT,
-    RIGHT,
-    SEMI,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -31,6 +25,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
@@ -135,17 +130,17 @@ def _of_join(join: Join, by: Columns, catalog: Catalog) -> Columns:
     Nothing is said of a side that an outer join fills with NULLs: the filled row may share its key with a row.
     """
     sides = {
-        INNER: (join.left, join.right),
-        LEFT: (join.left,),
-        RIGHT: (join.right,),
-        FULL: (),
-        SEMI: (join.left,),
-        ANTI: (join.left,),
+        JoinKind.INNER: (join.left, join.right),
+        JoinKind.LEFT: (join.left,),
+        JoinKind.RIGHT: (join.right,),
+        JoinKind.FULL: (),
+        JoinKind.SEMI: (join.left,),
+        JoinKind.ANTI: (join.left,),
     }[join.kind]
     found = by
     while True:
         wider = found.union(*(_within(side, found, catalog) for side in sides))
-        if join.kind == INNER:
+        if join.kind == JoinKind.INNER:
             wider |= frozenset(_carried_over(join, wider))
         if wider == found:
             return found & frozenset(join.names)

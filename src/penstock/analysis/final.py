@@ -3,13 +3,34 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import assert_never, cast
 
 from penstock.analysis.derived import Derived
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog, Table, View
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.plan.expressions import place_of
-from penstock.plan.nodes import Aggregate, Field, Plan, Project, Recompute, Scan, SetOperation, UnionAll
+from penstock.plan.nodes import (
+    Aggregate,
+    AsofJoin,
+    Distinct,
+    Field,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar
 
 PROPERTY = "emit_final"
@@ -111,14 +132,26 @@ def _described(plan: Plan, name: str) -> str:
         return f"the aggregate {call} can still change for every group"
     if isinstance(plan, Recompute):
         return f"the query is recomputed ({plan.reason}), and any of its rows may change"
-    kind = type(plan).__name__
-    word = {
-        "Join": f"the {getattr(plan, 'kind', '')} join",
-        "TopK": "ORDER BY … LIMIT",
-        "Window": "OVER",
-        "AsofJoin": "the ASOF join",
-    }
-    return f"{word.get(kind, kind.upper())} can still change rows with an old {name}"
+    return f"{_title(plan)} can still change rows with an old {name}"
+
+
+def _title(plan: Plan) -> str:
+    node = cast("Node", plan)
+    match node:
+        case Join():
+            return f"the {node.kind.value} join"
+        case AsofJoin():
+            return "the ASOF join"
+        case TopK():
+            return "ORDER BY … LIMIT"
+        case Window():
+            return "OVER"
+        case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Aggregate() | Distinct():
+            return type(node).__name__.upper()
+        case SetOperation() | Session() | Recompute() | Fixpoint():
+            return type(node).__name__.upper()
+        case _:
+            assert_never(node)
 
 
 def _lost_by_relation(scan: Scan, name: str, catalog: Catalog, reader: Reader) -> tuple[str, Span | None]:

@@ -19,11 +19,6 @@ from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import conjuncts
 from penstock.plan.forms import EQUATED, Call, Cast, Constant, Form, Over, Reference, Span
 from penstock.plan.nodes import (
-    ANTI,
-    FULL,
-    LEFT,
-    RIGHT,
-    SEMI,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -32,12 +27,14 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    JoinKind,
     Node,
     Plan,
     Project,
     Recompute,
     Scan,
     Session,
+    SetKind,
     SetOperation,
     TopK,
     UnionAll,
@@ -203,15 +200,17 @@ def _is_fixed(one: Reference, other: Form, types: Mapping[str, Type | None]) -> 
 
 
 def _join_keys(join: Join, left: Keys, right: Keys) -> Iterable[Key]:
-    if join.kind in (SEMI, ANTI):
+    if join.kind in (JoinKind.SEMI, JoinKind.ANTI):
         return left
-    found = [one | other for one in left for other in right if join.kind != FULL or _never_both(join, one, other)]
+    found = [
+        one | other for one in left for other in right if join.kind != JoinKind.FULL or _never_both(join, one, other)
+    ]
     # At most one match on the other side: this side's keys tell the joined rows apart.
     exact = [key for key in join.keys if _same_equality(key)]
-    if join.kind != FULL:
-        if join.kind != RIGHT and _matches_one(right, join.right, (key.right for key in exact)):
+    if join.kind != JoinKind.FULL:
+        if join.kind != JoinKind.RIGHT and _matches_one(right, join.right, (key.right for key in exact)):
             found += left
-        if join.kind != LEFT and _matches_one(left, join.left, (key.left for key in exact)):
+        if join.kind != JoinKind.LEFT and _matches_one(left, join.left, (key.left for key in exact)):
             found += right
     return found
 
@@ -254,7 +253,7 @@ def _set_keys(operation: SetOperation, catalog: Catalog) -> Iterable[Key]:
     left = unique_keys(operation.left, catalog)
     by_place = dict(zip(operation.left.names, operation.names, strict=True))
     found = [frozenset(by_place[item] for item in key) for key in left]
-    if operation.kind == "intersect":
+    if operation.kind == SetKind.INTERSECT:
         by_place = dict(zip(operation.right.names, operation.names, strict=True))
         found += [frozenset(by_place[item] for item in key) for key in unique_keys(operation.right, catalog)]
     return found if operation.all else [*found, frozenset(operation.names)]

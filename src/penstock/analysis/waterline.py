@@ -26,11 +26,6 @@ from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import conjuncts, pairs_of, plan_reads_clock
 from penstock.plan.forms import Call, Constant, Form, Reference, Span, reads_clock, references
 from penstock.plan.nodes import (
-    ANTI,
-    FULL,
-    LEFT,
-    RIGHT,
-    SEMI,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -38,6 +33,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
@@ -279,7 +275,7 @@ class Reader:
             return NONE
         left, right = self.of(join.left), self.of(join.right)
         found = self._side(join, join.left, left, join.right, right)
-        if join.kind not in (SEMI, ANTI):
+        if join.kind not in (JoinKind.SEMI, JoinKind.ANTI):
             found |= self._side(join, join.right, right, join.left, left)
         return found
 
@@ -303,7 +299,9 @@ class Reader:
         """
         if not _reads_tables(other):
             return dict(own)
-        alone = join.kind in (FULL, ANTI) or join.kind == (LEFT if side is join.left else RIGHT)
+        alone = join.kind in (JoinKind.FULL, JoinKind.ANTI) or join.kind == (
+            JoinKind.LEFT if side is join.left else JoinKind.RIGHT
+        )
         here = own if alone else self._followed(join, own)
         there = {**self._followed(join, known), **self.joined_bounds(join, side, known)}
         found = {name: least((here.get(name), there.get(name))) for name in side.names}

@@ -8,14 +8,14 @@ from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.catalog.types import INTEGRAL, is_decimal
-from penstock.plan.nodes import Join, JoinKey, Plan
+from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan
 from penstock.plan.scalar import Scalar
 from penstock.plan.sides import Sides, sides_of
 from penstock.sql.trees import conjunction
 from penstock.types.common import common_type
 
 
-def join_on(left: Plan, right: Plan, kind: str, parts: Iterable[exp.Expression]) -> Join:
+def join_on(left: Plan, right: Plan, kind: JoinKind, parts: Iterable[exp.Expression]) -> Join:
     """A join whose bound condition is the conjunction of the parts."""
     keys: list[JoinKey] = []
     rest: list[exp.Expression] = []

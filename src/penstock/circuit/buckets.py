@@ -16,8 +16,8 @@ from dataclasses import replace
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
 from penstock.circuit.partials import decimal_shape
 from penstock.plan.nodes import Aggregate, AggregateCall, Plan
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.scalar import Scalar, column, quoted, render_scalar
-from penstock.sql.parse import parse_expression
 
 BUCKETS = 1024
 BUCKET = "__bucket"
@@ -100,5 +100,5 @@ def _over(function: str, name: str, call: AggregateCall, shape: str = "{}") -> A
 
 
 def _scalar(text: str, kind: Type | None) -> Scalar:
-    tree = parse_expression(text)
+    tree = parse_scalar(text)
     return Scalar(render_scalar(tree), tree, kind)

@@ -47,7 +47,6 @@ from penstock.circuit.rounds import Unliftable, first_round, independent, lifted
 from penstock.circuit.window_chains import Chain, Link, lowest_window
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
-    INNER,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -55,6 +54,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
@@ -262,7 +262,7 @@ class _Builder:
 
     def _join(self, plan: Join) -> Operator:
         clock = plan_reads_clock(plan)
-        if plan.kind == INNER and not clock:
+        if plan.kind == JoinKind.INNER and not clock:
             node, inputs = self._over_inputs(plan)
             return Bilinear(self._next(), node, inputs, append_only=self._append_only(plan))
         if not plan.keys or plan.null_aware or clock:

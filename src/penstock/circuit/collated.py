@@ -16,8 +16,8 @@ from dataclasses import replace
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
 from penstock.plan.nodes import Aggregate, AggregateCall, Distinct, Plan, Project
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.scalar import Scalar, column, quoted
-from penstock.sql.parse import parse_expression
 
 TypeOf = Callable[[Plan, Scalar], Type | None]
 _COLLATED = re.compile(r"(?i)^string collate (\w+)$")
@@ -79,4 +79,4 @@ def _settled(call: AggregateCall, relation: Plan, type_of: TypeOf) -> AggregateC
 
 
 def _scalar(text: str, kind: Type | None) -> Scalar:
-    return Scalar(text, parse_expression(text), kind)
+    return Scalar(text, parse_scalar(text), kind)

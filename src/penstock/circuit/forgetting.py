@@ -19,10 +19,6 @@ from penstock.circuit.closing import closing_columns
 from penstock.plan.expressions import pairs_of
 from penstock.plan.forms import Constant
 from penstock.plan.nodes import (
-    ANTI,
-    LEFT,
-    RIGHT,
-    SEMI,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -30,6 +26,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
@@ -256,9 +253,9 @@ def _near(join: Join, reader: Reader, catalog: Catalog) -> Iterator[Expiry]:
     A row of the side that is kept (the left one of LEFT, SEMI and ANTI) goes when neither it nor what it meets can
     change. A row of the other side goes when all that it could have met has gone, else these would lose their partner.
     """
-    if join.kind not in (LEFT, RIGHT, SEMI, ANTI) or join.null_aware:
+    if join.kind not in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.SEMI, JoinKind.ANTI) or join.null_aware:
         return
-    number = 1 if join.kind == RIGHT else 0
+    number = 1 if join.kind == JoinKind.RIGHT else 0
     kept, other = join.inputs[number], join.inputs[1 - number]
     own, others = reader.of(kept), reader.of(other)
     going = reader.joined_bounds(join, kept, others)

@@ -24,11 +24,6 @@ from penstock.circuit.operators import Keyed, leaf
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import (
-    ANTI,
-    INNER,
-    LEFT,
-    RIGHT,
-    SEMI,
     Aggregate,
     AggregateCall,
     AsofJoin,
@@ -39,20 +34,22 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    JoinKind,
     Node,
     Plan,
     Project,
     Recompute,
     Scan,
     Session,
+    SetKind,
     SetOperation,
     TopK,
     UnionAll,
     Values,
     Window,
 )
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.scalar import Scalar, column, quoted
-from penstock.sql.parse import parse_expression
 
 ROUND = "__round"
 _OTHER = "__round_right"
@@ -151,16 +148,21 @@ class _Lifting:
     def join(self, plan: Join) -> Plan:
         """A join is lifted where each row of the recursive side goes its own way."""
         left, right = self.reads(plan.left), self.reads(plan.right)
-        if plan.null_aware or (plan.kind not in (INNER, SEMI) and not plan.keys):
+        if plan.null_aware or (plan.kind not in (JoinKind.INNER, JoinKind.SEMI) and not plan.keys):
             raise Unliftable(_why(plan), plan)
-        if plan.kind == SEMI and self.distinct:
+        if plan.kind == JoinKind.SEMI and self.distinct:
             # Which rows there are is all that counts, so meeting several is as good as meeting one.
-            return _without(self.join(replace(plan, kind=INNER)), plan.names)
-        if left and right and plan.kind == INNER and self.distinct:
+            return _without(self.join(replace(plan, kind=JoinKind.INNER)), plan.names)
+        if left and right and plan.kind == JoinKind.INNER and self.distinct:
             return self.both(plan)
-        if left and not right and plan.kind in (INNER, LEFT, SEMI, ANTI) and (plan.keys or plan.kind == INNER):
+        if (
+            left
+            and not right
+            and plan.kind in (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
+            and (plan.keys or plan.kind == JoinKind.INNER)
+        ):
             return plan.with_inputs(self.lifted(plan.left), plan.right)
-        if right and not left and plan.kind in (INNER, RIGHT):
+        if right and not left and plan.kind in (JoinKind.INNER, JoinKind.RIGHT):
             return plan.with_inputs(plan.left, self.lifted(plan.right))
         raise Unliftable(_why(plan), plan)
 
@@ -179,7 +181,7 @@ _ROUND_ITEM = (ROUND, column(ROUND, _KIND, nullable=False))
 
 
 def _scalar(text: str) -> Scalar:
-    tree = parse_expression(text)
+    tree = parse_scalar(text)
     return Scalar(text, tree, _KIND, nullable=False)
 
 
@@ -206,7 +208,7 @@ def _as_join(plan: SetOperation) -> Plan:
     keys = tuple(
         JoinKey(column(left), column(right), null_safe=True) for left, right in zip(plan.left.names, names, strict=True)
     )
-    met = Join(plan.left, other, SEMI if plan.kind == "intersect" else ANTI, keys)
+    met = Join(plan.left, other, JoinKind.SEMI if plan.kind == SetKind.INTERSECT else JoinKind.ANTI, keys)
     named = zip(plan.names, plan.left.names, strict=True)
     return Project(met, tuple((name, column(have)) for name, have in named))
 
@@ -214,7 +216,7 @@ def _as_join(plan: SetOperation) -> Plan:
 def _why(plan: Plan) -> str:
     node = cast("Node", plan)
     match node:
-        case Join() if node.kind in (INNER, SEMI):
+        case Join() if node.kind in (JoinKind.INNER, JoinKind.SEMI):
             return "with UNION ALL a round sees only the rows of the one before, and this join needs them twice"
         case Join():
             return "a row of the recursive view can take away a row that it has given"

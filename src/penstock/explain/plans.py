@@ -76,7 +76,7 @@ def node_text(plan: Plan) -> str:
             return _join(node)
         case AsofJoin():
             match = f"{_shown(node.match.left)} {node.match.comparison} {_shown(node.match.right)}"
-            return f"AsofJoin {node.kind} on {' and '.join([*map(_key, node.keys), match])}"
+            return f"AsofJoin {node.kind.value} on {' and '.join([*map(_key, node.keys), match])}"
         case Aggregate():
             groups = f" by {_items(node.groups)}" if node.groups else ""
             calls = ", ".join(f"{name} = {_shown(call.call)}" for name, call in node.aggregates)
@@ -84,7 +84,7 @@ def node_text(plan: Plan) -> str:
         case Distinct():
             return "Distinct"
         case SetOperation():
-            return f"{node.kind.capitalize()}{' all' if node.all else ''}"
+            return f"{node.kind.value.capitalize()}{' all' if node.all else ''}"
         case TopK():
             return _top(node)
         case Window():
@@ -113,7 +113,7 @@ def _join(join: Join) -> str:
     if join.residual is not None:
         parts.append(_shown(join.residual))
     aware = " NOT IN" if join.null_aware else ""
-    return f"Join {join.kind}{aware}{' on ' if parts else ''}{' and '.join(parts)}"
+    return f"Join {join.kind.value}{aware}{' on ' if parts else ''}{' and '.join(parts)}"
 
 
 def _key(key: JoinKey) -> str:

@@ -106,7 +106,7 @@ def _recomputation(found: Operator) -> Recomputation | None:
 def _named(node: Plan) -> str:
     if isinstance(node, AsofJoin):
         return "ASOF join"
-    return f"{node.kind} join" if isinstance(node, Join) else type(node).__name__.lower()
+    return f"{node.kind.value} join" if isinstance(node, Join) else type(node).__name__.lower()
 
 
 def _no_key(node: Plan) -> str:

@@ -3,8 +3,12 @@
 | module | what it holds |
 | --- | --- |
 | `nodes` | the nodes of the algebra |
+| `joins` | those that join two relations |
+| `node` | what every node is |
+| `parts` | the expressions of a node: what each may read and call in its place |
 | `scalar` | an expression over a node's input |
 | `forms` | what an expression says, as values that can be matched |
+| `parsing` | Spark SQL to parsed expressions over fields |
 | `reading` | parsed expressions to forms |
 | `writing` | forms to parsed expressions, and so to Spark SQL |
 | `inference` | the type of a part of an expression |

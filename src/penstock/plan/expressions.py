@@ -6,33 +6,18 @@ it as the call that was written.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import assert_never, cast
+from collections.abc import Callable, Iterable, Mapping
+from typing import cast
 
 from sqlglot import exp
 
 from penstock.errors import Span
 from penstock.plan.forms import CLOCK_FUNCTIONS
 from penstock.plan.nodes import (
-    Aggregate,
     AsofJoin,
-    Distinct,
-    Filter,
-    Fixpoint,
-    Generate,
     Join,
-    JoinKey,
-    Node,
     Plan,
-    Project,
     Recompute,
-    Scan,
-    Session,
-    SetOperation,
-    TopK,
-    UnionAll,
-    Values,
-    Window,
 )
 from penstock.plan.scalar import Scalar, render_scalar
 from penstock.sql.trees import bare, operands
@@ -49,37 +34,7 @@ COMPARISONS: Mapping[str, Callable[..., exp.Expression]] = {">=": exp.GTE, ">": 
 
 def scalars_of(plan: Plan) -> tuple[Scalar, ...]:
     """The expressions of one node, not those of its inputs; an opaque node (Recompute, Fixpoint) has none."""
-    node = cast("Node", plan)
-    match node:
-        case Scan() | UnionAll() | Distinct() | SetOperation() | Recompute() | Fixpoint():
-            return ()
-        case Values():
-            return tuple(scalar for row in node.rows for scalar in row)
-        case Project():
-            return tuple(scalar for _, scalar in node.items)
-        case Filter():
-            return (node.condition,)
-        case Generate():
-            return (node.generator,)
-        case Join():
-            return (*_compared(node.keys), *(() if node.residual is None else (node.residual,)))
-        case AsofJoin():
-            return (*_compared(node.keys), node.match.left, node.match.right)
-        case Aggregate():
-            return tuple(scalar for _, scalar in node.groups) + tuple(call.call for _, call in node.aggregates)
-        case TopK():
-            return node.partition + tuple(key.value for key in node.order)
-        case Window():
-            return node.partition + tuple(call for _, call in node.calls)
-        case Session():
-            return (*node.keys, node.time, node.gap)
-        case _:
-            assert_never(node)
-
-
-def _compared(keys: Iterable[JoinKey]) -> Iterator[Scalar]:
-    for key in keys:
-        yield from (key.left, key.right)
+    return tuple(part.scalar for part in plan.parts)
 
 
 def pairs_of(plan: AsofJoin) -> Join:

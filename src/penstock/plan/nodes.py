@@ -2,7 +2,10 @@
 
 Every node is frozen, hashable by structure (so equal sub-plans of different views are found by
 comparing) and knows its output `fields`. Field names are unique within one node, compared without regard
-to case. An example, `SELECT carrier, COUNT(*) AS n FROM flights WHERE delay > 15 GROUP BY carrier`:
+to case.
+Its expressions, its `parts`, read fields of its inputs alone and call aggregates only where that is said: a node
+refuses to be anything else when it is made. An example,
+`SELECT carrier, COUNT(*) AS n FROM flights WHERE delay > 15 GROUP BY carrier`:
 
     Aggregate(groups=(carrier,), aggregates=(n: count(1),))
       Filter(`delay` > 15)
@@ -13,92 +16,15 @@ Rows are a Z-set: each node says what it does to one weighted row, and `SEMANTIC
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from dataclasses import dataclass, field, replace
-from dataclasses import fields as dataclass_fields
+from dataclasses import dataclass, field
+from enum import Enum
 from functools import cached_property
-from typing import Any
 
-from penstock.catalog.types import Type
 from penstock.errors import Span
-from penstock.plan.scalar import Scalar, column
-
-
-@dataclass(frozen=True, slots=True)
-class Field:
-    """One output column; `type` is None until Spark has been asked."""
-
-    name: str
-    type: Type | None = field(default=None, compare=False)
-    nullable: bool = field(default=True, compare=False)
-
-
-@dataclass(frozen=True)
-class Plan:
-    """A relation; subclasses say what they emit for their inputs."""
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        """The output columns."""
-        raise NotImplementedError
-
-    @property
-    def inputs(self) -> tuple[Plan, ...]:
-        """The nodes that this one reads, left to right."""
-        found: list[Plan] = []
-        for name in dataclass_fields(self):
-            value = getattr(self, name.name)
-            if isinstance(value, Plan):
-                found.append(value)
-            elif isinstance(value, tuple) and value and all(isinstance(item, Plan) for item in value):
-                found.extend(value)
-        return tuple(found)
-
-    @property
-    def names(self) -> tuple[str, ...]:
-        """The names of the output columns."""
-        return tuple(item.name for item in self.fields)
-
-    def field(self, name: str) -> Field:
-        """The output column of that exact name."""
-        return next(item for item in self.fields if item.name == name)
-
-    def columns(self) -> tuple[Scalar, ...]:
-        """A reference to every output column."""
-        return tuple(column(item.name, item.type, item.nullable) for item in self.fields)
-
-    def with_inputs(self, *inputs: Plan) -> Plan:
-        """The same node over other inputs."""
-        remaining = iter(inputs)
-        changes: dict[str, Any] = {}
-        for name in dataclass_fields(self):
-            value = getattr(self, name.name)
-            if isinstance(value, Plan):
-                changes[name.name] = next(remaining)
-            elif isinstance(value, tuple) and value and all(isinstance(item, Plan) for item in value):
-                changes[name.name] = tuple(next(remaining) for _ in value)
-        return replace(self, **changes) if changes else self
-
-    def walk(self) -> Iterator[Plan]:
-        """The node and all below it, parents first."""
-        yield self
-        for item in self.inputs:
-            yield from item.walk()
-
-    @cached_property
-    def scanned(self) -> frozenset[str]:
-        """The lower-case names of the relations that the node and all below it read."""
-        return frozenset(node.relation.lower() for node in self.walk() if isinstance(node, Scan))
-
-    def __post_init__(self) -> None:
-        """Refuse two output columns of one name."""
-        seen: set[str] = set()
-        for item in self.fields:
-            lower = item.name.lower()
-            if lower in seen:
-                msg = f"{type(self).__name__} has two fields named {item.name!r}: {', '.join(self.names)}"
-                raise ValueError(msg)
-            seen.add(lower)
+from penstock.plan.joins import AsofJoin, Join, JoinKey, JoinKind, Match
+from penstock.plan.node import Field, Plan
+from penstock.plan.parts import Calls, Part, named_parts, parts_at, refuse_misplaced
+from penstock.plan.scalar import Scalar
 
 
 @dataclass(frozen=True)
@@ -113,6 +39,14 @@ class Scan(Plan):
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+    @property
+    def named_relations(self) -> frozenset[str]:
+        return frozenset({self.relation.lower()})
+
 
 @dataclass(frozen=True)
 class Values(Plan):
@@ -125,6 +59,10 @@ class Values(Plan):
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return parts_at("a value", (scalar for row in self.rows for scalar in row), frozenset())
+
 
 @dataclass(frozen=True)
 class Project(Plan):
@@ -133,9 +71,13 @@ class Project(Plan):
     input: Plan
     items: tuple[tuple[str, Scalar], ...]
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return tuple(Field(name, scalar.type, scalar.nullable) for name, scalar in self.items)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return named_parts(self.items, self.input.known)
 
 
 @dataclass(frozen=True)
@@ -148,6 +90,10 @@ class Filter(Plan):
     @property
     def fields(self) -> tuple[Field, ...]:
         return self.input.fields
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return (Part("the condition", self.condition, self.input.known),)
 
 
 @dataclass(frozen=True)
@@ -164,6 +110,10 @@ class UnionAll(Plan):
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
 
 @dataclass(frozen=True)
 class Generate(Plan):
@@ -177,89 +127,13 @@ class Generate(Plan):
     outputs: tuple[Field, ...]
     outer: bool = False
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return self.input.fields + self.outputs
 
-
-@dataclass(frozen=True)
-class JoinKey:
-    """One equality of a join; `null_safe` for `<=>`."""
-
-    left: Scalar
-    right: Scalar
-    null_safe: bool = False
-
-
-INNER, LEFT, RIGHT, FULL, SEMI, ANTI = "inner", "left", "right", "full", "semi", "anti"
-
-
-@dataclass(frozen=True)
-class Join(Plan):
-    """A join of two inputs whose field names do not clash.
-
-    Inner joins are bilinear; the outer ones, SEMI and ANTI work key by key. `residual` is the rest of the condition,
-    over the fields of both sides. SEMI and ANTI give the left fields only. A cross join is INNER without keys.
-    ANTI with `null_aware` is NOT IN: no row at all if the right side has a NULL (keys hold the one compared value;
-    correlation keys come after it).
-    """
-
-    left: Plan
-    right: Plan
-    kind: str
-    keys: tuple[JoinKey, ...] = ()
-    residual: Scalar | None = None
-    null_aware: bool = False
-
     @property
-    def fields(self) -> tuple[Field, ...]:
-        if self.kind in (SEMI, ANTI):
-            return self.left.fields
-        left = _nullable(self.left.fields) if self.kind in (RIGHT, FULL) else self.left.fields
-        right = _nullable(self.right.fields) if self.kind in (LEFT, FULL) else self.right.fields
-        return left + right
-
-
-def _nullable(found: tuple[Field, ...]) -> tuple[Field, ...]:
-    return tuple(Field(item.name, item.type, nullable=True) for item in found)
-
-
-@dataclass(frozen=True)
-class Match:
-    """The comparison of an ASOF join: a left time with a right one, by `>=`, `>`, `<=` or `<`."""
-
-    left: Scalar
-    comparison: str
-    right: Scalar
-
-    @property
-    def backwards(self) -> bool:
-        """True if the right row lies before the left one."""
-        return self.comparison in (">=", ">")
-
-    @property
-    def strict(self) -> bool:
-        """True if two equal times do not match."""
-        return self.comparison in (">", "<")
-
-
-@dataclass(frozen=True)
-class AsofJoin(Plan):
-    """Each left row with the one right row that matches and lies closest to it; field names do not clash.
-
-    Of right rows equally close the least is taken, the whole row ascending, NULLs first. INNER leaves out left rows
-    that find none, LEFT keeps them with NULLs.
-    """
-
-    left: Plan
-    right: Plan
-    kind: str
-    keys: tuple[JoinKey, ...]
-    match: Match
-
-    @property
-    def fields(self) -> tuple[Field, ...]:
-        return self.left.fields + (_nullable(self.right.fields) if self.kind == LEFT else self.right.fields)
+    def parts(self) -> tuple[Part, ...]:
+        return (Part("the generator", self.generator, self.input.known),)
 
 
 @dataclass(frozen=True)
@@ -276,6 +150,13 @@ class AggregateCall:
     distinct: bool = False
     filter: Scalar | None = None
 
+    def __post_init__(self) -> None:
+        """Refuse calls in the arguments and the filter, and columns there that the whole call does not read."""
+        read = self.call.columns
+        condition = () if self.filter is None else (self.filter,)
+        parts = parts_at("an argument", self.arguments, read) + parts_at("the filter", condition, read)
+        refuse_misplaced(f"AggregateCall {self.call.text}", parts)
+
 
 @dataclass(frozen=True)
 class Aggregate(Plan):
@@ -285,10 +166,16 @@ class Aggregate(Plan):
     groups: tuple[tuple[str, Scalar], ...]
     aggregates: tuple[tuple[str, AggregateCall], ...]
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         groups = tuple(Field(name, scalar.type, scalar.nullable) for name, scalar in self.groups)
         return groups + tuple(Field(name, call.call.type, call.call.nullable) for name, call in self.aggregates)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        calls = ((name, call.call) for name, call in self.aggregates)
+        known = self.input.known
+        return named_parts(self.groups, known) + named_parts(calls, known, Calls.AGGREGATES)
 
 
 @dataclass(frozen=True)
@@ -301,6 +188,17 @@ class Distinct(Plan):
     def fields(self) -> tuple[Field, ...]:
         return self.input.fields
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+
+class SetKind(Enum):
+    """The left rows that a set operation gives; the value is a kind's name in plans."""
+
+    INTERSECT = "intersect"
+    EXCEPT = "except"
+
 
 @dataclass(frozen=True)
 class SetOperation(Plan):
@@ -308,13 +206,17 @@ class SetOperation(Plan):
 
     left: Plan
     right: Plan
-    kind: str  # 'intersect' | 'except'
+    kind: SetKind
     all: bool
     outputs: tuple[Field, ...]
 
     @property
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
 
 
 @dataclass(frozen=True)
@@ -342,10 +244,15 @@ class TopK(Plan):
     ties: str | None = None
     number: str | None = None
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         extra = () if self.number is None else (Field(self.number, "int", nullable=False),)
         return self.input.fields + extra
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        keys = parts_at("an ORDER BY key", (key.value for key in self.order), self.input.known)
+        return parts_at("a partition key", self.partition, self.input.known) + keys
 
 
 @dataclass(frozen=True)
@@ -360,9 +267,14 @@ class Window(Plan):
     partition: tuple[Scalar, ...]
     calls: tuple[tuple[str, Scalar], ...]
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return self.input.fields + tuple(Field(name, call.type) for name, call in self.calls)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        calls = named_parts(self.calls, self.input.known, Calls.WINDOWS)
+        return parts_at("a partition key", self.partition, self.input.known) + calls
 
 
 @dataclass(frozen=True)
@@ -377,9 +289,15 @@ class Session(Plan):
     end: str
     touching: bool = False
 
-    @property
+    @cached_property
     def fields(self) -> tuple[Field, ...]:
         return self.input.fields + tuple(Field(name, "timestamp", nullable=False) for name in (self.start, self.end))
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        known = self.input.known
+        ends = (Part("the time", self.time, known), Part("the gap", self.gap, known))
+        return parts_at("a key", self.keys, known) + ends
 
 
 @dataclass(frozen=True)
@@ -402,6 +320,10 @@ class Recompute(Plan):
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
 
 @dataclass(frozen=True)
 class Fixpoint(Plan):
@@ -423,6 +345,10 @@ class Fixpoint(Plan):
     def fields(self) -> tuple[Field, ...]:
         return self.outputs
 
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
 
 Node = (
     Scan
@@ -443,3 +369,9 @@ Node = (
     | Fixpoint
 )
 """Every kind of node: what an analysis matches exhaustively."""
+
+__all__ = [
+    "Aggregate", "AggregateCall", "AsofJoin", "Distinct", "Field", "Filter", "Fixpoint", "Generate", "Join",
+    "JoinKey", "JoinKind", "Match", "Node", "Plan", "Project", "Recompute", "Scan", "Session", "SetKind",
+    "SetOperation", "SortKey", "TopK", "UnionAll", "Values", "Window",
+]  # fmt: skip

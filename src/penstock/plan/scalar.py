@@ -16,9 +16,9 @@ from sqlglot import exp
 from penstock.catalog.types import Type
 from penstock.errors import Span
 from penstock.plan.forms import Form, is_constant, reads_clock
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
-from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, cast_to
 
@@ -53,20 +53,29 @@ class Scalar:
         """True if it has one value for all rows and all steps."""
         return is_constant(self.form)
 
-    @cached_property
+    @property
     def aggregates(self) -> bool:
         """True if an aggregate stands in it that no OVER belongs to."""
-        return next(aggregate_calls(self.tree), None) is not None
+        return self._read.aggregates
 
-    @cached_property
+    @property
     def windowed(self) -> bool:
         """True if a window call stands in it."""
-        return self.tree.find(exp.Window) is not None
+        return self._read.windowed
 
-    @cached_property
+    @property
     def columns(self) -> frozenset[str]:
         """The names of the input fields that the expression reads."""
-        return frozenset(node.name for node in self.tree.find_all(exp.Column))
+        return self._read.columns
+
+    @property
+    def qualified(self) -> str | None:
+        """The first name in it that is one of a table's column, as no plan has: tables end where names are bound."""
+        return self._read.qualified
+
+    @cached_property
+    def _read(self) -> _Read:
+        return _read(self.tree)
 
     @property
     def column(self) -> str | None:
@@ -99,6 +108,32 @@ class Scalar:
 
         tree = without_capture(self.tree.copy().transform(swap))
         return Scalar(render_scalar(tree), tree, self.type, self.nullable, self.span)
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    columns: frozenset[str]
+    qualified: str | None = None
+    aggregates: bool = False
+    windowed: bool = False
+
+
+def _read(tree: exp.Expression) -> _Read:
+    """The answers to what nodes ask of each of their expressions, found in one walk."""
+    if isinstance(tree, exp.Column) and not tree.table:
+        return _Read(frozenset({tree.name}))
+    columns, calls, windowed = [], False, False
+    for node in tree.walk():
+        match node:
+            case exp.Column():
+                columns.append(node)
+            case exp.Anonymous():
+                calls = True
+            case exp.Window():
+                windowed = True
+    aggregates = calls and next(aggregate_calls(tree), None) is not None
+    qualified = next((spark_sql(node) for node in columns if node.table), None)
+    return _Read(frozenset(node.name for node in columns), qualified, aggregates, windowed)
 
 
 def without_capture(tree: exp.Expression) -> exp.Expression:
@@ -164,7 +199,7 @@ def scalar_of(form: Form, type: Type | None = None, nullable: bool = True, span:
 
 def parsed(text: str) -> Form:
     """The form of an expression that is written as Spark SQL; raises SqlError."""
-    return form_of(parse_expression(text))
+    return form_of(parse_scalar(text))
 
 
 def render_scalar(tree: exp.Expression) -> str:

@@ -28,8 +28,8 @@ from penstock.plan.forms import (
     Span,
     Star,
 )
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.reading import BINARY, UNARY
-from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import call, cast_to, data_type
 
@@ -132,7 +132,7 @@ def _made(form: Node) -> exp.Expression:  # noqa: C901, PLR0912 - one arm for ea
         case Over():
             return _over(form)
         case Opaque():
-            return parse_expression(form.text)
+            return parse_scalar(form.text)
         case _:
             assert_never(form)
 

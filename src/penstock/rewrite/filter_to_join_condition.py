@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.plan.expressions import conjunction, conjuncts, reads_clock
-from penstock.plan.nodes import INNER, Filter, Join, Plan
+from penstock.plan.nodes import Filter, Join, JoinKind, Plan
 from penstock.plan.scalar import Scalar
 from penstock.rewrite.raising import cannot_raise, types_of
 from penstock.rewrite.splitting import filtered, without
@@ -22,7 +22,7 @@ from penstock.rewrite.splitting import filtered, without
 def filter_to_join_condition(plan: Plan) -> Plan | None:
     """The inner join with more of a condition; what one side alone decides goes to that side by another rule."""
     match plan:
-        case Filter(input=Join() as join) if join.kind == INNER:
+        case Filter(input=Join() as join) if join.kind == JoinKind.INNER:
             found = tuple(part for part in conjuncts(plan.condition) if _speaks_of_both(part, join))
             if not found:
                 return None

@@ -21,7 +21,7 @@ from dataclasses import replace
 from penstock.catalog.types import INTEGRAL
 from penstock.plan.expressions import conjuncts
 from penstock.plan.forms import EQUATED, Call, Form
-from penstock.plan.nodes import INNER, Filter, Join, JoinKey, Plan
+from penstock.plan.nodes import Filter, Join, JoinKey, JoinKind, Plan
 from penstock.plan.scalar import Scalar, scalar_of
 from penstock.plan.sides import Sides, sides_of
 from penstock.rewrite.raising import Types, can_only_overflow, cannot_raise, kind_of, types_of
@@ -31,7 +31,7 @@ from penstock.rewrite.splitting import filtered, without
 def filter_to_join_key(plan: Plan) -> Plan | None:
     """The inner join with the equalities of the filter, or any join with those of its own residual, among its keys."""
     match plan:
-        case Filter(input=Join() as join) if join.kind == INNER:
+        case Filter(input=Join() as join) if join.kind == JoinKind.INNER:
             found = _keys(plan.condition, join)
             if not found:
                 return None

@@ -17,7 +17,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.plan.expressions import conjunction, conjuncts
-from penstock.plan.nodes import INNER, Join, JoinKey, Plan, Project
+from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import Scalar, column
 from penstock.plan.sides import Sides, sides_of
 from penstock.rewrite.raising import Types, cannot_raise, types_of
@@ -61,7 +61,7 @@ class _List:
             both = {*plan.names, *after.names}
             now = [part for part in rest if part.columns <= both]
             usable = tuple(key for key in found.values() if key is not None)
-            plan = Join(plan, after, INNER, usable, conjunction(now))
+            plan = Join(plan, after, JoinKind.INNER, usable, conjunction(now))
             keys = [key for key in keys if found[key] is None]
             rest = [part for part in rest if part not in now]
             keyless += not usable
@@ -70,7 +70,7 @@ class _List:
 
 def order_joins(plan: Plan) -> Plan | None:
     """The same rows and columns by joins of which fewer have no key."""
-    if not isinstance(plan, Join) or plan.kind != INNER:
+    if not isinstance(plan, Join) or plan.kind != JoinKind.INNER:
         return None
     found = _List()
     found.take(plan)
@@ -88,7 +88,7 @@ def _join_under(plan: Plan) -> Join | None:
         if len(inner.items) != len(inner.input.names):
             return None
         inner = inner.input
-    return inner if isinstance(inner, Join) and inner.kind == INNER else None
+    return inner if isinstance(inner, Join) and inner.kind == JoinKind.INNER else None
 
 
 def _is_safe(key: JoinKey, types: Types) -> bool:

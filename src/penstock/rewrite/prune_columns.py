@@ -21,8 +21,6 @@ from typing import assert_never, cast
 
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
-    ANTI,
-    SEMI,
     Aggregate,
     AggregateCall,
     AsofJoin,
@@ -32,6 +30,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
@@ -156,7 +155,7 @@ def requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
 
 def _join_requirements(join: Join, needed: Names) -> tuple[Names, Names]:
     read = join.residual.columns if join.residual is not None else frozenset()
-    if join.kind not in (SEMI, ANTI):
+    if join.kind not in (JoinKind.SEMI, JoinKind.ANTI):
         read |= needed
         needed = read
     left = (needed | read) & frozenset(join.left.names) | _read(key.left for key in join.keys)

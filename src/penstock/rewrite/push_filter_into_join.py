@@ -15,12 +15,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.plan.expressions import conjunction
-from penstock.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, AsofJoin, Filter, Join, Plan
+from penstock.plan.nodes import AsofJoin, Filter, Join, JoinKind, Plan
 from penstock.rewrite.raising import types_of
 from penstock.rewrite.splitting import filtered, movable, without
 
-_LEFT_KEPT = (INNER, LEFT, SEMI, ANTI)
-_RIGHT_KEPT = (INNER, RIGHT)
+_LEFT_KEPT = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
+_RIGHT_KEPT = (JoinKind.INNER, JoinKind.RIGHT)
 
 
 def push_filter_into_join(plan: Plan) -> Plan | None:

@@ -13,12 +13,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.plan.expressions import conjunction
-from penstock.plan.nodes import ANTI, INNER, LEFT, RIGHT, SEMI, Join, Plan
+from penstock.plan.nodes import Join, JoinKind, Plan
 from penstock.rewrite.raising import types_of
 from penstock.rewrite.splitting import filtered, movable, without
 
-_LEFT_MATCHED_ONLY = (INNER, RIGHT, SEMI)
-_RIGHT_MATCHED_ONLY = (INNER, LEFT, SEMI, ANTI)
+_LEFT_MATCHED_ONLY = (JoinKind.INNER, JoinKind.RIGHT, JoinKind.SEMI)
+_RIGHT_MATCHED_ONLY = (JoinKind.INNER, JoinKind.LEFT, JoinKind.SEMI, JoinKind.ANTI)
 
 
 def push_residual_into_join(plan: Plan) -> Plan | None:

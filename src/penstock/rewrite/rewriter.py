@@ -1,7 +1,7 @@
 """Applies the stages, checks each rule that fires, and writes it down.
 
-A rule must keep the names of the columns, and their types as far as they are known; one that does not is a mistake of
-ours, and is named.
+A rule must keep the names of the columns, and their types as far as they are known, and a node refuses to be invalid; a
+rule that breaks this is a mistake of ours, and is named.
 """
 
 from __future__ import annotations
@@ -74,7 +74,10 @@ class _Run:
         return next((found for rule in self._stage.rules if (found := self._try(rule, plan)) is not None), None)
 
     def _try(self, rule: Rule, plan: Plan) -> Plan | None:
-        found = rule(plan)
+        try:
+            found = rule(plan)
+        except InternalError as error:
+            raise _mistake(rule, str(error)) from error
         if found is not None:
             self._check(rule, plan, found)
             self._record(Fired(self._stage.name, rule.__name__, plan, found))

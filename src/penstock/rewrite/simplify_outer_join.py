@@ -15,7 +15,7 @@ from dataclasses import replace
 
 from penstock.plan.expressions import conjuncts
 from penstock.plan.forms import Call, Form, Reference
-from penstock.plan.nodes import FULL, INNER, LEFT, RIGHT, AsofJoin, Filter, Join, Plan
+from penstock.plan.nodes import AsofJoin, Filter, Join, JoinKind, Plan
 from penstock.plan.scalar import Scalar
 
 _COMPARED = frozenset({"=", "<>", ">", ">=", "<", "<="})
@@ -25,23 +25,23 @@ _TESTED = frozenset({"between", "in", "like"})
 def simplify_outer_join(plan: Plan) -> Plan | None:
     """The filter over the join with the kind that remains when NULLs of a side never pass."""
     match plan:
-        case Filter(input=Join() as join) if join.kind in (LEFT, RIGHT, FULL):
+        case Filter(input=Join() as join) if join.kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL):
             kind = _remaining(join, plan.condition)
             return None if kind == join.kind else Filter(replace(join, kind=kind), plan.condition)
-        case Filter(input=AsofJoin(kind=kind) as asof) if kind == LEFT:
+        case Filter(input=AsofJoin(kind=kind) as asof) if kind == JoinKind.LEFT:
             refused = _refuses_nulls(plan.condition, set(asof.right.names))
-            return Filter(replace(asof, kind=INNER), plan.condition) if refused else None
+            return Filter(replace(asof, kind=JoinKind.INNER), plan.condition) if refused else None
         case _:
             return None
 
 
-def _remaining(join: Join, condition: Scalar) -> str:
+def _remaining(join: Join, condition: Scalar) -> JoinKind:
     # NULLs stand on the right of unmatched left rows, and the other way round.
-    keeps_left = join.kind in (LEFT, FULL) and not _refuses_nulls(condition, set(join.right.names))
-    keeps_right = join.kind in (RIGHT, FULL) and not _refuses_nulls(condition, set(join.left.names))
+    keeps_left = join.kind in (JoinKind.LEFT, JoinKind.FULL) and not _refuses_nulls(condition, set(join.right.names))
+    keeps_right = join.kind in (JoinKind.RIGHT, JoinKind.FULL) and not _refuses_nulls(condition, set(join.left.names))
     if keeps_left:
-        return FULL if keeps_right else LEFT
-    return RIGHT if keeps_right else INNER
+        return JoinKind.FULL if keeps_right else JoinKind.LEFT
+    return JoinKind.RIGHT if keeps_right else JoinKind.INNER
 
 
 def _refuses_nulls(condition: Scalar, side: AbstractSet[str]) -> bool:

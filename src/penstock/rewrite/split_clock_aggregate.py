@@ -18,7 +18,7 @@ from dataclasses import dataclass, field
 from penstock.plan.expressions import reads_clock
 from penstock.plan.forms import NULL, Aggregated, Branch, Call, Case, Constant, Form, Reference
 from penstock.plan.forms import reads_clock as form_reads_clock
-from penstock.plan.nodes import INNER, LEFT, Aggregate, AggregateCall, Filter, Join, JoinKey, Plan, Project
+from penstock.plan.nodes import Aggregate, AggregateCall, Filter, Join, JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import Scalar, column, scalar_of
 
 _FUNCTIONS = frozenset({"count", "sum", "avg", "mean", "min", "max", "count_if"})
@@ -70,7 +70,7 @@ def _joined(plan: Aggregate, timeless: list[tuple[str, AggregateCall]], parts: l
             JoinKey(column(name, scalar.type), column(prefix + name, scalar.type), null_safe=True)
             for name, scalar in plan.groups
         )
-        together = Join(together, Project(passing, named), LEFT if keys else INNER, keys)
+        together = Join(together, Project(passing, named), JoinKind.LEFT if keys else JoinKind.INNER, keys)
         values |= {name: _value(prefix + name, call, zero=name in part.zeros) for name, call in part.calls}
     items = ((item.name, values[item.name]) for item in plan.fields)
     return Project(together, tuple(items))

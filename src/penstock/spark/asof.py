@@ -17,7 +17,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from penstock.catalog.sorting import sortable
-from penstock.plan.nodes import INNER, AsofJoin, Field, Match
+from penstock.plan.nodes import AsofJoin, Field, JoinKind, Match
 from penstock.plan.scalar import Scalar, quoted
 
 _TIME, _PLACE, _ROW, _CLOSEST = "__time", "__place", "__row", "__closest"
@@ -51,7 +51,7 @@ def asof_query(plan: AsofJoin, left: str, right: str, scalar: Callable[[Scalar],
     # A left row without a time stands behind all others and matches none.
     closest = f"if({_TIME} IS NULL, NULL, {last}) AS {_CLOSEST}"
     found = [f"{_CLOSEST}.{part} AS {quoted(item.name)}" for part, item in parts.items()]
-    kept = f"{_PLACE} = {place}" + (f" AND {_CLOSEST} IS NOT NULL" if plan.kind == INNER else "")
+    kept = f"{_PLACE} = {place}" + (f" AND {_CLOSEST} IS NOT NULL" if plan.kind == JoinKind.INNER else "")
     return f"SELECT {', '.join([*lefts, *found, *carried])} FROM (SELECT *, {closest} FROM ({both})) WHERE {kept}"
 
 

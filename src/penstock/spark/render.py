@@ -19,9 +19,6 @@ from penstock.catalog.sorting import sortable
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.forms import Call
 from penstock.plan.nodes import (
-    ANTI,
-    FULL,
-    SEMI,
     Aggregate,
     AsofJoin,
     Distinct,
@@ -30,6 +27,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    JoinKind,
     Node,
     Plan,
     Project,
@@ -152,15 +150,17 @@ class Renderer:
     def _join(self, plan: Join) -> str:
         if plan.null_aware:
             return self._not_in(plan)
-        words = {SEMI: "LEFT SEMI", ANTI: "LEFT ANTI"}.get(plan.kind, plan.kind.upper() + " OUTER")
-        if plan.kind == "inner":
+        words = {JoinKind.SEMI: "LEFT SEMI", JoinKind.ANTI: "LEFT ANTI"}.get(
+            plan.kind, f"{plan.kind.value.upper()} OUTER"
+        )
+        if plan.kind == JoinKind.INNER:
             words = "INNER"
         conditions = [self._equality(key.left, key.right, null_safe=key.null_safe) for key in plan.keys]
         if plan.residual is not None:
             conditions.append(f"({self.scalar(plan.residual)})")
         conditions += [f"__left.{quoted(name)} = __right.{quoted(name)}" for name in self.carry]
         items = [quoted(field.name) for field in plan.fields]
-        if plan.kind in (FULL, "right"):
+        if plan.kind in (JoinKind.FULL, JoinKind.RIGHT):
             items += [
                 f"coalesce(__left.{quoted(name)}, __right.{quoted(name)}) AS {quoted(name)}" for name in self.carry
             ]
@@ -214,7 +214,7 @@ class Renderer:
         return f"SELECT {self._listed(groups + calls)} FROM (SELECT {inner} FROM ({source})){grouped}"
 
     def _set_operation(self, plan: SetOperation) -> str:
-        words = plan.kind.upper() + (" ALL" if plan.all else "")
+        words = plan.kind.value.upper() + (" ALL" if plan.all else "")
         sides = []
         for side in (plan.left, plan.right):
             items = [

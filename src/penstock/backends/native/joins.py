@@ -6,10 +6,8 @@ from penstock.backends.native.aggregates import Reader
 from penstock.backends.native.comparing import key, sort_key
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.plan.forms import Call, Form
-from penstock.plan.nodes import ANTI, FULL, INNER, LEFT, RIGHT, SEMI, AsofJoin, Join, JoinKey, Plan
+from penstock.plan.nodes import AsofJoin, Join, JoinKey, JoinKind, Plan
 from penstock.plan.scalar import Scalar
-
-_WORDS = {INNER: "INNER", LEFT: "LEFT", RIGHT: "RIGHT", FULL: "FULL", SEMI: "SEMI", ANTI: "ANTI"}
 
 
 def join_query(plan: Join, left: str, right: str, scalar: Reader, carry: tuple[str, ...]) -> str:
@@ -18,12 +16,12 @@ def join_query(plan: Join, left: str, right: str, scalar: Reader, carry: tuple[s
         return _not_in(plan, left, right, scalar, carry)
     conditions = [_equal(plan, pair, scalar) for pair in plan.keys] + _others(plan, scalar, carry)
     items = [quoted(item.name) for item in plan.fields]
-    if plan.kind in (FULL, RIGHT):
+    if plan.kind in (JoinKind.FULL, JoinKind.RIGHT):
         items += [f"coalesce(__left.{name}, __right.{name}) AS {name}" for name in map(quoted, carry)]
     else:
         items += [f"__left.{quoted(name)}" for name in carry]
     listed, on = ", ".join(items) or '1 AS "__none"', " AND ".join(conditions) or "true"
-    return f"SELECT {listed} FROM ({left}) __left {_WORDS[plan.kind]} JOIN ({right}) __right ON {on}"
+    return f"SELECT {listed} FROM ({left}) __left {plan.kind.value.upper()} JOIN ({right}) __right ON {on}"
 
 
 def _equal(plan: Join, pair: JoinKey, scalar: Reader) -> str:
@@ -110,5 +108,6 @@ def _closest(plan: AsofJoin, both: str, keys: list[str], columns: list[str], car
     # A left row without a time stands behind all others and matches none.
     closest = f"CASE WHEN __time IS NOT NULL THEN {last} END AS __closest"
     found = [f"__closest.o{position} AS {quoted(item.name)}" for position, item in enumerate(plan.right.fields)]
-    kept = f"__place = {0 if plan.match.strict else 1}" + (" AND __closest IS NOT NULL" if plan.kind == INNER else "")
+    met = " AND __closest IS NOT NULL" if plan.kind == JoinKind.INNER else ""
+    kept = f"__place = {0 if plan.match.strict else 1}{met}"
     return f"SELECT {', '.join([*columns, *found, *carried])} FROM (SELECT *, {closest} FROM ({both})) WHERE {kept}"

@@ -84,7 +84,7 @@ class Renderer:
             case Distinct():
                 return f"SELECT DISTINCT {self._listed(self._keys(node.fields))} FROM ({self.sql(node.input)})"
             case SetOperation():
-                words = node.kind.upper() + (" ALL" if node.all else "")
+                words = node.kind.value.upper() + (" ALL" if node.all else "")
                 left, right = (self._side(side, node.fields, distinct=True) for side in (node.left, node.right))
                 return f"({left}) {words} ({right})"
             case TopK():

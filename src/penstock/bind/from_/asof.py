@@ -17,7 +17,7 @@ from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.plan.expressions import COMPARISONS
-from penstock.plan.nodes import INNER, LEFT, AsofJoin, JoinKey, Match, Plan
+from penstock.plan.nodes import AsofJoin, JoinKey, JoinKind, Match, Plan
 from penstock.plan.scalar import Scalar
 from penstock.plan.sides import Sides, sides_of
 from penstock.sql.complaints import unsupported, wrong
@@ -30,8 +30,8 @@ _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, level: Level) -> tuple[Plan, Scope]:
     """The plan of an ASOF join, which keeps unmatched left rows if it is a LEFT one."""
     kind = kind_of(join)
-    if kind not in (INNER, LEFT):
-        message, hint = f"an ASOF {kind.upper()} JOIN", "use ASOF JOIN or LEFT ASOF JOIN"
+    if kind not in (JoinKind.INNER, JoinKind.LEFT):
+        message, hint = f"an ASOF {kind.value.upper()} JOIN", "use ASOF JOIN or LEFT ASOF JOIN"
         raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
     level.scope = scopes[0].beside(scopes[1])
     level.remember_fields(right)
@@ -89,7 +89,7 @@ def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKe
     condition = join.args.get("on")
     if condition is None:
         return ()
-    joined = join_on(left, right, INNER, list(conjuncts(level.bind(condition))))
+    joined = join_on(left, right, JoinKind.INNER, list(conjuncts(level.bind(condition))))
     if joined.residual is not None:
         hint = (
             "what a right row has to be like goes into a query, ASOF JOIN (SELECT … WHERE …), anything else into WHERE"

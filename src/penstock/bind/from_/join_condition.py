@@ -11,12 +11,12 @@ from penstock.bind.from_.join_subqueries import joined_asking
 from penstock.bind.join_keys import join_on
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY, has_mark
-from penstock.plan.nodes import Join, JoinKey, Plan
+from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan
 from penstock.sql.trees import conjuncts
 
 
 def on_condition(
-    left: Plan, right: Plan, kind: str, join: exp.Join, level: Level, *, keys: tuple[JoinKey, ...] = ()
+    left: Plan, right: Plan, kind: JoinKind, join: exp.Join, level: Level, *, keys: tuple[JoinKey, ...] = ()
 ) -> Plan:
     """Both sides joined on what ON says, and on the keys; the level sees both. Without ON all rows match."""
     condition = join.args.get("on")

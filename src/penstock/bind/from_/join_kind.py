@@ -4,16 +4,16 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.plan.nodes import ANTI, FULL, INNER, LEFT, RIGHT, SEMI
+from penstock.plan.nodes import JoinKind
 from penstock.sql.complaints import unsupported
 
 
-def kind_of(join: exp.Join) -> str:
+def kind_of(join: exp.Join) -> JoinKind:
     """The plan's kind of a parsed join."""
     side, kind = str(join.args.get("side") or "").upper(), str(join.args.get("kind") or "").upper()
     if kind in ("SEMI", "ANTI"):
-        return SEMI if kind == "SEMI" else ANTI
-    found = {"LEFT": LEFT, "RIGHT": RIGHT, "FULL": FULL, "": INNER}.get(side)
+        return JoinKind.SEMI if kind == "SEMI" else JoinKind.ANTI
+    found = {"LEFT": JoinKind.LEFT, "RIGHT": JoinKind.RIGHT, "FULL": JoinKind.FULL, "": JoinKind.INNER}.get(side)
     if found is None or kind not in ("", "INNER", "CROSS", "OUTER"):
         raise unsupported(code="JOIN_KIND", message=f"a {side} {kind} JOIN", place=join)
     return found

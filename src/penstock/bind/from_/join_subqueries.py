@@ -21,35 +21,42 @@ from penstock.bind.marks import DENIED, SUBQUERY, has_mark, is_mark
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.attach import attached, filtered, is_subquery, subquery_of
 from penstock.bind.subqueries.membership import denials_named
-from penstock.plan.nodes import ANTI, FULL, INNER, LEFT, RIGHT, SEMI, JoinKey, Plan, Project
+from penstock.plan.nodes import JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import nodes, replace_nodes
 
-_ASKED_BEFORE = {INNER: (0, 1), SEMI: (0, 1), LEFT: (1,), ANTI: (1,), RIGHT: (0,), FULL: ()}
+_ASKED_BEFORE = {
+    JoinKind.INNER: (0, 1),
+    JoinKind.SEMI: (0, 1),
+    JoinKind.LEFT: (1,),
+    JoinKind.ANTI: (1,),
+    JoinKind.RIGHT: (0,),
+    JoinKind.FULL: (),
+}
 """The sides whose own conditions Spark asks before it joins."""
 
 
 def joined_asking(
-    sides: tuple[Plan, Plan], kind: str, keys: tuple[JoinKey, ...], parts: list[exp.Expression], level: Level
+    sides: tuple[Plan, Plan], kind: JoinKind, keys: tuple[JoinKey, ...], parts: list[exp.Expression], level: Level
 ) -> Plan:
     """The join on the keys and on the bound parts of its condition, some of which ask subqueries."""
     for part in parts:
         _refuse_open_denial(part, sides, kind, level)
-    if kind == INNER:
+    if kind == JoinKind.INNER:
         plan = join_on(*sides, kind, [part for part in parts if not has_mark(part, SUBQUERY)])
         asking = [part for part in parts if has_mark(part, SUBQUERY)]
         return filtered(replace(plan, keys=keys + plan.keys), asking, level)
     left, right, parts = _attached(sides, kind, parts, level)
     plan = join_on(left, right, kind, parts)
     plan = replace(plan, keys=keys + plan.keys)
-    names = sides[0].names if kind in (SEMI, ANTI) else (*sides[0].names, *sides[1].names)
+    names = sides[0].names if kind in (JoinKind.SEMI, JoinKind.ANTI) else (*sides[0].names, *sides[1].names)
     fields = fields_of(plan)
     return Project(plan, tuple((name, column(name, fields[name].type, fields[name].nullable)) for name in names))
 
 
-def _refuse_open_denial(part: exp.Expression, sides: tuple[Plan, Plan], kind: str, level: Level) -> None:
+def _refuse_open_denial(part: exp.Expression, sides: tuple[Plan, Plan], kind: JoinKind, level: Level) -> None:
     """Raise NotIncremental for a NOT IN that may meet NULL where Spark asks it in the join."""
     if any(columns_read(part) <= set(sides[side].names) for side in _ASKED_BEFORE[kind]):
         return
@@ -66,7 +73,7 @@ def _refuse_open_denial(part: exp.Expression, sides: tuple[Plan, Plan], kind: st
 
 
 def _attached(
-    sides: tuple[Plan, Plan], kind: str, parts: list[exp.Expression], level: Level
+    sides: tuple[Plan, Plan], kind: JoinKind, parts: list[exp.Expression], level: Level
 ) -> tuple[Plan, Plan, list[exp.Expression]]:
     """Both sides with the values of the subqueries that read them, and the condition over those."""
     left, right = sides
@@ -76,7 +83,7 @@ def _attached(
     of_right = [mark for mark in marks if mark not in of_left]
     both = next((mark for mark in of_right if not columns_read(mark) <= set(right.names)), None)
     if both is not None:  # Spark could not recompute it either
-        message = f"a subquery in the condition of a {kind.upper()} JOIN that reads both sides of it"
+        message = f"a subquery in the condition of a {kind.value.upper()} JOIN that reads both sides of it"
         place = subquery_of(both, level)[0].tree
         hint = "join what it reads of one side there, in a query in FROM, and compare its column"
         raise unsupported(code="SUBQUERY_OF_BOTH_SIDES", message=message, place=place, hint=hint)

@@ -14,7 +14,7 @@ from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.level import Level
 from penstock.bind.scope import Relation, Scope
-from penstock.plan.nodes import ANTI, FULL, RIGHT, SEMI, Join, Plan
+from penstock.plan.nodes import Join, JoinKind, Plan
 from penstock.sql.complaints import unsupported, wrong
 
 
@@ -39,8 +39,8 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
             raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
         return bind_lateral(left, scope, join, level)
     kind = kind_of(join)
-    if level.context.domain is not None and kind in (RIGHT, FULL):
-        reason = f"a {kind.upper()} JOIN in a correlated subquery"
+    if level.context.domain is not None and kind in (JoinKind.RIGHT, JoinKind.FULL):
+        reason = f"a {kind.value.upper()} JOIN in a correlated subquery"
         raise NotIncremental(reason, join)
     try:
         right, other = level.bind_relation(join.this)
@@ -57,10 +57,10 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
     both = scope.beside(other)
     level.scope = both
     plan = on_condition(left, right, kind, join, level)
-    return plan, (scope if kind in (SEMI, ANTI) else both)
+    return plan, (scope if kind in (JoinKind.SEMI, JoinKind.ANTI) else both)
 
 
-def _using(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, kind: str) -> Relation:
+def _using(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, kind: JoinKind) -> Relation:
     """USING and NATURAL: equal columns appear once, in front."""
     pairs = shared_columns(join, *scopes)
     if not pairs:

@@ -19,7 +19,7 @@ from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.subqueries.attach import filtered, with_domain
 from penstock.bind.subqueries.over_domain import bind_over_domain
-from penstock.plan.nodes import ANTI, INNER, LEFT, SEMI, JoinKey, Plan, Project
+from penstock.plan.nodes import JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import wrong
 from penstock.sql.trees import conjuncts
@@ -28,16 +28,18 @@ from penstock.sql.trees import conjuncts
 def bind_lateral(left: Plan, scope: Scope, join: exp.Join, level: Level) -> tuple[Plan, Scope]:
     """A lateral item of FROM beside the relations before it."""
     tree, kind = join.this, kind_of(join)
-    if kind not in (INNER, LEFT) or join.args.get("using") or join.args.get("method"):
+    if kind not in (JoinKind.INNER, JoinKind.LEFT) or join.args.get("using") or join.args.get("method"):
         message = "LATERAL is joined by a comma, CROSS JOIN, JOIN … ON or LEFT JOIN … ON"
         raise wrong(code="LATERAL_JOIN", message=message, place=join)
     join = _without_truth(join)
     if isinstance(tree, exp.Lateral) and isinstance(tree.this, exp.Subquery):
         return _lateral_query(left, scope, join, level, tree.this.this)
-    if kind == LEFT and join.args.get("on") is not None:  # a row without a match stays, which a generator cannot tell
+    if (
+        kind == JoinKind.LEFT and join.args.get("on") is not None
+    ):  # a row without a match stays, which a generator cannot tell
         rows = exp.Select(expressions=[exp.Star()], from_=exp.From(this=tree.copy()))
         return _lateral_query(left, scope, join, level, rows)
-    plan, relation = generated(left, tree, level, outer=kind == LEFT)
+    plan, relation = generated(left, tree, level, outer=kind == JoinKind.LEFT)
     scope = scope.beside(Scope((relation,)))
     return _where(plan, scope, join, level), scope
 
@@ -108,4 +110,4 @@ def _beside(
     if left == ONE_ROW and join.args.get("on") is None:
         return right, level.scope
     plan = on_condition(left, right, kind, join, level, keys=keys)
-    return plan, scopes[0] if kind in (SEMI, ANTI) else level.scope
+    return plan, scopes[0] if kind in (JoinKind.SEMI, JoinKind.ANTI) else level.scope

@@ -18,7 +18,7 @@ from penstock.bind.relation import ONE_ROW, aliased, scan
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
-from penstock.plan.nodes import INNER, Join, Plan, Project
+from penstock.plan.nodes import Join, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
 from penstock.sql.nodes import TableFunction
@@ -70,7 +70,7 @@ def over_domain(plan: Plan, level: Level) -> Plan:
         return plan
     level.remember_fields(domain.leaf)
     level.carried = [(name, column(name).tree) for name in domain.leaf.names]
-    return domain.leaf if plan == ONE_ROW else Join(domain.leaf, plan, INNER)
+    return domain.leaf if plan == ONE_ROW else Join(domain.leaf, plan, JoinKind.INNER)
 
 
 def bind_relation(tree: exp.Expression, level: Level) -> Relation:

@@ -10,7 +10,7 @@ from penstock.bind.diagnose import unknown_column
 from penstock.bind.join_keys import aligned
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope, Visible
-from penstock.plan.nodes import ANTI, FULL, RIGHT, SEMI, JoinKey, Plan
+from penstock.plan.nodes import JoinKey, JoinKind, Plan
 from penstock.sql.trees import call
 
 Pair = tuple[Visible, Visible]
@@ -36,20 +36,20 @@ def equalities_of(pairs: Iterable[Pair], left: Plan, right: Plan) -> tuple[JoinK
     )
 
 
-def merged_scope(pairs: Sequence[Pair], scopes: tuple[Scope, Scope], kind: str) -> Scope:
+def merged_scope(pairs: Sequence[Pair], scopes: tuple[Scope, Scope], kind: JoinKind) -> Scope:
     """The scope behind the join: shared columns once."""
     one, two = scopes
-    if kind in (SEMI, ANTI):
+    if kind in (JoinKind.SEMI, JoinKind.ANTI):
         return one.merging(tuple(first for first, _ in pairs), frozenset(first.field for first, _ in pairs))
     hidden = frozenset(item.field for pair in pairs for item in pair if item.field)
     merged = tuple(Visible(first.name, _merged(first, second, kind)) for first, second in pairs)
     return one.beside(two).merging(merged, hidden)
 
 
-def _merged(left: Visible, right: Visible, kind: str) -> exp.Expression:
-    if kind == FULL:
+def _merged(left: Visible, right: Visible, kind: JoinKind) -> exp.Expression:
+    if kind == JoinKind.FULL:
         return call("coalesce", left.tree.copy(), right.tree.copy())
-    return (right if kind == RIGHT else left).tree.copy()
+    return (right if kind == JoinKind.RIGHT else left).tree.copy()
 
 
 def _common_names(join: exp.Join, left: Scope, right: Scope) -> list[tuple[str, exp.Expression]]:

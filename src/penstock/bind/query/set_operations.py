@@ -9,7 +9,7 @@ from sqlglot import exp
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Context
-from penstock.plan.nodes import Distinct, Field, Plan, Project, SetOperation, UnionAll
+from penstock.plan.nodes import Distinct, Field, Plan, Project, SetKind, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import wrong
 from penstock.types.check import check_union
@@ -34,7 +34,7 @@ def bind_set_operation(tree: exp.SetOperation, context: Context) -> BoundQuery:
     if isinstance(tree, exp.Union):
         plan: Plan = UnionAll(plans, outputs)
         return BoundQuery(plan if everything else Distinct(plan), names)
-    kind = "intersect" if isinstance(tree, exp.Intersect) else "except"
+    kind = SetKind.INTERSECT if isinstance(tree, exp.Intersect) else SetKind.EXCEPT
     return BoundQuery(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from functools import reduce
 from typing import cast
 
@@ -12,6 +13,7 @@ from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.catalog.sorting import VARIABLE, is_sorted, sortable
 from penstock.plan.nodes import Plan
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.scalar import column_tree
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
@@ -24,14 +26,18 @@ def whole_row(plan: Plan, scope: Scope | None = None) -> Row:
     fields = fields_of(plan)
     trees = [column_tree(name) for name in fields] if scope is None else [item.tree for item in scope.star() or ()]
     kinds = [scalar_of(tree, fields).type for tree in trees]
-    return tuple(sortable_tree(tree, kind) for tree, kind in zip(trees, kinds, strict=True) if kind != "void")
+    return tuple(_sortable(tree, kind, parse_scalar) for tree, kind in zip(trees, kinds, strict=True) if kind != "void")
 
 
 def sortable_tree(tree: exp.Expression, kind: str | None) -> exp.Expression:
-    """A value in a form that Spark can sort."""
+    """A value in a form that Spark can sort, in a query's text, where columns may have a table before their name."""
+    return _sortable(tree, kind, parse_expression)
+
+
+def _sortable(tree: exp.Expression, kind: str | None, parse: Callable[[str], exp.Expression]) -> exp.Expression:
     if is_sorted(kind):
         return tree
-    found: exp.Expression = parse_expression(sortable(spark_sql(tree), kind)).transform(_variable)
+    found: exp.Expression = parse(sortable(spark_sql(tree), kind)).transform(_variable)
     return found
 
 

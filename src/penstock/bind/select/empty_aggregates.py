@@ -7,7 +7,7 @@ from sqlglot import exp
 from penstock.bind.diagnose import NotIncremental
 from penstock.bind.domain import Domain
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.plan.nodes import LEFT, Join, JoinKey, Plan, Project
+from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.trees import call, call_name, cast_to, core_of
 
@@ -32,7 +32,7 @@ def for_each_outer_value(node: Plan, domain: Domain, functions: dict[str, str]) 
         JoinKey(column(item.name, item.type), column(f"{item.name}'", item.type), null_safe=True)
         for item in domain.types
     )
-    joined = Join(domain.leaf, there, LEFT, keys)
+    joined = Join(domain.leaf, there, JoinKind.LEFT, keys)
     fields = fields_of(joined)
     items = [(item.name, column(item.name, item.type, item.nullable)) for item in domain.types]
     for name, function in functions.items():

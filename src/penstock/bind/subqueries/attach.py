@@ -29,7 +29,7 @@ from penstock.bind.subqueries.membership import MAYBE, SURE, denials_named, in_v
 from penstock.bind.subqueries.over_domain import over_its_domain
 from penstock.bind.subqueries.quantified import quantified_value
 from penstock.bind.windows.top_k import filter_ranks
-from penstock.plan.nodes import ANTI, SEMI, Aggregate, AggregateCall, Distinct, Plan, Project, Scan
+from penstock.plan.nodes import Aggregate, AggregateCall, Distinct, JoinKind, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import call, nodes, replace_nodes
@@ -68,7 +68,7 @@ def _as_join(plan: Plan, part: exp.Expression, level: Level) -> Plan | None:
     residual = [_outer_filled(part, found, outers, level) for part in found.residual]
     if not keys:
         return None
-    return join(plan, right, ANTI if negated else SEMI, keys, residual)
+    return join(plan, right, JoinKind.ANTI if negated else JoinKind.SEMI, keys, residual)
 
 
 def subquery_of(mark: exp.Expression, level: Level) -> tuple[Subquery, list[exp.Expression], list[exp.Expression]]:

@@ -10,7 +10,7 @@ from sqlglot import exp
 from penstock.bind.join_keys import aligned, join_on
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.catalog.types import INTEGRAL, Type, is_collated, is_decimal
-from penstock.plan.nodes import INNER, LEFT, AggregateCall, Join, Plan, Project
+from penstock.plan.nodes import AggregateCall, Join, JoinKind, Plan, Project
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.trees import call
 
@@ -42,7 +42,7 @@ def can_be_null(keys: Sequence[Key], left: Plan, right: Plan) -> bool:
     return any(scalar_of(item, one).nullable or scalar_of(value, two).nullable for item, value, _ in keys)
 
 
-def join(left: Plan, right: Plan, kind: str, keys: Sequence[Key], residual: Sequence[exp.Expression] = ()) -> Join:
+def join(left: Plan, right: Plan, kind: JoinKind, keys: Sequence[Key], residual: Sequence[exp.Expression] = ()) -> Join:
     """The join on keys, with other conditions beside them."""
     one, two = fields_of(left), fields_of(right)
     made = [aligned(scalar_of(item, one), scalar_of(value, two), null_safe=safe) for item, value, safe in keys]
@@ -52,7 +52,7 @@ def join(left: Plan, right: Plan, kind: str, keys: Sequence[Key], residual: Sequ
 
 def on_keys(plan: Plan, right: Plan, keys: Sequence[Key]) -> Plan:
     """One row of the right side at most for each row: joined on the keys, or with everything."""
-    return join(plan, right, LEFT if keys else INNER, keys)
+    return join(plan, right, JoinKind.LEFT if keys else JoinKind.INNER, keys)
 
 
 def keyed(right: Plan, keys: Sequence[Key], *items: tuple[str, Scalar]) -> Project:

@@ -35,7 +35,7 @@ from penstock.bind.subqueries.lookups import (
     renamed,
     told_apart_alike,
 )
-from penstock.plan.nodes import INNER, LEFT, Aggregate, Distinct, Field, Filter, Generate, Plan, Project
+from penstock.plan.nodes import Aggregate, Distinct, Field, Filter, Generate, JoinKind, Plan, Project
 from penstock.plan.scalar import column_tree
 from penstock.sql.trees import call, conjunction, replace_nodes
 
@@ -102,7 +102,7 @@ def _sure(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> Value:
     distinct = Distinct(keyed(known, every))
     hit = (f"{prefix}hit", scalar_of(exp.Boolean(this=True), {}))
     hits = renamed(keyed(distinct, every, hit), "h")
-    plan = join(plan, hits, LEFT, [(item, column_tree(f"h{value.name}"), safe) for item, value, safe in every])
+    plan = join(plan, hits, JoinKind.LEFT, [(item, column_tree(f"h{value.name}"), safe) for item, value, safe in every])
     return plan, call("isnotnull", column_tree(f"h{prefix}hit"))
 
 
@@ -113,7 +113,7 @@ def _sure_of_unlike(plan: Plan, right: Plan, every: list[Key], prefix: str) -> V
     asked = [(needle, name) for (needle, _, _), name in zip(every, names, strict=True)]
     wanted = Distinct(Project(plan, tuple((name, scalar_of(tree, fields)) for tree, name in asked)))
     ties: list[Key] = [(column_tree(name), value, safe) for name, (_, value, safe) in zip(names, every, strict=True)]
-    met = join(wanted, right, INNER, ties)
+    met = join(wanted, right, JoinKind.INNER, ties)
     return _looked_up(plan, Distinct(_chosen(met, names)), asked, prefix)
 
 
@@ -160,7 +160,7 @@ def _maybe_by_patterns(plan: Plan, found: Answers, pairs: Sequence[Pair]) -> Val
     tied += [
         (column_tree(f"{prefix}av{index}"), column_tree(f"{prefix}bv{index}"), True) for index in range(len(nullable))
     ]
-    met = join(lefts, Distinct(rights), INNER, tied)
+    met = join(lefts, Distinct(rights), JoinKind.INNER, tied)
     return _looked_up(plan, Distinct(_chosen(met, names)), list(zip(asked, names, strict=True)), prefix)
 
 
@@ -209,4 +209,4 @@ def _looked_up(plan: Plan, found: Plan, asked: list[tuple[exp.Expression, str]],
         (*((name, scalar_of(tree, fields)) for name, tree in items), (mark, scalar_of(exp.Boolean(this=True), {}))),
     )
     keys: list[Key] = [(tree, column_tree(name), True) for tree, name in asked]
-    return join(plan, marks, LEFT, keys), call("isnotnull", column_tree(mark))
+    return join(plan, marks, JoinKind.LEFT, keys), call("isnotnull", column_tree(mark))

@@ -16,7 +16,7 @@ from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.subqueries.lookups import Answers, Key, aggregate_call, count_rows, groups_of, join, keyed, on_keys
 from penstock.bind.subqueries.membership import OPEN, Value, in_value
 from penstock.catalog.types import Type, is_numeric
-from penstock.plan.nodes import INNER, LEFT, Aggregate, Distinct, Plan, Project
+from penstock.plan.nodes import Aggregate, Distinct, JoinKind, Plan, Project
 from penstock.plan.scalar import column_tree
 from penstock.sql.complaints import unsupported
 from penstock.sql.trees import call
@@ -91,7 +91,7 @@ def _one_by_one(plan: Plan, given: Answers, parts: Parts) -> Value:
     lefts = tuple((name, scalar_of(tree, fields)) for name, tree in zip(names, asked, strict=True))
     answer = (f"{prefix}answer", scalar_of(value, fields_of(right)))
     tied = [(column_tree(name), tree, safe) for name, (_, tree, safe) in zip(names, keys, strict=False)]
-    met = join(Distinct(Project(plan, lefts)), keyed(right, keys, answer), INNER, tied)
+    met = join(Distinct(Project(plan, lefts)), keyed(right, keys, answer), JoinKind.INNER, tied)
     holds = exp.Paren(this=type(compared)(this=column_tree(names[-1]), expression=column_tree(answer[0])))
     any_of = isinstance(compared.expression, exp.Any)
     decides = holds if any_of else exp.Not(this=holds)
@@ -109,7 +109,7 @@ def _one_by_one(plan: Plan, given: Answers, parts: Parts) -> Value:
     zero = exp.Literal.number(0)
     yes, left_open = (exp.GT(this=column_tree(f"{prefix}{name}"), expression=zero.copy()) for name in ("yes", "open"))
     answers: list[tuple[exp.Expression, exp.Expression]] = [(yes, exp.Boolean(this=any_of)), (left_open, exp.Null())]
-    return join(plan, counted, LEFT, tying), _case(answers, any_of=any_of)
+    return join(plan, counted, JoinKind.LEFT, tying), _case(answers, any_of=any_of)
 
 
 def _case(answers: Sequence[tuple[exp.Expression, exp.Expression]], *, any_of: bool) -> exp.Case:

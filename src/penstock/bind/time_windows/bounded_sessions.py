@@ -21,9 +21,20 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
-from penstock.plan.nodes import INNER, Aggregate, AggregateCall, Field, Generate, Join, JoinKey, Plan, Project, Session
+from penstock.plan.nodes import (
+    Aggregate,
+    AggregateCall,
+    Field,
+    Generate,
+    Join,
+    JoinKey,
+    JoinKind,
+    Plan,
+    Project,
+    Session,
+)
+from penstock.plan.parsing import parse_scalar
 from penstock.plan.scalar import column, column_tree, quoted
-from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.types.durations import Duration
 
@@ -60,24 +71,24 @@ def with_limits(chains: Session, limits: Limits) -> tuple[Plan, exp.Expression, 
     flags = () if limits.bounds is None else (("b", limits.bounds.begin), ("e", limits.bounds.end))
     entry = [f"unix_micros({chains.time.text}) AS t"]
     entry += [f"coalesce({spark_sql(condition)}, false) AS {name}" for name, condition in flags]
-    call = parse_expression(f"array_sort(collect_set(struct({', '.join(entry)})))")
+    call = parse_scalar(f"array_sort(collect_set(struct({', '.join(entry)})))")
     collected = AggregateCall("collect_set", (), scalar_of(call, fields, chains.time.span))
     grouped = Aggregate(chains, tuple(zip(names, of_rows, strict=True)), ((_ROWS, collected),))
     sessions = _sessions(grouped, names, limits)
     equal = tuple(JoinKey(key, column(name), null_safe=True) for key, name in zip(of_rows, names, strict=True))
     inside = f"({chains.time.text}) >= {quoted(_BEGIN)} AND ({chains.time.text}) < {quoted(_END)}"
     both = {**fields, **fields_of(sessions)}
-    met = Join(chains, sessions, INNER, equal, scalar_of(parse_expression(inside), both, chains.time.span))
+    met = Join(chains, sessions, JoinKind.INNER, equal, scalar_of(parse_scalar(inside), both, chains.time.span))
     return met, column_tree(_BEGIN), column_tree(_END)
 
 
 def _sessions(grouped: Aggregate, names: Sequence[str], limits: Limits) -> Plan:
     """One row for each session of a chain: the chain's key, and both ends."""
-    folded = scalar_of(parse_expression(f"explode({_folded(limits)})"), fields_of(grouped))
+    folded = scalar_of(parse_scalar(f"explode({_folded(limits)})"), fields_of(grouped))
     one = Generate(grouped, folded, (Field(_SESSION, "struct<s:bigint,e:bigint>", nullable=False),))
     fields = fields_of(one)
     ends = [
-        (name, scalar_of(parse_expression(f"timestamp_micros({quoted(_SESSION)}.{part})"), fields))
+        (name, scalar_of(parse_scalar(f"timestamp_micros({quoted(_SESSION)}.{part})"), fields))
         for name, part in ((_BEGIN, "s"), (_END, "e"))
     ]
     return Project(one, (*((name, scalar_of(column_tree(name), fields)) for name in names), *ends))

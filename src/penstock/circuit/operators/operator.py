@@ -106,11 +106,11 @@ def node_title(plan: Plan) -> str:
     node = cast("Node", plan)
     match node:
         case Join():
-            return f"{node.kind.capitalize()} join"
+            return f"{node.kind.value.capitalize()} join"
         case AsofJoin():
             return "ASOF join"
         case SetOperation():
-            return node.kind.upper()
+            return node.kind.value.upper()
         case Distinct():
             return "DISTINCT"
         case Session():

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, assert_never
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Counted
 from penstock.circuit.partials import Partial
-from penstock.plan.nodes import Distinct, SetOperation
+from penstock.plan.nodes import Distinct, SetKind, SetOperation
 from penstock.plan.scalar import quoted
 from penstock.spark.change import Delta
 from penstock.spark.grouping import hash_text
@@ -79,9 +79,9 @@ class CountedRunner(GroupedRunner):
         match self.node:
             case Distinct():
                 return f"if({counts[0]} > 0, 1L, 0L)"
-            case SetOperation(kind="intersect", all=True):
+            case SetOperation(kind=SetKind.INTERSECT, all=True):
                 return f"least({counts[0]}, {counts[1]})"
-            case SetOperation(kind="intersect"):
+            case SetOperation(kind=SetKind.INTERSECT):
                 return f"if({counts[0]} > 0 AND {counts[1]} > 0, 1L, 0L)"
             case SetOperation(all=True):
                 return f"greatest({counts[0]} - {counts[1]}, 0L)"
