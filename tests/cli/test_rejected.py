@@ -40,6 +40,22 @@ def test_the_first_reasons_of_each_table_and_kind_and_then_how_many():
     ]
 
 
+def test_an_error_of_a_view_is_said_once_for_all_rows_of_a_step():
+    said = []
+    report = RejectionReport(said.append)
+    report.write({"error_view": Told(*(("v", "Evaluation error", bad(line)) for line in range(1, 1201)))})
+    report.write({"error_view": Told(("v", "Evaluation error", json.dumps({"error": "held", "row": "x"})))})
+    for _ in range(3):
+        report.write({"error_view": Told(("v", "Evaluation error", bad(7)))})
+    assert said == [
+        "rejected for view v: Evaluation error: 1,200 rows (a.json:1, a.json:2, a.json:3, …): no",
+        "rejected for view v: Evaluation error: 1 row: held",
+        "rejected for view v: Evaluation error: 1 row (a.json:7): no",
+    ]
+    report.close()
+    assert said[3:] == ["v: 1,204 rows rejected (1,204 Evaluation error); error_view has them"]
+
+
 def test_nothing_rejected_is_nothing_said():
     said = []
     RejectionReport(said.append).close()

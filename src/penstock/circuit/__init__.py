@@ -19,5 +19,6 @@
 | boundedness   | what each operator keeps, whether that stays bounded, and what would bound it    |
 | column_names  | columns that the binder has named, as the program would say it                   |
 | demands       | `SET unbounded_state`: views that are refused for their state                    |
+| lineage       | where the rows of an operator come from, and the tables that an expression reads |
 | measured      | what was measured of operators, as values                                        |
 """

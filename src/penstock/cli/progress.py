@@ -15,7 +15,6 @@ from penstock.steps.events import (
     RunFinished,
     RunProgress,
     RunStarted,
-    StepDivided,
     StepDone,
     StepRefused,
 )
@@ -46,8 +45,6 @@ class Progress:
             case RunProgress():
                 self._last = event
                 self._draw()
-            case StepDivided():
-                self._say(f"step refused, looking for the rows at fault: {event.message}")
             case OutputFailed():
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StepRefused():

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING
+from collections.abc import Callable, Mapping, Sequence
+from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import ERROR_VIEW
+from penstock.steps.rows.rejected import EVALUATION
 
 if TYPE_CHECKING:
     from penstock.steps.change import Change
@@ -22,6 +23,7 @@ class RejectionReport:
     def __init__(self, say: Callable[[str], None]) -> None:
         self._say = say
         self._counts: Counter[tuple[str, str]] = Counter()
+        self._errors: Counter[str] = Counter()
         self._told = False
 
     def write(self, changes: Mapping[str, Change]) -> None:
@@ -29,10 +31,25 @@ class RejectionReport:
         change = changes.get(ERROR_VIEW.name)
         if change is None or change.delta is None:
             return
+        alike: dict[tuple[str, str], list[str]] = {}
         for _, (relation, kind, reason) in change.rows:
             self._counts[relation, kind] += 1
-            if self._counts[relation, kind] <= _FIRST:
+            if kind == EVALUATION:
+                alike.setdefault((relation, _parts(reason).get("error", "")), []).append(reason)
+            elif self._counts[relation, kind] <= _FIRST:
                 self._say(f"rejected from {relation}: {kind}: {_short(_told(reason))}")
+        self._say_alike(alike)
+
+    def _say_alike(self, alike: Mapping[tuple[str, str], Sequence[str]]) -> None:
+        """Say each error of a step once, with how many rows have it and where the first of them are."""
+        for (relation, error), reasons in alike.items():
+            self._errors[relation] += 1
+            if self._errors[relation] <= _FIRST:
+                places = [str(found["place"]) for found in map(_parts, reasons[:_FIRST]) if "place" in found]
+                more = ", …" if len(reasons) > _FIRST else ""
+                count = f"{len(reasons):,} row{'' if len(reasons) == 1 else 's'}"
+                where = f" ({', '.join(places)}{more})" if places else ""
+                self._say(f"rejected for view {relation}: {EVALUATION}: {count}{where}: {_short(error)}")
 
     def close(self) -> None:
         """Say for each table how many there were."""
@@ -52,9 +69,14 @@ class RejectionReport:
 
 def _told(reason: str) -> str:
     """The place and what is wrong there; a late row is itself."""
-    found = json.loads(reason) if reason.startswith('{"') else {}
+    found = _parts(reason)
     parts = [str(found[name]) for name in ("place", "error") if found.get(name)]
     return ": ".join(parts) if "error" in found else reason
+
+
+def _parts(reason: str) -> Mapping[str, Any]:
+    found = json.loads(reason) if reason.startswith('{"') else {}
+    return found if isinstance(found, dict) else {}
 
 
 def _short(reason: str) -> str:

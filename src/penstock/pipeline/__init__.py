@@ -12,7 +12,6 @@
 | `blame` | which value of a statement is at fault |
 | `run` | the run loop: read, step, write, choose how much to take next |
 | `supervisor` | the run under way, on which thread, and what became of the last |
-| `delivery` | what one look at the sources has brought |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |
 | `verification` | maintained content compared with a batch answer |

@@ -15,7 +15,6 @@ from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
-from penstock.pipeline.delivery import Delivery
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.reads import as_spark_sees, read_by, tables_read
@@ -72,8 +71,6 @@ class Execution:
     clock: Callable[[], datetime]
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
-    # A run that was stopped in the midst of it goes on here.
-    unfinished: Delivery | None = None
     outbox: Outbox = field(default_factory=Outbox)
 
     @property

@@ -1,26 +1,25 @@
 """The run loop: read what has come, step, write what has changed, and choose how much to take next.
 
 A step grows while it is quick and full, and shrinks when it takes too long: small when idle (latency), large under load
-(throughput). A step that an expression of a view refuses is divided (`pipeline.delivery`).
+(throughput). Rows for which an expression of a view raises are set aside (`steps.setting_aside`).
 """
 
 from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from penstock.pipeline.delivery import Delivery, Part, is_strict
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Output, TableSource
 from penstock.steps.change import Change
-from penstock.steps.events import Event, OutputFailed, RunFinished, RunProgress, RunStarted, StepDivided
-from penstock.steps.failures import EvaluationError
+from penstock.steps.events import Event, OutputFailed, RunFinished, RunProgress, RunStarted
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.batch import Batch
 from penstock.steps.rows.rejected import Rejections
+from penstock.steps.setting_aside import is_strict
 
 if TYPE_CHECKING:
     from penstock.pipeline.execution import Execution
@@ -51,6 +50,21 @@ class RunOptions:
     on_error: str = "skip"
     on_output_error: str = "stop"
     retry_seconds: float = 1.0
+
+
+@dataclass
+class _Delivery:
+    """All that one look at the sources has brought; `ranges` says per table what was read from where."""
+
+    batches: Sequence[Batch]
+    rejections: Rejections
+    ranges: Mapping[str, Any]
+    stepped: bool = False
+
+    @property
+    def rows(self) -> int:
+        """The number of rows."""
+        return sum(len(batch) for batch in self.batches)
 
 
 @dataclass
@@ -85,6 +99,7 @@ class RunLoop:
         self._totals = _Totals()
         self._stopping = threading.Event()
         self._input_ended = False
+        self._tolerant = options.on_error != "fail"
         self._sources: list[TableSource] = execution.opened_sources()
         self._ticks = follows_clock(execution.catalog)
 
@@ -125,7 +140,7 @@ class RunLoop:
         with self._lock:
             stepper = self._execution.stepper
             if stepper.holds_rows:
-                given = StepInput(self._execution.clock(), ended=True)
+                given = StepInput(self._execution.clock(), ended=True, spares=self._tolerant)
                 stepper.step(given, lambda changes: self._written(0, changes, given.rejections))
 
     def _finish(self) -> None:
@@ -142,27 +157,27 @@ class RunLoop:
 
     def _look(self, *, due: bool) -> bool:
         """Read and step once; whether there was anything to do."""
-        delivery = self._execution.unfinished or self._read(due=due)
+        delivery = self._read(due=due)
         if delivery is None:
             return False
-        part, began = delivery.parts[0], time.perf_counter()
+        began = time.perf_counter()
         try:
-            self._stepped(delivery)
+            self._step(delivery)
         finally:
             self._settle_sources(delivery)
-        self._adapt(max((len(batch) for batch in part.batches), default=0), time.perf_counter() - began)
+        self._adapt(max((len(batch) for batch in delivery.batches), default=0), time.perf_counter() - began)
         # The outputs have the changes; what is left to tidy up would otherwise begin the next step.
         with self._lock:
             self._execution.stepper.maintain()
-        return bool(part.batches) or bool(part.rejected)
+        return bool(delivery.batches) or bool(delivery.rejections.rows)
 
-    def _read(self, *, due: bool) -> Delivery | None:
+    def _read(self, *, due: bool) -> _Delivery | None:
         """All that the sources have now; None if there is nothing and no step is due."""
-        rejections = Rejections(tolerant=self._options.on_error != "fail")
+        rejections = Rejections(tolerant=self._tolerant)
         batches: list[Batch] = []
         try:
             for source in self._sources:
-                strict = is_strict(source.table.properties)
+                strict = is_strict(source.table)
                 kept = Rejections(tolerant=False) if strict else rejections
                 batch = source.read(self._size, kept, ended=self._input_ended)
                 if batch is not None:
@@ -173,40 +188,35 @@ class RunLoop:
         if not batches and not rejections.rows and not due:
             return None
         ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
-        return Delivery([Part(batches, rejections.rows)], ranges, rejections.tolerant)
+        return _Delivery(batches, rejections, ranges)
 
-    def _settle_sources(self, delivery: Delivery) -> None:
-        """Count what has been read as used once part of it has been stepped; the rest waits for the next time."""
-        if delivery.begun:
+    def _settle_sources(self, delivery: _Delivery) -> None:
+        """Count what has been read as used once it has been stepped."""
+        if delivery.stepped:
             for source in self._sources:
                 source.commit()
         else:
             self._rewind()
-        self._execution.unfinished = delivery if delivery.begun and delivery.parts else None
 
     def _rewind(self) -> None:
         for source in self._sources:
             source.rewind()
 
-    def _stepped(self, delivery: Delivery) -> None:
-        """One step, or as many as it takes to leave out the rows that a view's expression refuses."""
-        while delivery.parts:
-            try:
-                self._step(delivery)
-            except EvaluationError as error:
-                rows = delivery.parts[0].rows
-                delivery.divide(error)
-                self._tell(StepDivided(rows, error.diagnostics[0].message))
-
-    def _step(self, delivery: Delivery) -> None:
-        part, rejections = delivery.parts[0], delivery.rejections()
+    def _step(self, delivery: _Delivery) -> None:
+        rejections = delivery.rejections
 
         def happened(changes: Mapping[str, Change]) -> None:
-            delivery.stepped()
-            self._written(part.rows, changes, rejections)
+            delivery.stepped = True
+            self._written(delivery.rows, changes, rejections)
 
         with self._lock:
-            given = StepInput(self._execution.clock(), part.batches, rejections, sources=delivery.facts())
+            given = StepInput(
+                self._execution.clock(),
+                delivery.batches,
+                rejections,
+                sources=delivery.ranges,
+                spares=rejections.tolerant,
+            )
             self._execution.stepper.step(given, happened)
 
     def _written(self, rows: int, changes: Mapping[str, Change], rejections: Rejections) -> None:

@@ -3,6 +3,8 @@
 | module       | what is in it                                                              |
 | ------------ | -------------------------------------------------------------------------- |
 | engine       | the circuits of one pipeline at work, step by step                         |
+| result       | what the engine makes of a step, until it is committed or discarded        |
+| raising      | rows of a change for which an expression raises, by one query              |
 | installed    | one circuit in the engine: its runners and their measurements              |
 | operators    | running operators, a file for each class                                   |
 | change       | the change of a relation: weighted rows, on the driver or on the executors |

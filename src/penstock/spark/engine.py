@@ -10,7 +10,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field, replace
+from contextlib import contextmanager
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -29,11 +30,12 @@ from penstock.plan.scalar import quoted
 from penstock.spark.batch import batch_frame, struct_of, table_schema
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
-from penstock.spark.installed import Installed
+from penstock.spark.installed import Installed, InstalledOperator
 from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
 from penstock.spark.operators.runner import Runner
 from penstock.spark.profiler import Profiler
+from penstock.spark.result import StepResult
 from penstock.spark.typed import SparkTyping
 from penstock.spark.workspace import Workspace
 
@@ -42,36 +44,6 @@ if TYPE_CHECKING:
 
 Content = Callable[[str], "DataFrame | None"]
 _THREADS = 2
-
-
-@dataclass
-class StepResult:
-    """The changes of a step, until it is committed or discarded; views that did not change may be missing.
-
-    `late` has the rows that LATENESS of a view has dropped, as changes of `error_view`.
-    """
-
-    engine: Engine
-    changes: dict[str, Delta]
-    touched: list[Runner]
-    late: list[pa.Table] = field(default_factory=list)
-
-    def commit(self) -> None:
-        """Make the step's state the engine's."""
-        for runner in self.touched:
-            runner.commit()
-        self.engine.profiler.commit()
-        self.engine._grown = self.touched  # noqa: SLF001 (the result is a part of the engine)
-        for installed in self.engine.installed:
-            installed.fresh = False
-        self.engine.workspace.release()
-
-    def discard(self) -> None:
-        """Forget the step."""
-        for runner in self.touched:
-            runner.discard()
-        self.engine.profiler.discard()
-        self.engine.workspace.release()
 
 
 class Engine:
@@ -87,6 +59,7 @@ class Engine:
         self.lines: LineText | None = None
         self._gate: Callable[[View], Gate] | None = None
         self._views: dict[str, View] = {}
+        self.failed: InstalledOperator | None = None  # the operator at which the last step has failed, if one has
 
     def install(
         self,
@@ -139,7 +112,7 @@ class Engine:
         """
         for installed in self.installed[:among]:
             outputs = {view: number for view, number in installed.circuit.outputs.items() if view != name.lower()}
-            needed = _needed(installed.circuit, outputs.values())
+            needed = installed.circuit.needed(outputs.values())
             operators = tuple(item for item in installed.circuit.operators if item.number in needed)
             installed.circuit = Circuit(operators, outputs)
             installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
@@ -154,6 +127,7 @@ class Engine:
         for installed in self.installed:
             for runner in installed.runners.values():
                 runner.discard()  # a step that was stopped where nothing could follow it
+        self.failed = None
         self.profiler.begin()
         self.workspace.clock = clock
         result = StepResult(self, {}, [])
@@ -164,6 +138,33 @@ class Engine:
             result.discard()
             raise
         return result
+
+    @contextmanager
+    def failing_at(self, place: InstalledOperator) -> Iterator[None]:
+        """Note the operator that is at work when something fails."""
+        try:
+            yield
+        except Exception:
+            self.failed = self.failed or place
+            raise
+
+    def attempt(self, inputs: Mapping[str, Delta], clock: datetime, place: InstalledOperator) -> None:
+        """Evaluate what leads to one operator in such a step, and forget it again; raises what that raises."""
+        self.failed, self.workspace.clock = None, clock
+        result = StepResult(self, {}, [])
+        try:
+            for installed in sorted(self.installed, key=lambda item: item.behind):
+                found = self._with_cleaned(inputs, result)
+                if installed is place.installed:
+                    needed = installed.circuit.needed([place.number])
+                    delta = self._evaluate(installed, found, result, needed).get(place.number)
+                    if delta is not None:
+                        delta.settled()
+                    return
+                if any(isinstance(operator, Cleaned) for operator in installed.circuit.operators):
+                    self._evaluate(installed, found, result)
+        finally:
+            result.discard()
 
     def _with_cleaned(self, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
         """The inputs of a circuit: the step's, and what circuits before it say of views with LATENESS."""
@@ -180,11 +181,19 @@ class Engine:
         schema = table_schema(ERROR_VIEW).add(WEIGHT, LongType())
         return Delta.of_arrow(self.workspace, together, schema)
 
-    def _evaluate(self, installed: Installed, inputs: Mapping[str, Delta], result: StepResult) -> None:
+    def _evaluate(
+        self,
+        installed: Installed,
+        inputs: Mapping[str, Delta],
+        result: StepResult,
+        only: Collection[int] | None = None,
+    ) -> dict[int, Delta | None]:
+        """The changes of a circuit's operators, or of some of them and what they read."""
         deltas: dict[int, Delta | None] = {}
         consumers = installed.circuit.consumers()
         for level in _levels(installed.circuit):
-            jobs = [operator for operator in level if self._due(installed, operator, deltas, inputs)]
+            wanted = [operator for operator in level if only is None or operator.number in only]
+            jobs = [operator for operator in wanted if self._due(installed, operator, deltas, inputs)]
             run = self._job(installed, deltas, inputs, consumers, result)
             if self.profiler.on:
                 found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
@@ -198,8 +207,10 @@ class Engine:
             delta = deltas.get(number)
             if delta is not None:
                 result.changes[view] = delta
+                result.outputs[view] = InstalledOperator(installed, number)
         runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
         result.late += [item.late for item in runners if item.late is not None]
+        return deltas
 
     def _due(
         self, installed: Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]
@@ -226,9 +237,10 @@ class Engine:
             runner = self._runner(installed, operator)
             result.touched.append(runner)
             changed = [deltas.get(number) for number in operator.inputs]
-            found = runner.step(changed, first=installed.fresh)
-            if found is not None and consumers[operator.number] > 1:
-                found.settled()
+            with self.failing_at(InstalledOperator(installed, operator.number)):
+                found = runner.step(changed, first=installed.fresh)
+                if found is not None and consumers[operator.number] > 1:
+                    found.settled()
             return None if found is None or found.is_empty() else found
 
         return run
@@ -263,6 +275,10 @@ class Engine:
             )
             installed.runners[operator.number].expiries = operator.expiries
         return installed.runners[operator.number]
+
+    def schemas(self, installed: Installed) -> dict[int, StructType]:
+        """The schema of each operator's change in a circuit."""
+        return {item.number: self._schema(installed, item.number) for item in installed.circuit.operators}
 
     def _schema(self, installed: Installed, number: int) -> StructType:
         """The schema of an operator's change, from empty inputs; asked once."""
@@ -352,15 +368,3 @@ def _levels(circuit: Circuit) -> list[list[Operator]]:
             groups.append([])
         groups[mine].append(operator)
     return groups
-
-
-def _needed(circuit: Circuit, roots: Collection[int]) -> set[int]:
-    by_number = {operator.number: operator for operator in circuit.operators}
-    needed: set[int] = set()
-    waiting = list(roots)
-    while waiting:
-        number = waiting.pop()
-        if number not in needed:
-            needed.add(number)
-            waiting.extend(by_number[number].inputs)
-    return needed

@@ -41,3 +41,11 @@ class Installed:
     runners: dict[int, Runner] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+
+
+@dataclass(frozen=True)
+class InstalledOperator:
+    """An operator in an installed circuit."""
+
+    installed: Installed
+    number: int

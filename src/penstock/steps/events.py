@@ -45,14 +45,6 @@ class StepRefused(Event):
 
 
 @dataclass(frozen=True, slots=True)
-class StepDivided(Event):
-    """A step whose evaluation failed is tried again in two halves."""
-
-    rows: int
-    message: str
-
-
-@dataclass(frozen=True, slots=True)
 class OutputFailed(Event):
     """An output has not taken what waits for it, up to a step; it is given the same again."""
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import fields, is_dataclass
+from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from penstock.catalog.model import Catalog, View
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
 from penstock.plan.nodes import Plan, Recompute
 from penstock.plan.opaque import filled
-from penstock.plan.scalar import Scalar
+from penstock.plan.scalar import Scalar, quoted
 from penstock.steps.interrupts import interrupt_behind
 from penstock.steps.surroundings import of_surroundings
 
@@ -29,11 +29,33 @@ _STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exc
 
 
 class EvaluationError(DataError):
-    """An expression of a view has raised for the rows of a step; the step has left no trace."""
+    """An expression of a view has raised for the rows of a step; the step has left no trace.
 
-    def __init__(self, diagnostic: Diagnostic, view: View | None) -> None:
+    `fragment` is the expression as Spark was given it, None where Spark does not tell.
+    """
+
+    def __init__(self, diagnostic: Diagnostic, view: View | None, fragment: str | None = None) -> None:
         super().__init__(diagnostic, None if view is None else view.source)
         self.view = None if view is None else view.name
+        self.fragment = fragment
+
+    def stands_in(self, scalar: Scalar) -> bool:
+        """True if the expression that raised is a part of another."""
+        return self.fragment is not None and _bare(self.fragment) in _bare(scalar.text)
+
+    def columns_in(self, scalar: Scalar) -> frozenset[str] | None:
+        """The columns that the expression that raised reads, if it is a part of another."""
+        if self.fragment is None or not self.stands_in(scalar):
+            return None
+        return frozenset(name for name in scalar.columns if quoted(name) in self.fragment) or scalar.columns
+
+    def in_general(self) -> EvaluationError:
+        """The same without what is said of one row's values."""
+        where = f"view {self.view}: " if self.view is not None else ""
+        message = f"{where}cannot be evaluated{_clipped(f' in {self.fragment}')}"
+        found = EvaluationError(replace(self.diagnostics[0], message=message), None, self.fragment)
+        found.view, found.source = self.view, self.source
+        return found
 
 
 def translated(error: BaseException, catalog: Catalog) -> BaseException:
@@ -93,7 +115,7 @@ def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
         scalar.span if scalar is not None else None,
         sqlstate=_state(error),
     )
-    return EvaluationError(diagnostic, view)
+    return EvaluationError(diagnostic, view, fragment)
 
 
 def _condition(error: Any) -> str:

@@ -4,7 +4,7 @@ session       the dialect, ANSI mode and time zone
 declarations  the statements declared since the step before, in order; the first step has the program's
 waterlines    each LATENESS column's waterline after the step
 advances      the promises of ADVANCE: (column, value)
-sources       per table, what was read from where to where (`connectors`), and which of these rows the step has
+sources       per table, what was read from where to where (`connectors`): the step has all of it but for the rejected
 ended         true for the step that the end of the input makes
 """
 

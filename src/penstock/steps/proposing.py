@@ -6,7 +6,6 @@ batches → intake (late rows aside) → engine.step → views settled → what 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from datetime import datetime
 from types import MappingProxyType
@@ -17,7 +16,7 @@ import pyarrow as pa
 from penstock.catalog.model import ERROR_VIEW
 from penstock.errors import DataError, Diagnostic
 from penstock.spark.change import Delta
-from penstock.spark.engine import StepResult
+from penstock.spark.result import StepResult
 from penstock.spark.workspace import Workspace
 from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
@@ -25,13 +24,13 @@ from penstock.steps.intake.gates import error_rows
 from penstock.steps.log import Staged
 from penstock.steps.manifest import Advances, step_facts
 from penstock.steps.rows.exchange import as_delta
+from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
 from penstock.steps.views import Shown
 from penstock.steps.waterlines import lines_after
 
-_THREADS = 2
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
 
@@ -39,7 +38,8 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class StepInput:
     """The input of a step; `sources` tells the log where the rows come from.
 
-    With `ended` nothing will follow: what WATERMARK holds back is released.
+    With `ended` nothing will follow: what WATERMARK holds back is released. With `spares` rows for which a view raises
+    are looked for (`setting_aside`), and the step goes without them: they are `refused`.
     """
 
     clock: datetime
@@ -48,6 +48,8 @@ class StepInput:
     advances: Advances = ()
     ended: bool = False
     sources: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
+    spares: bool = False
+    refused: Refused = field(default_factory=Refused)
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,19 +71,21 @@ def propose(state: State, given: StepInput) -> Proposal:
         message = f"the clock cannot go back: it stands at {state.clock}, found {given.clock}"
         raise DataError(Diagnostic("CLOCK_BACK", message))
     result: StepResult | None = None
+    reported = len(given.rejections.rows)
     try:
         state.engine.workspace.check_session()
-        intakes = _taken_in(state, given)
+        intakes = taken_in(state, given)
         inputs = _inputs(state.engine.workspace, intakes, given.rejections)
         state.stepping = given.clock
         result = state.engine.step(inputs, given.clock)
         for row in error_rows(result.late):
             given.rejections.add(*row)
-        views = _settled(state, result)
+        views = result.settled(state.catalog.views)
         lines = lines_after(state, given.clock, intakes, given.advances)
         shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), given.clock)
         staged = _staged(state, given, intakes)
     except BaseException as error:
+        del given.rejections.rows[reported:]
         raise abandoned(state, error, result) from error
     return Proposal(state.number + 1, given, intakes, result, views, shown, staged)
 
@@ -98,10 +102,11 @@ def abandoned(
     return translated(error, state.catalog)
 
 
-def _taken_in(state: State, given: StepInput) -> list[Intake]:
+def taken_in(state: State, given: StepInput) -> list[Intake]:
     """The effect of the input on the tables; only views read the rows, so the columns that they read are enough."""
-    intakes = state.tables.fold(given.batches, given.clock, given.rejections, state.engine.columns_read)
-    return intakes + state.tables.released(intakes) if given.ended else intakes
+    judged = (given.clock, given.rejections, state.engine.columns_read, given.refused)
+    intakes = state.tables.fold(given.batches, *judged)
+    return intakes + state.tables.released(intakes, given.rejections, given.refused) if given.ended else intakes
 
 
 def _inputs(workspace: Workspace, intakes: Sequence[Intake], rejections: Rejections) -> dict[str, Delta]:
@@ -114,19 +119,6 @@ def _inputs(workspace: Workspace, intakes: Sequence[Intake], rejections: Rejecti
     if rejections.rows:
         inputs[ERROR_VIEW.name] = as_delta(workspace, ERROR_VIEW, rejections.change())
     return inputs
-
-
-def _settled(state: State, result: StepResult) -> dict[str, Delta]:
-    """The views' changes, evaluated, so that nothing can fail later."""
-    found = {name: delta for name, delta in result.changes.items() if name in state.catalog.views}
-    waiting = [delta for delta in found.values() if delta.rows is None]
-    if len(waiting) > 1:
-        with ThreadPoolExecutor(_THREADS) as pool:
-            list(pool.map(lambda delta: delta.settled(), waiting))
-    else:
-        for delta in waiting:
-            delta.settled()
-    return {name: delta for name, delta in found.items() if not delta.is_empty()}
 
 
 def _staged(state: State, given: StepInput, intakes: Sequence[Intake]) -> Staged:

@@ -30,8 +30,9 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.log import InputLog
-from penstock.steps.proposing import StepInput, propose
+from penstock.steps.proposing import StepInput
 from penstock.steps.rows.rejected import Rejections
+from penstock.steps.setting_aside import propose_sparing
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
 from penstock.steps.waterlines import inferred_waterlines, lines_after, waterline_facts
@@ -170,7 +171,7 @@ class Stepper:
         self.check_intact()
         started = time.perf_counter()
         self.maintain()
-        proposal = propose(self._state, given)
+        proposal = propose_sparing(self._state, given)
         with uninterrupted() as hold:
             try:
                 commit(self._state, proposal)

@@ -15,11 +15,13 @@ from penstock.steps.intake.holding import Holding, declared_holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness, declared_lateness
 from penstock.steps.intake.memory import TableMemory
+from penstock.steps.intake.refusing import without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Advances
 from penstock.steps.rows.batch import Batch, concatenated
 from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
 
 Incoming = Batch | FrameBatch
@@ -55,16 +57,25 @@ class Tables:
         """True if some table holds rows back."""
         return any(memory.holding.count for memory in self._memories.values())
 
-    def fold(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read) -> list[Intake]:
-        """The effect of the batches on their tables; nothing changes yet."""
+    def fold(
+        self,
+        batches: Sequence[Incoming],
+        clock: datetime,
+        rejections: Rejections,
+        read: Read,
+        refused: Refused | None = None,
+    ) -> list[Intake]:
+        """The effect of the batches on their tables, without the rows that views refuse; nothing changes yet."""
         by_table: dict[str, list[Incoming]] = {}
         for batch in batches:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)
-        return [self._folded(found, clock, rejections, read) for found in by_table.values()]
+        return [self._folded(found, clock, rejections, read, refused or Refused()) for found in by_table.values()]
 
-    def _folded(self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read) -> Intake:
+    def _folded(
+        self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read, refused: Refused
+    ) -> Intake:
         memory = self.memory(batches[0].table)
-        judge = Judge(memory.lateness, clock, rejections, memory.holding)
+        judge = Judge(memory.lateness, clock, rejections, memory.holding, refused)
         if any(isinstance(batch, FrameBatch) for batch in batches):
             columns = read(memory.table.name.lower())
             return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
@@ -86,8 +97,8 @@ class Tables:
             memory.counts = found
         return memory.counts
 
-    def released(self, folded: Sequence[Intake]) -> list[Intake]:
-        """The held rows of all tables; those that the step brought as well."""
+    def released(self, folded: Sequence[Intake], rejections: Rejections, refused: Refused) -> list[Intake]:
+        """The held rows of all tables, those that the step brought as well, without those that views refuse."""
         last = {name: memory.holding for name, memory in self._memories.items()}
         last |= {intake.table.name.lower(): intake.holding for intake in folded}
         found = []
@@ -95,7 +106,8 @@ class Tables:
             if holding.waiting is not None:
                 memory = self._memories[name]
                 lateness = next((item.lateness for item in folded if item.table is memory.table), memory.lateness)
-                found.append(Intake(memory.table, holding.waiting, lateness, 0, holding=holding.emptied()))
+                rows, _ = without_refused_held(memory.table, holding.waiting, refused, rejections)
+                found.append(Intake(memory.table, rows, lateness, 0, holding=holding.emptied()))
         return found
 
     def lateness(self, tables: Mapping[str, Table]) -> dict[str, tuple[TableLateness, Holding]]:

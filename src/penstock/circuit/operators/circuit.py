@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
 from functools import cached_property
@@ -37,6 +37,18 @@ class Circuit:
             if number not in found and number not in known:
                 found.add(number)
                 waiting += self.operators[number].inputs
+        return found
+
+    def needed(self, roots: Iterable[int]) -> set[int]:
+        """The operators of those numbers, and all that they read."""
+        inputs = {operator.number: operator.inputs for operator in self.operators}
+        found: set[int] = set()
+        waiting = list(roots)
+        while waiting:
+            number = waiting.pop()
+            if number not in found:
+                found.add(number)
+                waiting.extend(inputs[number])
         return found
 
     def consumers(self) -> dict[int, int]:

@@ -5,6 +5,7 @@
 | `inputs` | what a user hands to `step()`, as checked batches |
 | `bulk` | DataFrames: small ones come to the driver, large ones stay on the executors |
 | `fold` | operations folded by key or row, late rows set aside |
+| `refusing` | a step's rows without those for which a view raises |
 | `gates` | LATENESS of a view's columns |
 | `holding` | WATERMARK: rows that wait for later ones |
 | `judging` | lateness as Spark SQL |

@@ -20,10 +20,12 @@ from penstock.spark.waterlines import above, below
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value, furthest
+from penstock.steps.intake.refusing import chosen_rows, without_refused, without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
 from penstock.steps.rows.columns import arrow_rows, python_rows, weighted_schema
 from penstock.steps.rows.identity import Key, Row, canonical_row, identity_of, unordered
+from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 
 if TYPE_CHECKING:
@@ -51,12 +53,16 @@ class Intake:
 
 @dataclass(frozen=True)
 class Judge:
-    """Judges a step's rows, by lateness and held rows of the steps before and by the clock; the rejected go here."""
+    """Judges a step's rows: by lateness and held rows of the steps before, by the clock, by what views refuse.
+
+    The rejected go here.
+    """
 
     lateness: TableLateness
     clock: datetime
     rejections: Rejections
     holding: Holding = field(default_factory=Holding)
+    refused: Refused = field(default_factory=Refused)
 
 
 def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live: RowCounts | None) -> Intake:
@@ -69,18 +75,20 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
     batch = _without_impossible(batch, judge)
     moved = judge.lateness.moved(_values(batch, judge.lateness))
     seen = {item.name: comparable(batch.rows.column(item.place)) for item in judge.holding.columns}
-    kept = _without_late(batch, judge)
+    kept = without_refused(_without_late(batch, judge), judge.refused, judge.rejections)
     deleting = kept.operations is not None and DELETE in kept.operations
     if deleting:
         kept = _check_present(kept, counts(), judge.rejections)
         live = counts()
     accepted = _weighted(kept)
-    released, holding = judge.holding.after(seen, accepted)
+    together, holding = judge.holding.after(seen, accepted)
+    released, given_up = without_refused_held(batch.table, together, judge.refused, judge.rejections)
     remembered = live
 
     def apply() -> None:
         if remembered is not None:
             remembered.apply((row[:-1], row[-1]) for row in python_rows(accepted))
+            remembered.apply((row[:-1], -row[-1]) for row in given_up)
 
     return Intake(batch.table, released, moved, len(batch), apply, holding)
 
@@ -135,10 +143,7 @@ def _set_aside(batch: Batch, chosen: pa.ChunkedArray, message: str, rejections: 
         return batch
     for index in places:
         rejections.add(batch.table.name, message, batch.json(index))
-    kept = [index for index, gone in enumerate(chosen.to_pylist()) if not gone]
-    operations = None if batch.operations is None else tuple(batch.operations[index] for index in kept)
-    place = batch.place
-    return Batch(batch.table, batch.rows.filter(pc.invert(chosen)), operations, lambda index: place(kept[index]))
+    return chosen_rows(batch, [index for index, gone in enumerate(chosen.to_pylist()) if not gone])
 
 
 def _values(batch: Batch, lateness: TableLateness) -> dict[str, list[Any]]:
@@ -239,7 +244,7 @@ def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     changes: dict[Key, tuple[Row | None, Row | None]] = {}
     for key, found in by_key.items():
         before = stored.get(key)
-        after = folding.fold(before, found)
+        after = folding.fold(before, found, key)
         if after is not before and (before is None or after is None or canonical_row(before) != canonical_row(after)):
             changes[key] = (before, after)
     if batch.table.append_only:
@@ -284,13 +289,16 @@ class _Folding:
         self._lateness = judge.lateness
         key = {name.lower() for name in batch.table.key}
         self._key_columns = [item for item in judge.lateness.columns if item.column.name.lower() in key]
+        self._refused = judge.refused.of(batch.table)
+        self._identity = identity_of(batch.table)
 
-    def fold(self, stored: Row | None, indices: list[int]) -> Row | None:
+    def fold(self, stored: Row | None, indices: list[int], key: Key) -> Row | None:
         """The row of a key after its operations."""
         if not self._lateness.columns:
             current = stored
             for index in indices:
-                current = self._applied(current, index)
+                result = self._applied(current, index)
+                current = current if self._raises(result, index, key) else result
             return current
         timely = [index for index in indices if not self._key_is_late(index)]
         if stored is not None and self._is_late(stored):
@@ -301,11 +309,21 @@ class _Folding:
         for index in timely:
             result = self._applied(current, index)
             why = None if self._batch.operation(index) == DELETE or result is None else self._refusal(result)
-            if why is None:
-                current = result
-            else:
+            if why is not None:
                 self._reject(index, why)
+            elif not self._raises(result, index, key):
+                current = result
         return current
+
+    def _raises(self, result: Row | None, index: int, key: Key) -> bool:
+        """True if a view raises for what an operation leads to; the operation is set aside then."""
+        if not self._refused:
+            return False
+        reason = self._refused.get(gone(key) if result is None else self._identity(result))
+        if reason is not None:
+            batch = self._batch
+            set_aside(self._judge.rejections, batch.table, reason, batch.place(index), batch.json(index))
+        return reason is not None
 
     def _key_is_late(self, index: int) -> bool:
         values = {place: values[index] for place, values in self._lines.items()}

@@ -10,6 +10,7 @@
 | `fetched` | DataFrames and Arrow tables as tuples of Python values |
 | `identity` | when rows are the same |
 | `parts` | values within values: what is done with each part of a type |
+| `refused` | rows that a step goes without because a view raises for them |
 | `rejected` | rows that did not make it into their table |
 | `values` | checks of single values against declared types |
 """

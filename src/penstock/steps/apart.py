@@ -1,0 +1,119 @@
+"""A step that has failed, taken apart: the rows that can be left out, and what the others do without them.
+
+What can be left out is a row of a table's change (all that are equal to it with it), or what a step does to one key.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+import pyarrow as pa
+
+from penstock.catalog.model import ERROR_VIEW, Table
+from penstock.catalog.reserved import WEIGHT
+from penstock.spark.change import Delta
+from penstock.spark.installed import InstalledOperator
+from penstock.steps.failures import EvaluationError, translated
+from penstock.steps.intake.fold import Intake
+from penstock.steps.proposing import StepInput, taken_in
+from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.exchange import as_delta
+from penstock.steps.rows.identity import Key, Row, identity_of
+from penstock.steps.rows.refused import gone
+from penstock.steps.rows.rejected import Rejections
+from penstock.steps.state import State
+
+Unit = tuple[str, Key]  # the lower-case name of a table, and what tells its units apart
+
+
+class FailedStep:
+    """The change that an input makes of each table, in units."""
+
+    def __init__(self, state: State, given: StepInput, place: InstalledOperator | None) -> None:
+        self.state, self.clock, self.place = state, given.clock, place
+        self._rejections = Rejections(given.rejections.tolerant, list(given.rejections.rows))
+        found = taken_in(state, replace(given, rejections=self._rejections))
+        self._intakes = {item.table.name.lower(): item for item in found if not item.is_empty}
+        self.rows: dict[Unit, list[int]] = {}
+        self._identities: dict[Unit, Key] = {}
+        for name, intake in self._intakes.items():
+            if isinstance(intake.change, pa.Table):
+                self._divide(name, intake.table, intake.change)
+
+    def _divide(self, name: str, table: Table, change: pa.Table) -> None:
+        identity, key = identity_of(table), self._key_of(table)
+        for index, row in enumerate(python_rows(change)):
+            found = identity(row[:-1])
+            unit = (name, found if key is None else key(row))
+            self.rows.setdefault(unit, []).append(index)
+            if key is None or row[-1] > 0:
+                self._identities[unit] = found
+            elif unit not in self._identities:
+                self._identities[unit] = gone(unit[1])
+
+    def _key_of(self, table: Table) -> Callable[[Row], Key] | None:
+        store = self.state.tables.memory(table).store
+        return None if store is None else store.key
+
+    def identity(self, unit: Unit) -> tuple[str, Key]:
+        """The name that `Refused` has for a unit: by the row that it leads to."""
+        return unit[0], self._identities[unit]
+
+    def table(self, unit: Unit) -> Table:
+        """The table of a unit."""
+        return self._intakes[unit[0]].table
+
+    def error_without(self, absent: Iterable[Unit]) -> EvaluationError | None:
+        """The error of the step when some units are left out; None if it succeeds, as far as its failing operator."""
+        missing = set(absent)
+        left_out: dict[str, set[int]] = {}
+        for unit in missing:
+            left_out.setdefault(unit[0], set()).update(self.rows[unit])
+        inputs = {name: self._input(item, left_out.get(name, set())) for name, item in self._intakes.items()}
+        changed = {name: delta for name, delta in inputs.items() if not delta.is_empty()}
+        if self._rejections.rows:
+            errors = self._rejections.change()
+            changed[ERROR_VIEW.name] = as_delta(self.state.engine.workspace, ERROR_VIEW, errors)
+        return self._error(changed)
+
+    def _input(self, intake: Intake, without: set[int]) -> Delta:
+        change = intake.change
+        if isinstance(change, Delta):
+            return change
+        if without:
+            kept = [index for index in range(change.num_rows) if index not in without]
+            change = change.take(pa.array(kept, pa.int64()))
+        return as_delta(self.state.engine.workspace, intake.table, change)
+
+    def _error(self, inputs: Mapping[str, Delta]) -> EvaluationError | None:
+        engine = self.state.engine
+        try:
+            if self.place is not None:
+                engine.attempt(inputs, self.clock, self.place)
+                return None
+            result = engine.step(inputs, self.clock)
+            try:
+                result.settled(self.state.catalog.views)
+            finally:
+                result.discard()
+        except Exception as error:
+            found = translated(error, self.state.catalog)
+            if isinstance(found, EvaluationError):
+                return found
+            raise found from error
+        return None
+
+    def numbered(self) -> tuple[dict[str, Delta], Sequence[Unit]]:
+        """The changes with numbers in the place of their weights, and the unit of each number."""
+        units: list[Unit] = []
+        changes: dict[str, Delta] = {}
+        for name, intake in self._intakes.items():
+            if isinstance(intake.change, pa.Table):
+                owners = {at: unit for unit, places in self.rows.items() if unit[0] == name for at in places}
+                numbers = pa.array(range(len(units), len(units) + len(owners)), pa.int64())
+                at = intake.change.schema.get_field_index(WEIGHT)
+                rows = intake.change.set_column(at, intake.change.schema.field(at), numbers)
+                changes[name] = as_delta(self.state.engine.workspace, intake.table, rows)
+                units += [owners[at] for at in range(len(owners))]
+        return changes, units
