@@ -14,4 +14,5 @@
 | comparisons   | `=`, `<`, IN, BETWEEN, greatest, least                                            |
 | arithmetic    | `+`, `-`, `*`, `/`, `%`, div, signs                                               |
 | decimals      | the same of exact numbers                                                         |
+| clock         | the step's clock, a variable of the connection                                    |
 """

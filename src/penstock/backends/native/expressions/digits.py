@@ -30,12 +30,12 @@ class Digits:
 
     @property
     def fits(self) -> bool:
-        """Whether there are not more than both engines have."""
+        """True if there are not more than both engines have."""
         return self.digits <= MOST and 0 <= self.scale <= self.digits
 
     @property
     def adjusted(self) -> Digits:
-        """What Spark makes of too many digits: the ones before the point stay."""
+        """The digits that Spark makes of too many: the ones before the point stay."""
         if self.digits <= MOST:
             return self
         scale = max(MOST - self.whole, min(self.scale, _LEAST_SCALE))

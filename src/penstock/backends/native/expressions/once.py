@@ -33,7 +33,7 @@ def once(values: Sequence[Proven | str], body: Callable[..., str]) -> str:
 
 
 def _name(text: str) -> str:
-    """What stands for the value until all of the expression is known; the value itself if it is short."""
+    """The text that stands for the value until all of the expression is known; the value itself if it is short."""
     return text if len(text) <= _SHORT and "error(" not in text else f"\1once {next(_marks)}\1"
 
 

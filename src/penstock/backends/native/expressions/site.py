@@ -65,7 +65,7 @@ Rule = Callable[[Site], Proven]
 
 
 def any_raises(proofs: Sequence[Proven | None]) -> bool:
-    """Whether any of the values can raise."""
+    """True if any of the values can raise."""
     return any(item is not None and item.raises for item in proofs)
 
 
