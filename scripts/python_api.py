@@ -35,7 +35,7 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     from penstock.sources.api import Output, TableSource
     from penstock.steps import events, facts
 
-    told = (events.StepDone, events.StepRefused, events.StepDivided, events.OutputFailed)
+    told = (events.StepDone, events.StepRefused, events.OutputFailed)
     running = (events.RunStarted, events.RunProgress, events.RunFinished)
     errors = (penstock.PenstockError, penstock.SqlError, penstock.UnsupportedError, penstock.DataError)
     yield "Pipeline", "", (penstock.Pipeline,)
