@@ -16,7 +16,7 @@ _MARK = '{"penstock": '
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The error that an expression has raised; `fragment` is the part that Spark names, and empty where it names none."""
+    """The error that an expression has raised; `fragment` is the part that Spark names, empty where it names none."""
 
     code: str
     sqlstate: str
