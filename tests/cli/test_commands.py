@@ -300,3 +300,9 @@ def test_warnings_as_json():
     found = json.loads(call("check", "--format", "json", "-e", SPARKS).stdout)
     assert found["ok"]
     assert [(item["severity"], item["line"]) for item in found["diagnostics"]] == [("warning", 2), ("warning", 1)]
+
+
+def test_help_imports_no_spark():
+    modules = "import sys; sys.modules['pyspark'] = None; from penstock.cli.main import main; main()"
+    for arguments in (["--help"], ["sql", "--help"], ["run", "--help"]):
+        subprocess.run([sys.executable, "-c", modules, *arguments], check=True, stdout=subprocess.DEVNULL)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from types import SimpleNamespace
+
 import pytest
 from prompt_toolkit.document import Document
 
@@ -153,3 +156,58 @@ def test_a_history_that_cannot_be_written_is_done_without(monkeypatch, tmp_path)
     blocker.write_text("", encoding="utf-8")
     monkeypatch.setenv("PENSTOCK_HISTORY", str(blocker / "history"))
     assert history_path() is None
+
+
+def test_results_go_into_a_file_until_output_alone(tmp_path, capsys):
+    file = tmp_path / "results.txt"
+    typed = [".tables", ".nonsense", ".format json", "SHOW TABLES;", ".output", ".views", f".output {file}/x"]
+    shell, _ = shell_over([f".output {file}", *typed])
+    assert shell.loop()
+    seen = capsys.readouterr()
+    written = file.read_text(encoding="utf-8")
+    assert "orders |" in written
+    assert '{"table": "orders"' in written
+    assert "orders" not in seen.out
+    assert "UNKNOWN_COMMAND" in seen.err
+    assert "CANNOT_ACCESS" in seen.err
+
+
+def test_a_file_that_takes_nothing_is_said_and_left(capsys):
+    shell, _ = shell_over([".output /dev/full", ".tables", ".output", ".tables"])
+    assert shell.loop()
+    seen = capsys.readouterr()
+    assert "No space left" in seen.err
+    assert "orders |" in seen.out
+
+
+def test_the_file_is_left_with_the_shell(tmp_path, capsys):
+    shell, _ = shell_over([f".output {tmp_path}/results.txt"])
+    assert shell.loop()
+    sys.stdout.write("after it")
+    assert "after it" in capsys.readouterr().out
+
+
+def test_who_reads_stdout_may_leave(monkeypatch):
+    def gone(_):
+        raise BrokenPipeError
+
+    shell, _ = shell_over([".tables"])
+    monkeypatch.setattr("sys.stdout", SimpleNamespace(write=gone, writelines=gone, isatty=lambda: False))
+    with pytest.raises(BrokenPipeError):
+        shell.loop()
+
+
+def test_rows_are_laid_out_expanded(capsys):
+    shell, _ = shell_over([".mode expanded", ".tables", ".mode table", ".tables", ".mode wide"])
+    assert shell.loop()
+    seen = capsys.readouterr()
+    assert "-[ row 1 ]-\ntable | orders\nkey   |\nkind  | multiset\n(1 row)\ntable  | key | kind" in seen.out
+    assert "UNKNOWN_FORMAT" in seen.err
+
+
+def test_schema_says_whose_columns_they_are(capsys):
+    shell, _ = shell_over([".schema", ".schema orders", ".schema nope"])
+    assert shell.loop()
+    seen = capsys.readouterr()
+    assert seen.out.count("orders | amount   | int") == 2
+    assert "UNKNOWN_RELATION" in seen.err

@@ -12,6 +12,7 @@ import pytest
 
 import penstock
 from penstock.bind.program.compile import compile_program
+from penstock.cli.repl.commands import COMMANDS
 from penstock.testing.case_run import PASSED, run_case
 from penstock.testing.cases import parse_cases
 
@@ -58,6 +59,14 @@ def test_every_error_code_is_documented():
     real = codes.codes_of(ROOT / "src" / "penstock")
     assert sorted(real - documented) == [], "not documented"
     assert sorted(documented - real) == [], "documented, but no code gives it"
+
+
+def test_every_command_of_the_shell_is_documented():
+    page = (ROOT / "docs" / "reference" / "shell.md").read_text(encoding="utf-8")
+    documented = {
+        name for row in re.findall(r"^\| (`\..*?) \|", page, re.MULTILINE) for name in re.findall(r"\.\w+", row)
+    }
+    assert documented == set(COMMANDS)
 
 
 @pytest.mark.parametrize("page", sorted(reference.PAGES))

@@ -9,6 +9,7 @@
 | `interpreter` | a program whose statements run one after the other |
 | `views` | which views a command is about |
 | `repl/` | the interactive shell |
+| `attach/` | a shell that asks a pipeline in another process |
 | `results` | rows on stdout, in each format |
 | `textual` | rows as text, in columns or a line for each value |
 | `changes` | changes of views on stdout |

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
@@ -14,12 +14,13 @@ from penstock.bind.program.queries import bind_query
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
 from penstock.cli.reporting import warn
-from penstock.cli.results import Table, write_frame, write_table
+from penstock.cli.results import Table, table_of, write_frame, write_table
 from penstock.cli.show import described, shown
-from penstock.errors import Diagnostic, PenstockError, Span, SqlError
+from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
 from penstock.explain import explain_query as explained
 from penstock.pipeline.pipeline import Pipeline
 from penstock.sql import statements as sql
+from penstock.sql.parse import parse
 from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
@@ -41,12 +42,17 @@ def _ignored(_: Any) -> None:
 
 @dataclass
 class Results:
-    """The ways of a program's results: the format and layout of answers, and who is told of changes and events."""
+    """The ways of a program's results: the format and layout of answers, and who is told of changes and events.
+
+    Answers go to `stream`, or without one to what is stdout then; one of more than `most_rows` is refused.
+    """
 
     style: str = "text"
     on_changes: Callable[[Changes], None] = _ignored
     on_event: Callable[[Event], None] = _ignored
-    layout: str = "auto"
+    layout: str | int = "auto"
+    stream: TextIO | None = None
+    most_rows: int | None = None
 
 
 class Interpreter:
@@ -55,6 +61,21 @@ class Interpreter:
     def __init__(self, pipeline: Pipeline, results: Results) -> None:
         self.pipeline = pipeline
         self.results = results
+
+    @property
+    def catalog(self) -> Catalog:
+        """Everything that is declared now."""
+        return self.pipeline.catalog
+
+    @property
+    def in_transaction(self) -> bool:
+        """True between BEGIN and its end."""
+        return self.pipeline.in_transaction
+
+    def run_text(self, text: str) -> None:
+        """Run each statement of a text; the first that is refused ends it."""
+        for statement in parse(text, self.pipeline.dialect):
+            self.run(statement, text)
 
     def run(self, statement: sql.Statement, source: str) -> None:
         """Run one statement of the source and show what it gives."""
@@ -66,9 +87,9 @@ class Interpreter:
     def _run(self, statement: sql.Statement, text: str) -> None:
         match statement:
             case sql.Query():
-                write_answer(self.pipeline, text, self.results.style, self.results.layout)
+                write_answer(self.pipeline, text, self.results)
             case sql.Explain():
-                click.echo(self._explained(statement))
+                click.echo(self._explained(statement, text), file=self.results.stream)
             case sql.Show():
                 self._shown(shown(statement, self.pipeline), statement)
             case sql.Describe():
@@ -83,17 +104,17 @@ class Interpreter:
     def _shown(self, table: Table, statement: sql.Show) -> None:
         """A table, but what SHOW CREATE says to people is text that can be typed again."""
         if statement.what.startswith("create") and self.results.style == "text":
-            click.echo(table.rows[0][0])
+            click.echo(table.rows[0][0], file=self.results.stream)
         else:
             self._table(table)
 
     def _table(self, table: Table) -> None:
         style = self.results.style if self.results.style in ("text", "json", "csv") else "text"
-        write_table(table, style, layout=self.results.layout)
+        write_table(table, style, self.results.stream, self.results.layout)
 
-    def _explained(self, statement: sql.Explain) -> str:
+    def _explained(self, statement: sql.Explain, text: str) -> str:
         if statement.query is not None:
-            return explain_query(self.pipeline, statement)
+            return explain_query(self.pipeline, statement, text)
         try:
             return self.pipeline.explain(statement.target, statement.options)
         except PenstockError as error:
@@ -103,10 +124,19 @@ class Interpreter:
             raise
 
 
-def write_answer(pipeline: Pipeline, text: str, style: str, layout: str = "auto") -> None:
-    """The answer of a query on stdout; what fails while it is computed is said of the query."""
-    with said_of_spark(pipeline.catalog, Span(len(text) - len(text.lstrip()), len(text.rstrip()))):
-        write_frame(pipeline.query(text), style, layout=layout)
+def write_answer(pipeline: Pipeline, text: str, results: Results) -> None:
+    """The answer of a query; what fails while it is computed is said of the query."""
+    span, most = Span(len(text) - len(text.lstrip()), len(text.rstrip())), results.most_rows
+    with said_of_spark(pipeline.catalog, span):
+        frame = pipeline.query(text)
+        if results.style in ("arrow", "parquet"):
+            write_frame(frame, results.style)
+            return
+        table = table_of(frame if most is None else frame.limit(most + 1))
+    if most is not None and len(table.rows) > most:
+        message = f"the answer has more than {most:,} rows"
+        raise DataError(Diagnostic("TOO_MANY_ROWS", message, span, hint="add LIMIT, a condition or an aggregate"))
+    write_table(table, results.style, results.stream, results.layout)
 
 
 @contextmanager
@@ -123,11 +153,11 @@ def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
         raise found from error
 
 
-def explain_query(pipeline: Pipeline, statement: sql.Explain) -> str:
+def explain_query(pipeline: Pipeline, statement: sql.Explain, text: str) -> str:
     """The explanation of a query, as if it were a view."""
     assert statement.query is not None  # noqa: S101 - the caller asked
-    plan = bind_query(statement.query, pipeline.catalog, statement.text)
-    return explained(plan, pipeline.catalog, statement.options)
+    plan = bind_query(statement.query, pipeline.catalog, text)
+    return explained(plan, pipeline.catalog, statement.options, text)
 
 
 def open_interpreter(

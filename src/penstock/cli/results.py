@@ -41,16 +41,16 @@ def table_of(frame: DataFrame, title: str | None = None) -> Table:
     return Table(tuple(frame.columns), fetched_rows(frame), title)
 
 
-def write_frame(frame: DataFrame, style: str, title: str | None = None, layout: str = "auto") -> None:
+def write_frame(frame: DataFrame, style: str, title: str | None = None) -> None:
     """A DataFrame on stdout; Arrow and Parquet keep its types."""
     if style in ("arrow", "parquet"):
         write_arrow(frame.toArrow(), style, sys.stdout.buffer)
     else:
-        write_table(table_of(frame, title), style, layout=layout)
+        write_table(table_of(frame, title), style)
 
 
-def write_table(table: Table, style: str, stream: TextIO | None = None, layout: str = "auto") -> None:
-    """Rows as text (in one of `textual.LAYOUTS`), JSON lines or CSV."""
+def write_table(table: Table, style: str, stream: TextIO | None = None, layout: str | int = "auto") -> None:
+    """Rows as text (in one of `textual.LAYOUTS`, or for a width), JSON lines or CSV."""
     out = stream or sys.stdout
     if style == "json":
         named = {} if table.title is None else {"view": table.title}

@@ -28,8 +28,10 @@ def laid_out(
     return "\n".join([*([title] if title else []), *lines, count, ""])
 
 
-def width_for(stream: TextIO, layout: str) -> int | None:
+def width_for(stream: TextIO, layout: str | int) -> int | None:
     """The width that columns may have: the terminal's for `auto`, any (None) in a pipe or for `table`, else none."""
+    if isinstance(layout, int):
+        return layout
     if layout == "expanded":
         return 0
     return shutil.get_terminal_size().columns if layout == "auto" and stream.isatty() else None

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
@@ -139,6 +139,10 @@ class Pipeline:
         """The cost of each operator so far, in the steps that were measured; none are without `profile`."""
         with self._lock:
             return Profile() if self._execution is None else self._execution.stepper.engine.profile()
+
+    def between_steps(self) -> AbstractContextManager[object]:
+        """A block that waits for the step under way, and in which none begins: all that is read is of one state."""
+        return self._lock
 
     # Changing it
 

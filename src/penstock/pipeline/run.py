@@ -37,7 +37,7 @@ class RunOptions:
     full and quicker than `quick_seconds`, less when one is slower than `slow_seconds`. Without input the sources are
     looked at every `poll_seconds`; a program that reads the clock steps every `clock_resolution` seconds all the same.
     `on_error` is 'skip', or 'fail' to stop before a step with a broken row. `on_output_error` is 'stop', or 'retry' to
-    give an output its step again every `retry_seconds` until it takes it.
+    give an output its step again every `retry_seconds` until it takes it. The run ends after `most_steps`, if given.
     """
 
     first_rows: int = 5_000
@@ -50,6 +50,7 @@ class RunOptions:
     on_error: str = "skip"
     on_output_error: str = "stop"
     retry_seconds: float = 1.0
+    most_steps: int | None = None
 
 
 @dataclass
@@ -116,7 +117,7 @@ class RunLoop:
         last_step = 0.0
         try:
             self._outbox.opened_again(self._outputs)
-            while not self._stopping.is_set():
+            while not (self._stopping.is_set() or self._has_stepped_enough()):
                 if not self._handed_over():
                     self._stopping.wait(self._options.retry_seconds)
                     continue
@@ -134,6 +135,10 @@ class RunLoop:
             for output in self._outputs:
                 output.close()
             self._finish()
+
+    def _has_stepped_enough(self) -> bool:
+        most = self._options.most_steps
+        return most is not None and self._totals.steps >= most
 
     def _end(self) -> None:
         """The input has ended: release what WATERMARK still holds."""

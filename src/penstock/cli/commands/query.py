@@ -36,7 +36,7 @@ def command(arguments: Sequence[str], **values: Any) -> None:
         if has_sources(pipeline.catalog):
             pipeline.run(once=True)
         try:
-            write_answer(pipeline, question, values["style"])
+            write_answer(pipeline, question, interpreter.results)
         except PenstockError as error:
             raise error.with_source(question) from error.__cause__
 

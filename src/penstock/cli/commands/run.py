@@ -83,13 +83,14 @@ def command(**values: Any) -> None:
         for statement in statements:
             interpreter.run(statement, source)
         check_finished(interpreter.pipeline)
-        _follow(interpreter, outputs, once=values["once"])
+        _follow(interpreter, outputs, values["directory"], once=values["once"])
         if values["final"]:
             _write_contents(interpreter, views, values["style"], values["output"])
 
 
-def _follow(interpreter: Interpreter, outputs: Sequence[Output], *, once: bool) -> None:
+def _follow(interpreter: Interpreter, outputs: Sequence[Output], directory: str | None, *, once: bool) -> None:
     """Follow the sources; a program without any ends here. Ctrl-C is the way to end it, and no error."""
+    from penstock.cli.attach.server import attachable
     from penstock.pipeline.supported import has_sources
 
     if not has_sources(interpreter.pipeline.catalog) and (once or interpreter.pipeline.steps):
@@ -97,7 +98,8 @@ def _follow(interpreter: Interpreter, outputs: Sequence[Output], *, once: bool) 
             output.close()
         return
     try:
-        interpreter.pipeline.run(once=once, outputs=outputs)
+        with attachable(interpreter.pipeline, directory):
+            interpreter.pipeline.run(once=once, outputs=outputs)
     except KeyboardInterrupt:
         interpreter.pipeline.stop()
 

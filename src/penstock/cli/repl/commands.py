@@ -15,15 +15,25 @@ from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
-    from penstock.cli.interpreter import Interpreter
+    from penstock.cli.repl.following import Following
+    from penstock.cli.repl.output import OutputFile
+    from penstock.cli.repl.shell import Target
+    from penstock.pipeline.pipeline import Pipeline
 
 
 class Controls(Protocol):
     """The part of the shell that the commands see."""
 
-    interpreter: Interpreter
+    target: Target
     timing: bool
     show_changes: bool
+    output: OutputFile
+    following: Following | None
+
+    @property
+    def pipeline(self) -> Pipeline:
+        """The shell's own pipeline; SqlError if there is none."""
+        ...
 
     @property
     def catalog(self) -> Catalog:
@@ -56,12 +66,16 @@ def _schema(shell: Controls, name: str) -> None:
 
 
 def _explain(shell: Controls, name: str) -> None:
-    click.echo(shell.interpreter.pipeline.explain(name or None))
+    views = [name.strip("`")] if name else [view.name for view in shell.catalog.views.values()]
+    for at, view in enumerate(views):
+        if at:
+            click.echo()
+        shell.run_sql(f"EXPLAIN {quoted(view)};")
 
 
 def _verify(shell: Controls, name: str) -> None:
     for view in [name] if name else [view.name for view in shell.catalog.views.values()]:
-        found = shell.interpreter.pipeline.verify(view)
+        found = shell.pipeline.verify(view)
         verdict = "equal the batch result" if found.ok else f"DIFFER: {found.missing} missing, {found.unexpected} more"
         click.echo(f"{found.view}: {found.rows} rows {verdict}")
 
@@ -69,13 +83,20 @@ def _verify(shell: Controls, name: str) -> None:
 def _format(shell: Controls, style: str) -> None:
     if style not in ("text", "json", "csv"):
         raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{style[:40]!r} is no format", hint="text, json or csv"))
-    shell.interpreter.results.style = style
+    shell.target.results.style = style
 
 
 def _mode(shell: Controls, layout: str) -> None:
     if layout not in LAYOUTS:
         raise SqlError(Diagnostic("UNKNOWN_FORMAT", f"{layout[:40]!r} is no layout", hint=", ".join(LAYOUTS)))
-    shell.interpreter.results.layout = layout
+    shell.target.results.layout = layout
+
+
+def _follow(shell: Controls) -> Following:
+    """The follower of the shell's own pipeline; SqlError if there is none."""
+    assert shell.pipeline  # noqa: S101 - raises where there is none
+    assert shell.following is not None  # noqa: S101 - there is one beside each pipeline
+    return shell.following
 
 
 def _changes(shell: Controls, word: str) -> None:
@@ -108,9 +129,19 @@ COMMANDS: Mapping[str, DotCommand] = {
     ".explain": DotCommand("[VIEW]", "how a view is maintained, or all", _explain),
     ".verify": DotCommand("[VIEW]", "compare a view with batch, or all", _verify),
     ".state": DotCommand("", "what the operators remember", lambda shell, _: shell.run_sql("SHOW STATE;")),
+    ".step": DotCommand("", "one step with what the sources have now", lambda shell, _: _follow(shell).step()),
+    ".run": DotCommand(
+        "[once|&]",
+        "follow the sources until Ctrl-C, once: until their input is used up, &: in the background",
+        lambda shell, way: _follow(shell).run(way),
+    ),
+    ".stop": DotCommand("", "end what .run & has begun", lambda shell, _: _follow(shell).stop()),
     ".read": DotCommand("FILE", "run the statements of a file", _read),
     ".format": DotCommand("text|json|csv", "how answers are written", _format),
     ".mode": DotCommand("auto|table|expanded", "how rows of text are laid out; auto: by the terminal's width", _mode),
+    ".output": DotCommand(
+        "[FILE]", "write results into a file; alone: no longer", lambda shell, to: shell.output.to(to)
+    ),
     ".changes": DotCommand("on|off", "show what a statement changes in the views", _changes),
     ".timing": DotCommand("on|off", "show how long a statement takes", _timing),
     ".quit": DotCommand("", "leave", _quit),

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import sys
 from collections.abc import Callable
+from contextlib import nullcontext
 from pathlib import Path
 
 from prompt_toolkit import PromptSession
@@ -12,6 +14,7 @@ from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
+from prompt_toolkit.patch_stdout import patch_stdout
 from pygments.lexers.sql import SqlLexer
 
 from penstock.catalog.model import Catalog
@@ -24,7 +27,13 @@ CONTINUATION = "     ...> "
 def terminal_reader(catalog: Callable[[], Catalog]) -> Callable[[str], str]:
     """A reader on the terminal: history, completion, highlighting, several lines until the semicolon."""
     prompt = terminal_prompt(catalog)
-    return lambda text: str(prompt.prompt(text))
+
+    def read(text: str) -> str:
+        # What a run in the background shows meanwhile goes above the prompt, unless it goes into a file.
+        with patch_stdout() if sys.stdout.isatty() else nullcontext():
+            return str(prompt.prompt(text))
+
+    return read
 
 
 def terminal_prompt(catalog: Callable[[], Catalog]) -> PromptSession[str]:
