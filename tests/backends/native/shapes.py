@@ -2,6 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
+from tests.planning import aggregate, alias, join, scan, where
+
+from penstock.plan.nodes import JoinKind, Plan
+
 COLUMNS = (
     "k INT, n BIGINT, d DOUBLE, f FLOAT, s STRING, m DECIMAL(12,2), w DECIMAL(28,6), b BOOLEAN, "
     "day DATE, moment TIMESTAMP"
@@ -148,6 +154,41 @@ def _windows() -> dict[str, str]:
     return found
 
 
+_GENERATED = {
+    "wide sums": "SELECT s, sum(q) AS c FROM (SELECT k, s, sum(w) AS q FROM l GROUP BY k, s) GROUP BY s",
+    "wide sums of near ones": "SELECT sum(q) AS c FROM (SELECT sum(w) AS q FROM l WHERE w < 10 GROUP BY k)",
+    "hop": ("SELECT k, window.start AS b, count(*) AS c FROM l GROUP BY k, window(moment, '1 hour', '20 minutes')"),
+    "explode": "SELECT k, x FROM l LATERAL VIEW explode(array(k, 5)) t AS x",
+    "explode OUTER": "SELECT n, x FROM l LATERAL VIEW OUTER explode(array(s, 'x')) t AS x",
+    "posexplode": "SELECT k, p, x FROM l LATERAL VIEW posexplode(array(d, d, f)) t AS p, x",
+    "sequence": "SELECT k, x FROM l LATERAL VIEW explode(sequence(1, 3)) t AS x",
+    "stack": "SELECT d, x, y FROM l LATERAL VIEW stack(2, k, s, 7, 'y') t AS x, y",
+    "unpivot": "SELECT s, c, x FROM l UNPIVOT (x FOR c IN (k, n))",
+}
+STATISTICS = (
+    *(f"regr_{name}(n, k)" for name in ("count", "avgx", "avgy", "sxx", "syy", "sxy", "slope", "intercept", "r2")),
+    *("covar_pop(k, n)", "covar_samp(d, n)", "median(k)", "median(m)", "percentile(n, 0.25)", "percentile(k, 1)"),
+)
+
+
+def _by_hand() -> dict[str, Plan]:
+    """Plans with what the binder does not make, or knows no type of."""
+    columns = dict(zip(PLAIN, [item.split()[1].lower() for item in COLUMNS.split(", ")], strict=True))
+    left, right = scan("l", **columns), alias(scan("r", **columns), "r")
+    calls = {f"c{place}": call for place, call in enumerate(STATISTICS)}
+    plans: dict[str, Plan] = {
+        "statistics": aggregate(left, "s", **calls),
+        "statistics whole": aggregate(left, "", **calls, corr="corr(k, m)"),
+    }
+    some, none = where(right, "`r.k` > 1"), where(right, "`r.n` < 0 AND `r.n` > 0")
+    for name, among in {"": right, " present": some, " nothing": none}.items():
+        for on in ("`k` = `r.k`", "`k` = `r.k`, `s` = `r.s`"):
+            plans[f"aware{name} {on}"] = replace(join(left, among, JoinKind.ANTI, on), null_aware=True)
+        residual = join(left, among, JoinKind.ANTI, "`k` = `r.k`", "`n` < `r.n`")
+        plans[f"aware{name} residual"] = replace(residual, null_aware=True)
+    return plans
+
+
 OTHERS = {
     "project": "SELECT s, n AS k, k AS n, k + 1 AS q FROM l",
     "filter": "SELECT k, d FROM l WHERE d > 0 OR s = 'a'",
@@ -171,4 +212,5 @@ OTHERS = {
         "(SELECT DISTINCT k, s FROM r) x ON t.k = x.k WHERE t.total > 0"
     ),
 }
-SHAPES = {**OTHERS, **_joins(), **_aggregates(), **_tops(), **_windows()}
+SHAPES = {**OTHERS, **_GENERATED, **_joins(), **_aggregates(), **_tops(), **_windows()}
+BY_HAND = _by_hand()

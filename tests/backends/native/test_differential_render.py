@@ -13,19 +13,21 @@ from typing import Any
 
 import duckdb
 import pytest
-from tests.backends.native.shapes import COLUMNS, SHAPES, TABLES
-from tests.backends.native.stub import simple
+from pyspark.errors import ArithmeticException
+from tests.backends.native.shapes import BY_HAND, COLUMNS, SHAPES, TABLES
+from tests.planning import scalar, scan
 
 from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.render import Renderer
 from penstock.bind.program.compile import compile_program
-from penstock.plan.nodes import Plan
+from penstock.plan.nodes import Aggregate, AggregateCall, Plan
 from penstock.spark import render as on_spark
 from penstock.testing.multisets import difference
 
 QUICK = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}
 READINGS = {"batch": (), "versions": ("__version",)}
-REFUSED = ("NOT IN", "session", "listagg DISTINCT")
+REFUSED = ("session", "hop", "listagg DISTINCT")
 _NAN = float("nan")
 _START = datetime(2024, 1, 1, tzinfo=UTC)
 VALUES: tuple[list[Any], ...] = (
@@ -62,7 +64,7 @@ def plans() -> dict[str, Plan]:
         plan = catalog.views[f"v{place}"].plan
         assert plan is not None, name
         found[name] = plan
-    return found
+    return found | BY_HAND
 
 
 def duck(rows: dict[str, list[Row]]) -> duckdb.DuckDBPyConnection:
@@ -90,7 +92,7 @@ def planning_little(interpreting) -> Iterator[Any]:
 
 def native_query(name: str, plan: Plan, carry: tuple[str, ...]) -> str | None:
     try:
-        return Renderer({"l": "l", "r": "r"}, carry, scalar=simple).sql(plan)
+        return Renderer({"l": "l", "r": "r"}, carry).sql(plan)
     except NotProvenError:
         assert any(word in name for word in REFUSED), name
         return None
@@ -144,3 +146,37 @@ def test_a_version_is_what_a_batch_over_its_rows_is(plans):
             actual = [(1, row[:-1]) for row in whole.sql(both).fetchall() if row[-1] == version]
             found = difference(expected, actual)
             assert not found, f"{name}: {found.describe()}"
+
+
+FAILING = (
+    "sum(`n`)",
+    "sum(`x`)",
+    "sum(`x`) FILTER (WHERE `n` > 0)",
+    "corr(`n`, `n`)",
+    "sum(`n`) FILTER (WHERE `n` > 0)",
+)
+
+
+@pytest.mark.parametrize("call", FAILING)
+def test_duckdb_fails_as_spark_does(planning_little, call):
+    spark, connection = planning_little, duckdb.connect()
+    rows = "SELECT CAST('90000000000000000000000000000000000000' AS DECIMAL(38,0)) AS x, 9223372036854775807 AS n"
+    spark.sql(f"{rows} UNION ALL {rows}").createOrReplaceTempView("native_large")
+    connection.execute(f"CREATE TABLE large AS {rows} UNION ALL {rows}")
+    plan = planned(call)
+    with pytest.raises(ArithmeticException) as wanted:
+        spark.sql(on_spark.Renderer({"large": "native_large"}).sql(plan)).collect()
+    with pytest.raises(duckdb.Error) as given:
+        connection.sql(Renderer({"large": "large"}).sql(plan)).fetchall()
+    raised, error = diagnosed(given.value), wanted.value
+    assert raised is not None
+    assert (raised.code, raised.sqlstate) == (error.getCondition(), error.getSqlState())
+    assert raised.fragment == error.getQueryContext()[0].fragment()
+    assert f"[{raised.code}] {raised.message}" in str(error)
+
+
+def planned(call: str) -> Plan:
+    """One aggregate over a table."""
+    whole = scalar(call)
+    large = scan("large", x="decimal(38,0)", n="bigint")
+    return Aggregate(large, (), (("c", AggregateCall("sum", (), whole)),))

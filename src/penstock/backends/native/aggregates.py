@@ -10,15 +10,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 
 from penstock.backends.native.comparing import key, require_compared, sort_key, sorted_by
-from penstock.backends.native.failure import failure
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
+from penstock.backends.native.raised import Failure, said
+from penstock.backends.native.wide_sums import in_units, of_units, wide_sum
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric
-from penstock.plan.forms import Aggregated, Call, Case, Constant, Form, Named, Star
+from penstock.plan.forms import Aggregated, Call, Case, Constant, Form, Named, Star, called
 from penstock.plan.scalar import scalar_of
 
 Types = Mapping[str, Type | None]
 Reader = Callable[[Form, Types], Proven]
 _DIGITS = 38
+_TOO_LONG = "long overflow. Use 'try_add' to tolerate overflow and return NULL instead."
+_TOO_WIDE = "Overflow in sum of decimals. Use 'try_sum' to tolerate overflow and return NULL instead."
+_NO_DIVISOR = "Division by zero. Use `try_divide` to tolerate divisor being 0 and return NULL instead."
 _SUMMED = _DIGITS - 10  # digits of a DECIMAL whose sum has ten more: no table has the rows to fill these
 
 
@@ -121,8 +125,17 @@ def _row(form: Form, types: Types, scalar: Reader) -> Proven | None:
     if not isinstance(form, Call) or form.function not in ("named_struct", "struct"):
         return None
     parts = form.arguments[1::2] if form.function == "named_struct" else form.arguments
-    values = [scalar(item.value if isinstance(item, Named) else item, types) for item in parts]
-    return Proven(sort_key(values), "binary", raises=any(value.raises for value in values))
+    plain = [item.value if isinstance(item, Named) else item for item in parts]
+    turned = {place: _turned(item) for place, item in enumerate(plain) if called(item, "~")}
+    values = [scalar(turned.get(place, item), types) for place, item in enumerate(plain)]
+    return Proven(sort_key(values, turned), "binary", raises=any(value.raises for value in values))
+
+
+def _turned(form: Form) -> Form:
+    """The value that the other way round is `~x`, of integers, `~unix_date(x)` or `~unix_micros(x)`."""
+    (number,) = called(form, "~") or (form,)
+    (value,) = called(number, "unix_date", "unix_micros") or (number,)
+    return value
 
 
 def _count(asked: Asked) -> Proven:
@@ -150,37 +163,44 @@ def _sum(asked: Asked) -> Proven:
     if value.type in FRACTIONAL:
         return Proven(asked.call("sum", f"CAST({_distinct_key(asked)} AS DOUBLE)"), "double")
     if is_decimal(value.type):
-        precision, scale = _summed(asked)
-        kind = f"decimal({precision + 10},{scale})"
-        return Proven(f"CAST({asked.call('sum', value.text)} AS {kind.upper()})", kind)
+        return _decimal_sum(asked)
     total = asked.call("sum", value.text)  # a HUGEINT
-    overflow = "long overflow. Use 'try_add' to tolerate overflow and return NULL instead."
-    raised = failure("ARITHMETIC_OVERFLOW", "22003", overflow, shown(asked.form))
     narrow = f"TRY_CAST({total} AS BIGINT)"
+    raised = Failure("ARITHMETIC_OVERFLOW", "22003", said(_TOO_LONG), "").raising
     return Proven(f"CASE WHEN {total} IS NULL OR {narrow} IS NOT NULL THEN {narrow} ELSE {raised} END", "bigint", True)  # noqa: FBT003
+
+
+def _decimal_sum(asked: Asked) -> Proven:
+    precision, scale = _digits(asked.value.type)
+    kind = f"decimal({min(precision + 10, _DIGITS)},{scale})"
+    if precision <= _SUMMED:
+        return Proven(f"CAST({asked.call('sum', asked.value.text)} AS {kind.upper()})", kind)
+    if asked.over:
+        raise NotProvenError(what=f"{asked.function} of {asked.value.type} over a window")
+    raised = Failure("ARITHMETIC_OVERFLOW", "22003", said(_TOO_WIDE), shown(asked.form)).raising
+    return Proven(wide_sum(asked.call, asked.value.text, scale, raised), kind, True)  # noqa: FBT003
 
 
 def _average(asked: Asked) -> Proven:
     value = asked.of_type(is_numeric)
     if not is_decimal(value.type):
         return Proven(asked.call("avg", f"CAST({_distinct_key(asked)} AS DOUBLE)"), "double")
-    precision, scale = _summed(asked)
-    total, count = asked.call("sum", value.text), f"CAST({asked.call('count', value.text)} AS HUGEINT)"
-    whole = f"CAST(replace(CAST({total} AS VARCHAR), '.', '') AS HUGEINT)"  # the sum in units of its last digit
+    precision, scale = _digits(value.type)
+    if precision > _SUMMED:
+        raise NotProvenError(what=f"{asked.function} of {value.type}, whose sum may overflow")
+    whole = in_units(asked.call("sum", value.text))
+    count = f"CAST({asked.call('count', value.text)} AS HUGEINT)"
     # Four more digits, of which the last is rounded half away from zero.
     rest = f"(20000 * ({whole} % {count}) + CAST(sign({whole}) AS HUGEINT) * {count}) // (2 * {count})"
     kind = f"decimal({precision + 4},{scale + 4})"
-    unit = f"CAST('{10 ** -(scale + 4):.{scale + 4}f}' AS DECIMAL({scale + 4},{scale + 4}))"
-    units = f"CAST(10000 * ({whole} // {count}) + {rest} AS DECIMAL({_DIGITS},0))"
-    return Proven(f"CAST({units} * {unit} AS {kind.upper()})", kind)
+    units = of_units(f"(10000 * ({whole} // {count}) + {rest})", scale + 4)
+    return Proven(f"CAST({units} AS {kind.upper()})", kind)
 
 
-def _summed(asked: Asked) -> tuple[int, int]:
-    """The digits of the DECIMAL that is summed."""
-    precision, scale = (int(part) for part in asked.value.type[len("decimal(") : -1].split(","))
-    if precision > _SUMMED:
-        raise NotProvenError(what=f"{asked.function} of {asked.value.type}, whose sum may overflow")
-    return precision, scale
+def _digits(kind: Type) -> tuple[int, int]:
+    """Precision and scale of a DECIMAL."""
+    precision, scale = kind[len("decimal(") : -1].split(",")
+    return int(precision), int(scale)
 
 
 def _distinct_key(asked: Asked) -> str:
@@ -211,6 +231,48 @@ def _spread(function: str) -> Callable[[Asked], Proven]:
         return Proven(asked.call(function, f"CAST({_distinct_key(asked)} AS DOUBLE)"), "double")
 
     return rule
+
+
+def _paired(function: str, kind: Type = "double") -> Callable[[Asked], Proven]:
+    """A statistic of pairs of numbers."""
+
+    def rule(asked: Asked) -> Proven:
+        return Proven(_of_pair(asked, function), kind)
+
+    return rule
+
+
+def _of_pair(asked: Asked, function: str) -> str:
+    if len(asked.arguments) != 2 or asked.distinct or not all(is_numeric(item.type) for item in asked.arguments):  # noqa: PLR2004 - a pair
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    return asked.call(function, *(f"CAST({item.text} AS DOUBLE)" for item in asked.arguments))
+
+
+def _correlation(asked: Asked) -> Proven:
+    """CORR: NULL of one pair; Spark divides by zero where one of the two never changes."""
+    pairs, apart = _of_pair(asked, "regr_count"), _of_pair(asked, "regr_sxy")
+    divisor = f"sqrt({_of_pair(asked, 'regr_sxx')} * {_of_pair(asked, 'regr_syy')})"
+    raised = Failure("DIVIDE_BY_ZERO", "22012", said(_NO_DIVISOR), shown(asked.form)).raising
+    answer = f"CASE WHEN {divisor} = 0 THEN {raised} ELSE {apart} / {divisor} END"
+    return Proven(f"CASE WHEN {pairs} > 1 THEN {answer} END", "double", True)  # noqa: FBT003
+
+
+def _slope(asked: Asked) -> Proven:
+    """REGR_SLOPE: NULL where x never changes."""
+    return Proven(f"CASE WHEN {_of_pair(asked, 'regr_sxx')} <> 0 THEN {_of_pair(asked, 'regr_slope')} END", "double")
+
+
+def _percentile(asked: Asked) -> Proven:
+    """MEDIAN and PERCENTILE of numbers without NaN and infinity, between which Spark interpolates in another way."""
+    value, *others = asked.arguments
+    written = asked.form.call if isinstance(asked.form, Aggregated) else asked.form
+    shares = [item for item in written.parts[1:] if isinstance(item, Constant) and item.is_number]
+    if len(shares) != len(others) or len(others) != (asked.function == "percentile"):
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    if not is_numeric(value.type) or value.type in FRACTIONAL or asked.distinct or asked.over:
+        raise NotProvenError(what=f"{asked.function} of {value.type}")
+    share = shares[0].value if shares else "0.5"
+    return Proven(asked.call("quantile_cont", f"CAST({value.text} AS DOUBLE)", share), "double")
 
 
 def _chosen(function: str) -> Callable[[Asked], Proven]:
@@ -263,6 +325,12 @@ _RULES: dict[str, Callable[[Asked], Proven]] = {
     **dict.fromkeys(["variance", "var_samp"], _spread("var_samp")),
     "stddev_pop": _spread("stddev_pop"),
     "var_pop": _spread("var_pop"),
+    **{name: _paired(name) for name in ("covar_pop", "covar_samp", "regr_avgx", "regr_avgy", "regr_intercept")},
+    **{name: _paired(name) for name in ("regr_r2", "regr_sxx", "regr_sxy", "regr_syy")},
+    "regr_count": _paired("regr_count", "bigint"),
+    "regr_slope": _slope,
+    "corr": _correlation,
+    **dict.fromkeys(["median", "percentile"], _percentile),
     "min_by": _chosen("arg_min_null"),
     "max_by": _chosen("arg_max_null"),
     **dict.fromkeys(["listagg", "string_agg"], _joined),

@@ -6,13 +6,12 @@ strings go by their bytes. What it groups keeps the sign of the first zero, wher
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Container, Iterable
 
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
 
 _COMPARED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "binary"])
-ASCENDING = "ASC NULLS FIRST"  # the order of a whole row
 
 
 def require_compared(kind: Type | None) -> None:
@@ -37,12 +36,12 @@ def sorted_by(value: Proven, *, descending: bool = False, nulls_first: bool = Tr
     return f"{value.text} {_direction(descending=descending, nulls_first=nulls_first)}"
 
 
-def sort_key(values: Iterable[Proven]) -> str:
-    """Several values as one that sorts as they do, ascending, NULLs first."""
+def sort_key(values: Iterable[Proven], turned: Container[int] = ()) -> str:
+    """Several values as one that sorts as they do, ascending, those at the places `turned` descending; NULLs first."""
     parts = []
-    for value in values:
+    for place, value in enumerate(values):
         require_compared(value.type)
-        parts.append(f"{value.text}, '{ASCENDING}'")
+        parts.append(f"{value.text}, '{'DESC' if place in turned else 'ASC'} NULLS FIRST'")
     return f"create_sort_key({', '.join(parts)})" if parts else "0"
 
 

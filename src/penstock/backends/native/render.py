@@ -7,16 +7,19 @@ more key of every grouping, partition and join. Whatever is not proven raises `N
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import assert_never, cast
 
 from penstock.backends.native.aggregates import Calls, Reader, Types, aggregated
-from penstock.backends.native.comparing import key, require_compared, sorted_by
+from penstock.backends.native.comparing import key, sorted_by
+from penstock.backends.native.expressions.kinds import storage
+from penstock.backends.native.generators import generate_query
 from penstock.backends.native.joins import asof_query, join_query
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
+from penstock.backends.native.scalars import proven
 from penstock.backends.native.windows import windowed
 from penstock.catalog.types import Type
-from penstock.plan.forms import Call, Reference
+from penstock.plan.forms import Call, Cast, Constant, FieldOf, Form, Opaque, Reference, called, swapped
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -54,7 +57,7 @@ class Renderer:
 
     relations: Mapping[str, str]
     carry: tuple[str, ...] = ()
-    scalar: Reader = field(kw_only=True)
+    scalar: Reader = proven
 
     def sql(self, plan: Plan) -> str:
         """The query for a plan: its fields in order, then what is carried."""
@@ -74,7 +77,7 @@ class Renderer:
                 branches = [self._side(branch, node.fields) for branch in node.branches]
                 return " UNION ALL ".join(f"({branch})" for branch in branches)
             case Generate():
-                raise NotProvenError(what="a generator")
+                return generate_query(node, self.sql(node.input), self.scalar, self.carry)
             case Join():
                 return join_query(node, self.sql(node.left), self.sql(node.right), self.scalar, self.carry)
             case AsofJoin():
@@ -102,12 +105,12 @@ class Renderer:
 
     def _relation(self, scan: Scan) -> str:
         for item in scan.fields:
-            require_compared(item.type)
+            _column(item)
         return self.relations[scan.relation.lower()]
 
     def _proven(self, below: Plan, scalar: Scalar) -> Proven:
         """An expression over the fields of a node, whose type is the one that the plan has for it."""
-        found = self.scalar(scalar.form, types_of(below))
+        found = self.scalar(without_structs(scalar.form), types_of(below))
         _agree(scalar.text, scalar.type, found.type)
         return found
 
@@ -135,10 +138,14 @@ class Renderer:
         return f"SELECT * FROM (VALUES {rows}) AS __values({names})"
 
     def _cells(self, plan: Values, row: tuple[Scalar, ...]) -> list[str]:
-        cells = [self.scalar(item.form, {}) for item in row]
-        for cell, item in zip(cells, plan.outputs, strict=True):
-            _agree(item.name, item.type, cell.type)
-        return [cell.text for cell in cells]
+        """The values of a row, of the types that they have beside those of the other rows."""
+        cells = []
+        for scalar, item in zip(row, plan.outputs, strict=True):
+            cell = self.scalar(scalar.form, {})
+            if item.type is not None and cell.type != item.type:
+                cell = self.scalar(Cast(scalar.form, item.type), {})
+            cells.append(cell.text)
+        return cells
 
     def _side(self, plan: Plan, fields: tuple[Field, ...], *, distinct: bool = False) -> str:
         """The rows of a node under other names."""
@@ -259,12 +266,27 @@ def types_of(plan: Plan) -> Types:
     return {item.name: item.type for item in plan.fields}
 
 
+def without_structs(form: Form) -> Form:
+    """The form with the field itself where it is taken out of a STRUCT that is made beside it, as of a session."""
+
+    def field_of(item: Form) -> Form | None:
+        parts = called(item.argument, "named_struct") if isinstance(item, FieldOf) else None
+        if parts is None or not isinstance(item, FieldOf):
+            return None
+        named = zip(parts[::2], parts[1::2], strict=True)
+        return next((value for name, value in named if isinstance(name, Constant) and name.value == item.name), None)
+
+    return form if any(isinstance(item, Opaque) for item in form.walk()) else swapped(form, field_of)
+
+
 def _column(item: Field) -> Proven:
-    require_compared(item.type)
-    return Proven(quoted(item.name), cast("Type", item.type))
+    if item.type is None:
+        raise NotProvenError(what=f"the column {item.name}, whose type is not known")
+    storage(item.type)
+    return Proven(quoted(item.name), item.type)
 
 
-def _agree(what: str, planned: Type | None, proven: Type | None) -> None:
+def _agree(what: str, planned: Type | None, found: Type | None) -> None:
     """Refuse an expression whose type is another one in the plan."""
-    if planned != proven:
-        raise NotProvenError(what=f"{what}, which is {proven} here and {planned} in the plan")
+    if planned not in (found, None):
+        raise NotProvenError(what=f"{what}, which is {found} here and {planned} in the plan")
