@@ -9,10 +9,12 @@ import pytest
 from prompt_toolkit.document import Document
 
 from penstock.catalog.model import Catalog, Column, Table
+from penstock.cli.changes import TextOutput
 from penstock.cli.repl.complete import CatalogCompleter
-from penstock.cli.repl.prompt import history_path, terminal_prompt
+from penstock.cli.repl.prompt import above_prompt, history_path, terminal_prompt
 from penstock.cli.repl.shell import Shell, stream_reader
 from penstock.cli.repl.statement import is_complete
+from penstock.cli.reporting import note
 from penstock.errors import Diagnostic, SqlError
 
 CATALOG = Catalog().with_table(Table("orders", (Column("amount", "int"), Column("customer", "string"))))
@@ -149,6 +151,26 @@ def test_the_prompt_takes_several_lines(monkeypatch, tmp_path):
         keys.send_text("SELECT\r1;\r")
         assert terminal_prompt(lambda: CATALOG).prompt("> ") == "SELECT\n1;"
     assert "SELECT" in (tmp_path / "deep" / "history").read_text(encoding="utf-8")
+
+
+def test_changes_are_shown_above_the_prompt(capsys):
+    from prompt_toolkit.application import create_app_session
+    from prompt_toolkit.output import DummyOutput
+
+    shown = []
+
+    class Terminal(DummyOutput):
+        def write(self, data):
+            shown.append(data)
+
+        write_raw = write
+
+    change = SimpleNamespace(step=1, view="v", rows=[(1, (7,)), (-1, (8,))])
+    with create_app_session(output=Terminal()), above_prompt():
+        TextOutput().write({"v": change})
+        note("and a note")
+    assert "step 1  v  +1  (7)\nstep 1  v  -1  (8)\nand a note\n" in "".join(shown).replace("\r", "")
+    assert capsys.readouterr().out == ""
 
 
 def test_a_history_that_cannot_be_written_is_done_without(monkeypatch, tmp_path):

@@ -59,8 +59,6 @@ class Following:
             self._in_background = True
         else:
             self._run_here(once=way == "once")
-            return
-        note(f"following {ENDS[way]}")
 
     def _run_here(self, *, once: bool) -> None:
         try:

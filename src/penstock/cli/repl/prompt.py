@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable
-from contextlib import nullcontext
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager, nullcontext, redirect_stderr, redirect_stdout
 from pathlib import Path
+from typing import TextIO, cast
 
 from prompt_toolkit import PromptSession
 from prompt_toolkit.auto_suggest import AutoSuggestFromHistory
@@ -14,7 +15,7 @@ from prompt_toolkit.completion import ThreadedCompleter
 from prompt_toolkit.history import FileHistory, History, InMemoryHistory
 from prompt_toolkit.key_binding import KeyBindings, KeyPressEvent
 from prompt_toolkit.lexers import PygmentsLexer
-from prompt_toolkit.patch_stdout import patch_stdout
+from prompt_toolkit.patch_stdout import StdoutProxy
 from pygments.lexers.sql import SqlLexer
 
 from penstock.catalog.model import Catalog
@@ -30,10 +31,25 @@ def terminal_reader(catalog: Callable[[], Catalog]) -> Callable[[str], str]:
 
     def read(text: str) -> str:
         # What a run in the background shows meanwhile goes above the prompt, unless it goes into a file.
-        with patch_stdout() if sys.stdout.isatty() else nullcontext():
+        with above_prompt() if sys.stdout.isatty() else nullcontext():
             return str(prompt.prompt(text))
 
     return read
+
+
+class _AbovePrompt(StdoutProxy):
+    """The place above the prompt, as a stream."""
+
+    def writelines(self, lines: Iterable[str]) -> None:
+        """Write several texts, as the outputs of changes do."""
+        self.write("".join(lines))
+
+
+@contextmanager
+def above_prompt() -> Iterator[None]:
+    """Write what goes to stdout and stderr above the prompt while the block lasts."""
+    with _AbovePrompt() as proxy, redirect_stdout(cast("TextIO", proxy)), redirect_stderr(cast("TextIO", proxy)):
+        yield
 
 
 def terminal_prompt(catalog: Callable[[], Catalog]) -> PromptSession[str]:
