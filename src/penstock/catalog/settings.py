@@ -17,6 +17,8 @@ from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_yo
 SPARK = "spark."
 TIME_ZONE = "time zone"
 ANSI = "spark.sql.ansi.enabled"
+AUTO, NATIVE, SPARK_ENGINE = "auto", "native", "spark"
+ENGINES = (AUTO, NATIVE, SPARK_ENGINE)
 _NEARLY = 0.85
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
@@ -35,6 +37,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(TIME_ZONE, "the zone in which timestamps without one are read and days begin"),
     Setting("unbounded_state", "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
     Setting("recursion_limit", "after how many rounds a recursion is taken to be endless"),
+    Setting("engine", "where operators work: 'auto', 'native' (in the process) or 'spark'"),
     Setting("profile", "whether operators are measured: 'on', 'off'"),
     Setting("error_history", "how many rows error_view keeps"),
 )

@@ -84,13 +84,19 @@ class Typing:
 
 
 def build_circuit(
-    views: Mapping[str, Plan], catalog: Catalog, typing: Typing | None = None, given: Collection[str] = ()
+    views: Mapping[str, Plan],
+    catalog: Catalog,
+    typing: Typing | None = None,
+    given: Collection[str] = (),
+    *,
+    bucketed: bool = True,
 ) -> Circuit:
     """The circuit that maintains `views` (lower-case name → plan); views that they read are built in as well.
 
-    `given` names the views with LATENESS that another circuit maintains: they are sources here.
+    `given` names the views with LATENESS that another circuit maintains: they are sources here. `bucketed` keeps what
+    an aggregate without groups reads in buckets, where going through all rows is dear.
     """
-    builder = _Builder(catalog, typing or Typing(), frozenset(given))
+    builder = _Builder(catalog, typing or Typing(), frozenset(given), bucketed)
     with room_for_nesting():  # views over views without end are one deep plan
         wanted = {name: builder.behind(name, plan) for name, plan in views.items()}
         for plan in wanted.values():
@@ -104,6 +110,7 @@ class _Builder:
     catalog: Catalog
     typing: Typing
     given: frozenset[str] = frozenset()
+    bucketed: bool = True
     operators: list[Operator] = field(default_factory=list)
     numbers: dict[Plan, int] = field(default_factory=dict)
     readers: Counter[Plan] = field(default_factory=Counter)
@@ -294,7 +301,7 @@ class _Builder:
         if partials is not None:
             node, inputs = self._over_inputs(plan)
             return Additive(self._next(), node, inputs, partials=partials, append_only=only)
-        bucketed = in_buckets(plan, lambda scalar: self._type(plan.input, scalar))
+        bucketed = in_buckets(plan, lambda scalar: self._type(plan.input, scalar)) if self.bucketed else None
         if bucketed is not None:
             return self._keyed(bucketed, ((),), few=True)
         return self._keyed(plan, (tuple(scalar for _, scalar in plan.groups),))

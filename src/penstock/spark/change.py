@@ -8,11 +8,12 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 import pyarrow.types as kinds
 
+from penstock.backends.native.trace import Rows
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.spark.grouping import consolidation
@@ -21,6 +22,16 @@ from penstock.spark.workspace import Workspace, new_name
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
+
+
+class Evaluating(Protocol):
+    """An operator in DuckDB, which evaluates its changes."""
+
+    def fetched(self, rows: Rows) -> pa.Table:
+        """The rows of a change as Arrow."""
+
+    def evaluated(self, rows: Rows) -> Rows:
+        """A change that is a query, as a table of the step."""
 
 
 class Delta:
@@ -43,10 +54,14 @@ class Delta:
         retracts: bool = True,
         cancels: bool = False,
         counted: Callable[[int], None] | None = None,
+        fetch: Callable[[], pa.Table] | None = None,
     ) -> None:
         self.workspace = workspace
         self.schema = schema
-        self._arrow = arrow
+        self._here = arrow
+        self._fetch = fetch
+        self.native: Rows | None = None
+        self._source: Evaluating | None = None
         self._frame = frame
         self._query = query
         self._named: tuple[int, str] | None = None
@@ -118,6 +133,43 @@ class Delta:
             workspace, schema, query=query, estimate=estimate, retracts=retracts, cancels=cancels, counted=counted
         )
 
+    @classmethod
+    def of_native(cls, workspace: Workspace, rows: Rows, schema: StructType, source: Evaluating) -> Delta:
+        """A change that lies in DuckDB as long as the step lasts, or is a query there."""
+        found = cls(workspace, schema, rows=rows.count, fetch=lambda: source.fetched(rows), cancels=True)
+        found.native = rows
+        found._source = source
+        return found
+
+    def shared(self) -> Delta:
+        """The change, evaluated for more readers than one."""
+        if self.native is None or self._source is None:
+            return self.settled()
+        if self.rows is None:
+            self.native = self._source.evaluated(self.native)
+            native, source = self.native, self._source
+            self._fetch = lambda: source.fetched(native)
+            self.rows = native.count
+        return self
+
+    @property
+    def _arrow(self) -> pa.Table | None:
+        if self._here is None and self._fetch is not None:
+            self._here, self._fetch = self._fetch(), None
+            self.rows = self._here.num_rows
+        return self._here
+
+    @_arrow.setter
+    def _arrow(self, table: pa.Table | None) -> None:
+        self._here = table
+
+    def detached(self) -> Delta:
+        """The same, fetched from where it lies only until the step ends."""
+        if self._fetch is not None:
+            self.arrow()
+        self.native = None
+        return self
+
     @property
     def retracts(self) -> bool:
         """True if the change may have a weight below zero; an evaluated one on the driver has one then."""
@@ -141,7 +193,7 @@ class Delta:
     @property
     def on_driver(self) -> bool:
         """True if the rows are an Arrow table here."""
-        return self._arrow is not None
+        return self._here is not None or self._fetch is not None
 
     @property
     def distributed(self) -> bool:
@@ -179,7 +231,7 @@ class Delta:
         if self.rows is not None:
             return self
         with self._lock:
-            if self.rows is not None:
+            if self.rows is not None or self._arrow is not None:
                 return self
             if self.estimate <= self.workspace.driver_rows and driver_safe(self.schema):
                 self._arrow = self.workspace.shortcuts.collected(self._framed())

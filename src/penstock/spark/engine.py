@@ -18,6 +18,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 
+from penstock.backends.native.operators.make import native_operator
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Columns
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.build import build_circuit
@@ -31,8 +35,10 @@ from penstock.spark.batch import batch_frame, struct_of, table_schema
 from penstock.spark.change import Delta
 from penstock.spark.collecting import LineText
 from penstock.spark.installed import Installed, InstalledOperator
+from penstock.spark.nativetypes import change_schema
 from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
+from penstock.spark.operators.native import NativeRunner
 from penstock.spark.operators.runner import Runner
 from penstock.spark.profiler import Profiler
 from penstock.spark.result import StepResult
@@ -49,8 +55,10 @@ _THREADS = 2
 class Engine:
     """All circuits of one pipeline over one Spark session."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, store: Store | None = None) -> None:
         self.workspace = workspace
+        self.store = store  # where operators work in the process; without it all are on Spark
+        self.clock: datetime | None = None
         self.profiler = Profiler(workspace)
         self.installed: list[Installed] = []
         self._content: Content = lambda name: None  # noqa: ARG005
@@ -86,13 +94,36 @@ class Engine:
         self.workspace.release()
 
     def _install(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> None:
-        circuit = narrowed(build_circuit(views, catalog, SparkTyping(self.workspace, catalog), self.gates()))
+        circuit = narrowed(
+            build_circuit(
+                views,
+                catalog,
+                SparkTyping(self.workspace, catalog),
+                self.gates(),
+                bucketed=self.store is None,
+            )
+        )
         tables = {
             operator.relation: _relation_schema(catalog, operator.relation)
             for operator in circuit.operators
             if isinstance(operator, Source)
         }
-        self.installed.append(Installed(circuit, tables, behind))
+        installed = Installed(circuit, tables, behind)
+        self._place(installed)
+        self.installed.append(installed)
+
+    def _place(self, installed: Installed) -> None:
+        """Find out which operators can work in the process."""
+        if self.store is None:
+            return
+        known: dict[str, Columns] = {}
+        for operator in installed.circuit.operators:
+            try:
+                native = native_operator(self.store, operator, known)
+                installed.native[operator.number] = native
+                known[f"#{operator.number}"] = native.outputs
+            except NotProvenError as error:
+                installed.reasons[operator.number] = error.what
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""
@@ -129,7 +160,7 @@ class Engine:
                 runner.discard()  # a step that was stopped where nothing could follow it
         self.failed = None
         self.profiler.begin()
-        self.workspace.clock = clock
+        self._begin(clock)
         result = StepResult(self, {}, [])
         try:
             for installed in sorted(self.installed, key=lambda item: item.behind):
@@ -138,6 +169,11 @@ class Engine:
             result.discard()
             raise
         return result
+
+    def _begin(self, clock: datetime | None) -> None:
+        self.workspace.clock = clock
+        if self.store is not None:
+            self.store.begin(clock, self.clock)
 
     @contextmanager
     def failing_at(self, place: InstalledOperator) -> Iterator[None]:
@@ -150,7 +186,8 @@ class Engine:
 
     def attempt(self, inputs: Mapping[str, Delta], clock: datetime, place: InstalledOperator) -> None:
         """Evaluate what leads to one operator in such a step, and forget it again; raises what that raises."""
-        self.failed, self.workspace.clock = None, clock
+        self.failed = None
+        self._begin(clock)
         result = StepResult(self, {}, [])
         try:
             for installed in sorted(self.installed, key=lambda item: item.behind):
@@ -197,7 +234,7 @@ class Engine:
             run = self._job(installed, deltas, inputs, consumers, result)
             if self.profiler.on:
                 found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
-            elif len(jobs) > 1:
+            elif len(jobs) - sum(item.number in installed.native for item in jobs) > 1:
                 with ThreadPoolExecutor(_THREADS) as pool:
                     found = list(pool.map(run, jobs))
             else:
@@ -240,7 +277,7 @@ class Engine:
             with self.failing_at(InstalledOperator(installed, operator.number)):
                 found = runner.step(changed, first=installed.fresh)
                 if found is not None and consumers[operator.number] > 1:
-                    found.settled()
+                    found.shared()
             return None if found is None or found.is_empty() else found
 
         return run
@@ -268,6 +305,8 @@ class Engine:
             assert self._gate is not None  # noqa: S101 - given when a view with LATENESS is installed
             gate = self._gate(self._views[operator.view])
             installed.runners[operator.number] = CleanedRunner(self.workspace, operator, gate)
+        if operator.number not in installed.runners and operator.number in installed.native:
+            installed.runners[operator.number] = NativeRunner(self.workspace, installed.native[operator.number])
         if operator.number not in installed.runners:
             schemas = [self._schema(installed, number) for number in operator.inputs]
             installed.runners[operator.number] = make_runner(
@@ -292,6 +331,8 @@ class Engine:
         if isinstance(operator, Source):
             kinds = installed.tables[operator.relation]
             return StructType([*(kinds[name] for name in operator.node.names), weight])
+        if operator.number in installed.native:
+            return change_schema(installed.native[operator.number].outputs)
         leaves = {
             f"#{number}": self.workspace.empty(_without_weight(self._schema(installed, number)))
             for number in operator.inputs

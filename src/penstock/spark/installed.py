@@ -6,6 +6,7 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from penstock.backends.native.operators.operator import NativeOperator
 from penstock.circuit.measured import NO_WORK, Work
 from penstock.circuit.operators import Circuit
 from penstock.spark.operators.runner import Runner
@@ -38,6 +39,8 @@ class Installed:
     tables: dict[str, StructType]
     behind: bool = False  # evaluated after the others: it reads error_view
     fresh: bool = True
+    native: dict[int, NativeOperator] = field(default_factory=dict)  # those that are at work in the process
+    reasons: dict[int, str] = field(default_factory=dict)  # for the others, what of them is not proven
     runners: dict[int, Runner] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))

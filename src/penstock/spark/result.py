@@ -49,17 +49,24 @@ class StepResult:
             self.changes[name].settled()
 
     def commit(self) -> None:
-        """Make the step's state the engine's."""
+        """Make the step's state the engine's; what lies in the process only as long as the step is fetched before."""
+        for delta in self.changes.values():
+            delta.detached()
+        if self.engine.store is not None:
+            self.engine.store.commit()
         for runner in self.touched:
             runner.commit()
         self.engine.profiler.commit()
         self.engine._grown = self.touched  # noqa: SLF001 (the result is a part of the engine)
         for installed in self.engine.installed:
             installed.fresh = False
+        self.engine.clock = self.engine.workspace.clock
         self.engine.workspace.release()
 
     def discard(self) -> None:
         """Forget the step."""
+        if self.engine.store is not None:
+            self.engine.store.discard()
         for runner in self.touched:
             runner.discard()
         self.engine.profiler.discard()

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
+from penstock.backends.native.raised import diagnosed
 from penstock.catalog.model import Catalog, View
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
 from penstock.plan.nodes import Plan, Recompute
@@ -59,7 +60,7 @@ class EvaluationError(DataError):
 
 
 def translated(error: BaseException, catalog: Catalog) -> BaseException:
-    """The error to raise for one that came out of Spark; anything else comes back as it is.
+    """The error to raise for one that came out of Spark or DuckDB; anything else comes back as it is.
 
     What is raised on the way out of an interrupted call, such as "job cancelled", is that interrupt.
     """
@@ -68,6 +69,9 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
     interrupt = interrupt_behind(error)
     if interrupt is not None:
         return interrupt
+    raised = diagnosed(error)
+    if raised is not None:
+        return _raised(_clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None, catalog)
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - check starts without pyspark
     from pyspark.errors import AnalysisException, PySparkException  # noqa: PLC0415 - check starts without pyspark
 
@@ -105,15 +109,19 @@ def _analysis(error: Any, catalog: Catalog) -> PenstockError:
 def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
     if _state(error) is None and "INTERNAL" in (_condition(error) or ""):
         return InternalError(Diagnostic("SPARK_FAILED", _message(error)))
-    fragment = _fragment(error)
+    return _raised(_message(error), _state(error), _fragment(error), catalog)
+
+
+def _raised(message: str, state: str | None, fragment: str | None, catalog: Catalog) -> EvaluationError:
+    """The error of an expression that has raised, with its view and its place."""
     view, scalar = _place(fragment, catalog) if fragment else (None, None)
     where = f"view {view.name}: " if view is not None else ""
     what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
     diagnostic = Diagnostic(
         EVALUATION_ERROR,
-        f"{where}{_message(error)}{_clipped(what)}",
+        f"{where}{message}{_clipped(what)}",
         scalar.span if scalar is not None else None,
-        sqlstate=_state(error),
+        sqlstate=state,
     )
     return EvaluationError(diagnostic, view, fragment)
 

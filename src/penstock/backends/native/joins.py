@@ -111,3 +111,8 @@ def _closest(plan: AsofJoin, both: str, keys: list[str], columns: list[str], car
     met = " AND __closest IS NOT NULL" if plan.kind == JoinKind.INNER else ""
     kept = f"__place = {0 if plan.match.strict else 1}{met}"
     return f"SELECT {', '.join([*columns, *found, *carried])} FROM (SELECT *, {closest} FROM ({both})) WHERE {kept}"
+
+
+def join_condition(plan: Join, scalar: Reader) -> str:
+    """The condition of a join over the columns of both sides, whose names do not clash."""
+    return " AND ".join([_equal(plan, pair, scalar) for pair in plan.keys] + _others(plan, scalar, ())) or "true"

@@ -4,6 +4,7 @@
 | ---------- | -------------------------------------------------------------------- |
 | make       | the runner for each class of operator                                |
 | runner     | what every running operator has in common                            |
+| native     | an operator in DuckDB among those on Spark                           |
 | linear     | constant rows, linear chains, and filters on the clock               |
 | absent     | linear chains without the inputs that did not change                 |
 | cleaned    | views without their late rows                                        |

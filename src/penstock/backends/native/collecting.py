@@ -1,0 +1,95 @@
+"""Collection at work: traces without what their operator may forget (circuit.forgetting)."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+
+from penstock.analysis.derived import Derived
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.trace import LEAST_MERGED_ROWS, Columns, Trace, listed
+from penstock.catalog.reserved import WEIGHT
+from penstock.catalog.types import Type
+from penstock.circuit.forgetting import Best, Expiry
+from penstock.plan.scalar import parsed
+
+# The waterline of a derived column as constant DuckDB SQL.
+LineText = Callable[[Derived], str]
+_SORTED = re.compile(r"^(?P<value>.*) (?P<direction>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)$", re.DOTALL)
+
+
+class Collector:
+    """The expiries of one operator, and how large its traces were when they were last gone through."""
+
+    def __init__(self, expiries: Sequence[Expiry]) -> None:
+        self.expiries = tuple(expiries)
+        self._collected: dict[int, int] = {}  # by trace: its rows when all that had expired was gone
+
+    def check(self, position: int, columns: Columns) -> None:
+        """Raise NotProvenError if an expression by which rows of a trace expire is not proven."""
+        for item in self._of(position):
+            _below(item, columns, "NULL")
+            for keep in item.keep:
+                _rank(keep, columns, append_only=False)
+
+    def expired(
+        self, position: int, columns: Columns, rows: int, lines: LineText | None, *, whole: bool = False
+    ) -> list[str]:
+        """The conditions of entries that can go now; they are looked for when the state has doubled, or is `whole`."""
+        doubled = rows >= 2 * max(self._collected.get(position, 0), LEAST_MERGED_ROWS)
+        if lines is None or not rows or not (whole or doubled):
+            return []
+        return [_below(item, columns, lines(item.waterline)) for item in self._of(position) if not item.keep]
+
+    def collected(self, position: int, rows: int) -> None:
+        """Note how many entries are left now that all that had expired is gone."""
+        self._collected[position] = rows
+
+    def collect(self, position: int, trace: Trace, lines: LineText | None, *, whole: bool = False) -> None:
+        """Merge a trace where that is due, without what has expired if it is gone through for that."""
+        doubled = trace.rows >= 2 * max(self._collected.get(position, 0), LEAST_MERGED_ROWS)
+        mine = self._of(position) if lines is not None and (whole or doubled) else []
+        if not (trace.is_due() or mine or (whole and trace.rows)):
+            return
+        trace.merge(self.expired(position, trace.columns, trace.rows, lines, whole=whole))
+        for item in mine:
+            if item.keep and lines is not None:
+                _keep(item, trace, lines(item.waterline))
+        if mine:
+            self.collected(position, trace.rows)
+
+    def _of(self, position: int) -> list[Expiry]:
+        return [item for item in self.expiries if item.trace == position]
+
+
+def _below(item: Expiry, columns: Columns, line: str) -> str:
+    below = f"({proven(parsed(item.text), dict(columns)).text}) < ({line})"
+    return f"(({line}) IS NOT NULL AND coalesce({below}, true))" if item.nulls else below
+
+
+def _keep(item: Expiry, trace: Trace, line: str) -> None:
+    """Of the rows below the line, leave those that later rows may still need."""
+    below = f"coalesce({_below(item, trace.columns, line)}, false)"
+    ranks = [_rank(keep, trace.columns, append_only=trace.append_only) for keep in item.keep]
+    chosen = " OR ".join(f"{rank} <= {keep.count}" for rank, keep in zip(ranks, item.keep, strict=True))
+    marked = f"SELECT *, {below} AS __below FROM {trace.table}"
+    flagged = f"SELECT *, NOT __below OR {chosen} AS __stays FROM ({marked})"
+    columns = listed((*trace.names, WEIGHT))
+    trace.rows = trace.store.rewritten(trace.table, f"SELECT {columns} FROM ({flagged}) WHERE __stays")
+
+
+def _rank(keep: Best, columns: Columns, *, append_only: bool) -> str:
+    types = dict(columns)
+    partition = [*(proven(parsed(text), types).text for text in keep.partition), "__below"]
+    first = () if append_only else (f"{WEIGHT} > 0 DESC",)
+    order = [*first, *(_sorted(text, types) for text in keep.order)]
+    return f"{keep.ranking}() OVER (PARTITION BY {', '.join(partition)} ORDER BY {', '.join(order)})"
+
+
+def _sorted(text: str, types: Mapping[str, Type]) -> str:
+    found = _SORTED.match(text)
+    if found is None:
+        raise NotProvenError(what=f"the order by {text}")
+    value = proven(parsed(found["value"]), types)
+    return f"{value.text} {found['direction']} NULLS {found['nulls']}"

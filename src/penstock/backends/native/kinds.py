@@ -1,0 +1,82 @@
+"""Types that lie in DuckDB as they lie in Spark: their names there, and in Arrow.
+
+A TIMESTAMP lies as microseconds in UTC without a zone, so that DuckDB's own zones, and its extension for them, have no
+say; a TIMESTAMP_NTZ lies likewise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cache
+
+import pyarrow as pa
+
+from penstock.backends.native.proof import NotProvenError
+from penstock.catalog.types import Type, is_decimal
+from penstock.circuit.partials import decimal_shape
+
+_PLAIN: dict[Type, tuple[str, pa.DataType]] = {
+    "boolean": ("BOOLEAN", pa.bool_()),
+    "tinyint": ("TINYINT", pa.int8()),
+    "smallint": ("SMALLINT", pa.int16()),
+    "int": ("INTEGER", pa.int32()),
+    "bigint": ("BIGINT", pa.int64()),
+    "float": ("FLOAT", pa.float32()),
+    "double": ("DOUBLE", pa.float64()),
+    "string": ("VARCHAR", pa.string()),
+    "binary": ("BLOB", pa.binary()),
+    "date": ("DATE", pa.date32()),
+    "timestamp": ("TIMESTAMP", pa.timestamp("us", "UTC")),
+    "timestamp_ntz": ("TIMESTAMP", pa.timestamp("us")),
+}
+
+_BYTES = {"BOOLEAN": 1, "TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "FLOAT": 4, "DATE": 4, "VARCHAR": 24, "BLOB": 24}
+_BYTES["HUGEINT"] = 16
+
+
+@cache
+def stored(kind: Type | None) -> str:
+    """DuckDB's name of a type; NotProvenError for one that is Spark's alone."""
+    return _found(kind)[0]
+
+
+@cache
+def in_arrow(kind: Type | None) -> pa.DataType:
+    """A type as rows of Spark have it in Arrow; NotProvenError for one that is Spark's alone."""
+    return _found(kind)[1]
+
+
+def _found(kind: Type | None) -> tuple[str, pa.DataType]:
+    if kind is None:
+        raise NotProvenError(what="a type that only Spark knows")
+    if is_decimal(kind):
+        precision, scale = decimal_shape(kind)
+        return f"DECIMAL({precision},{scale})", pa.decimal128(precision, scale)
+    if kind not in _PLAIN:
+        raise NotProvenError(what=f"values of type {kind}")
+    return _PLAIN[kind]
+
+
+def width(kinds: Sequence[str]) -> int:
+    """About how many bytes a row of DuckDB types takes."""
+    return sum(_BYTES.get(kind, 8) for kind in kinds)
+
+
+def from_arrow(table: pa.Table) -> pa.Table:
+    """Rows of Spark as they lie here: times without their zone; nothing is copied."""
+    return pa.table([_without_zone(column) for column in table.columns], names=table.column_names)
+
+
+def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    if not pa.types.is_timestamp(column.type) or column.type.tz is None:
+        return column
+    return pa.chunked_array([chunk.cast(pa.timestamp("us")) for chunk in column.chunks], pa.timestamp("us"))
+
+
+def to_arrow(table: pa.Table, schema: pa.Schema) -> pa.Table:
+    """Rows that lie here as rows of Spark."""
+    columns = [
+        column if column.type == field.type else column.cast(field.type)
+        for column, field in zip(table.columns, schema, strict=True)
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)

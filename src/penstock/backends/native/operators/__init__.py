@@ -1,0 +1,20 @@
+"""Operators at work in DuckDB, a file for each class.
+
+| module     | what is in it                                                                    |
+| ---------- | -------------------------------------------------------------------------------- |
+| operator   | what every operator has in common                                                |
+| text       | queries whose inputs are named when they run                                     |
+| linear     | filters, projections, unions, generators: the change alone; constants            |
+| clocked    | the same where they read the clock                                               |
+| join       | inner and cross joins                                                            |
+| grouped    | state by group whose changes can be added up                                     |
+| additive   | GROUP BY with partial results                                                    |
+| partials   | the partial results of aggregates, and the answers over them                     |
+| counted    | DISTINCT, INTERSECT, EXCEPT                                                      |
+| keyed      | key by key: old and new rows of the touched keys, in one pass                    |
+| answered   | key by key: the last answer is kept, and taken back as it was given              |
+| touched    | the keys that a step touches, and the remembered rows of those keys              |
+| sessions   | SESSION: the sessions next to the change                                         |
+| recomputed | queries without a key to go by                                                   |
+| make       | the operator for each class                                                      |
+"""

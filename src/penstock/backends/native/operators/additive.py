@@ -1,0 +1,62 @@
+"""GROUP BY whose aggregates are partial results."""
+
+from __future__ import annotations
+
+from penstock.backends.native.comparing import key
+from penstock.backends.native.operators.grouped import GroupedOperator
+from penstock.backends.native.operators.operator import Changes
+from penstock.backends.native.operators.partials import decomposed, filled
+from penstock.backends.native.operators.text import cast
+from penstock.backends.native.proof import quoted
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.operators import Additive
+from penstock.circuit.partials import PRESENT
+from penstock.plan.nodes import Aggregate
+
+
+class AdditiveOperator(GroupedOperator):
+    """A row for each group with rows; without keys one row always."""
+
+    def __init__(self, store: Store, operator: Additive) -> None:
+        super().__init__(store, operator)
+        self.node: Aggregate = operator.node  # type: ignore[assignment]
+        types = dict(self.inputs[0])
+        found = [proven(scalar.form, types) for _, scalar in self.node.groups]
+        self.keys = tuple((key(item), item.type) for item in found)
+        self.partials, self._answers = decomposed(self.node, types)
+        self.prepare()
+        values = [f"{text} AS {name}" for name, (text, _) in zip(self.groups, self.keys, strict=True)]
+        values += [f"{item.value} AS {quoted(item.name)}" for item in self.partials]
+        self._contributed = f"SELECT {', '.join(values)} FROM "
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        (rows,) = changes
+        if rows is None and (self.groups or not first):
+            return None
+        parts = [self._contributed + rows.name] if rows is not None else []
+        return self.advance(parts, first=first)
+
+    def vanished(self) -> str:
+        return f"{PRESENT} <= 0" if self.groups else "false"
+
+    def answers(self, before: str, after: str, *, first: bool) -> list[str]:
+        was = f"coalesce({before}{PRESENT}, 0) > 0" if self.groups else str(not first).lower()
+        now = f"coalesce({after}{PRESENT}, 0) > 0" if self.groups else "true"
+        older, newer = self._row(before), self._row(after)
+        pairs = zip(older[len(self.groups) :], newer[len(self.groups) :], strict=True)
+        changed = " OR ".join(f"({one}) IS DISTINCT FROM ({other})" for one, other in pairs) or "false"
+        return [
+            self._signed(older, -1, f"{was} AND (NOT ({now}) OR {changed})"),
+            self._signed(newer, 1, f"{now} AND (NOT ({was}) OR {changed})"),
+        ]
+
+    def _row(self, prefix: str) -> list[str]:
+        return [*self.groups, *(filled(answer, prefix) for answer in self._answers)]
+
+    def _signed(self, values: list[str], weight: int, condition: str) -> str:
+        named = [f"{value} AS {quoted(name)}" for value, (name, _) in zip(values, self.outputs, strict=True)]
+        rows = f"SELECT {', '.join(named) or '1 AS __none'} FROM __touched WHERE {condition}"
+        return f"SELECT {', '.join([*cast(self.outputs), f'{weight}::BIGINT AS {WEIGHT}'])} FROM ({rows})"

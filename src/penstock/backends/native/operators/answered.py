@@ -1,0 +1,105 @@
+"""Operators that work key by key and keep their answers: Δ = f(rows of the touched keys) − what was answered before.
+
+An answer in floating point depends on the order of adding: what is taken back is what was given, to the last bit.
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.backends.native.collecting import Collector, LineText
+from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.text import template
+from penstock.backends.native.operators.touched import Keys
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows, Trace, listed, spelled, summed
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.operators import Keyed, Ranked
+from penstock.plan.scalar import Scalar
+
+
+class AnsweredOperator(NativeOperator):
+    """A node over one input whose keys can be read off its answer, by `answer_keys`, as off its input.
+
+    With `only_best` an answer says all of the input that can ever matter: the rows are not kept.
+    """
+
+    def __init__(
+        self,
+        store: Store,
+        operator: Keyed | Ranked,
+        keys: tuple[Scalar, ...],
+        answer_keys: tuple[Scalar, ...],
+        *,
+        append_only: bool,
+        only_best: bool = False,
+    ) -> None:
+        super().__init__(store, operator)
+        self.only_best = only_best
+        self._old = store.name()
+        self.template = template(operator.node, operator.inputs, self.outputs)
+        self.keys = Keys(store, (keys, answer_keys), (self.inputs[0], self.outputs))
+        self.collector.check(0, self.inputs[0])
+        self.answers = Trace(store, self.outputs)
+        self.rows = None if only_best else Trace(store, self.inputs[0], append_only=append_only)
+        self.traces = [self.answers] if self.rows is None else [self.rows, self.answers]
+        self._closing = self._closed(keys, answer_keys)
+        self._closing.check(0, self.outputs)
+
+    def _closed(self, keys: tuple[Scalar, ...], answer_keys: tuple[Scalar, ...]) -> Collector:
+        """The expiries of the answers: those of keys that nothing can touch any more."""
+        texts = {one.text: other.text for one, other in zip(keys, answer_keys, strict=True)}
+        found = [item for item in self.operator.expiries if item.text in texts and not item.keep]
+        return Collector([replace(item, trace=0, text=texts[item.text]) for item in found])
+
+    def merge(self, lines: LineText | None, *, whole: bool = False) -> None:
+        if self.rows is not None:
+            self.collector.collect(0, self.rows, lines, whole=whole)
+            self._closing.collect(0, self.answers, lines, whole=whole)
+        else:
+            self.collector.collect(0, self.answers, lines, whole=whole)
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        (rows,) = changes
+        if rows is None and not first:
+            return None
+        touched = self.keys.touched([rows, None]) if rows is not None and self.keys.any else ""
+        before = self._before(touched)
+        now = self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched, before)})
+        found = self.made(self._difference(f"({now})", before))
+        if found is not None:
+            self.answers.append(found)
+        return found
+
+    def _before(self, touched: str) -> str:
+        """A relation of what was answered for the touched keys, with weights."""
+        self.store.made(self._old, summed(self.answers.names, self._among(1, self.answers, touched), "> 0"))
+        return self._old
+
+    def _among(self, side: int, trace: Trace, touched: str) -> str:
+        """The rows of a trace that have a touched key; none if there are keys and none is touched."""
+        if self.keys.any and not touched:
+            return f"(SELECT * FROM {trace.table} WHERE false)"
+        return self.keys.among(side, trace.table, touched)
+
+    def _known(self, rows: Rows | None, touched: str, before: str) -> str:
+        """All rows of the touched keys as they are now, each as often as it is there."""
+        names = tuple(name for name, _ in self.inputs[0])
+        columns = listed((*names, WEIGHT))
+        if self.rows is None:
+            parts = [f"SELECT {columns} FROM {before}"]
+            if rows is not None:
+                parts.append(f"SELECT {columns} FROM {rows.name}")
+            return f"({spelled(names, '(' + ' UNION ALL '.join(parts) + ')')})"
+        if rows is not None:
+            self.rows.append(rows)
+        among = self._among(0, self.rows, touched)
+        return f"({spelled(names, among if self.rows.append_only else '(' + summed(names, among, '> 0') + ')')})"
+
+    def _difference(self, now: str, before: str) -> str:
+        names = self.answers.names
+        columns = listed(names)
+        separator = ", " if names else ""
+        new = f"SELECT {columns}{separator}1::BIGINT AS {WEIGHT} FROM {now}"
+        old = f"SELECT {columns}{separator}-{WEIGHT} AS {WEIGHT} FROM {before}"
+        return summed(names, f"({new} UNION ALL {old})")

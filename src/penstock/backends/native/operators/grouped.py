@@ -1,0 +1,127 @@
+"""State by group whose changes can be added up: what a change contributes to each group, and what that makes of it."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from penstock.backends.native.collecting import LineText
+from penstock.backends.native.kinds import stored, width
+from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.proof import quoted
+from penstock.backends.native.trace import Rows, listed
+from penstock.catalog.types import Type
+
+
+@dataclass(frozen=True, slots=True)
+class Partial:
+    """One partial result of a group: its DuckDB type, the aggregate that merges contributions, and how states merge.
+
+    `value` is what a row of a change contributes, over the input's columns and `__weight`. `merged` makes a state of
+    two, in which `{0}` is the older.
+    """
+
+    name: str
+    kind: str
+    value: str
+    aggregate: str = "sum"
+    merged: str = "{0} + {1}"
+
+
+class GroupedOperator(NativeOperator):
+    """The shared part. The state has a row for each group: its keys `__g0`, …, and its partials."""
+
+    keys: tuple[tuple[str, Type], ...]  # an expression over the input for each key, and its type
+    partials: tuple[Partial, ...]
+
+    def prepare(self) -> None:
+        """Make the table of the state, once keys and partials are known."""
+        self.groups = tuple(f"__g{position}" for position in range(len(self.keys)))
+        self.columns = tuple((group, kind) for group, (_, kind) in zip(self.groups, self.keys, strict=True))
+        self._stored = [(name, stored(kind)) for name, kind in self.columns]
+        self._stored += [(item.name, item.kind) for item in self.partials]
+        self.collector.check(0, self.columns)
+        self.table = self.store.table(self._stored)
+        self.entries = 0
+        self._proposed = 0
+        self._touches = self.store.name()
+
+    @abstractmethod
+    def answers(self, before: str, after: str, *, first: bool) -> list[str]:
+        """SELECTs from `__touched` of the output's rows, with weight; `before` and `after` stand before partials."""
+
+    @abstractmethod
+    def vanished(self) -> str:
+        """The condition of an entry that says nothing any more."""
+
+    def advance(self, contributed: Sequence[str], *, first: bool) -> Rows | None:
+        """Add up what rows of a change contribute (`__g…` and partials), and answer for the groups touched."""
+        touched = self._touches
+        count = self.store.made(touched, self._touched(self._added(contributed))) if contributed else 0
+        if not count and not self.groups and first:
+            count = self.store.made(touched, self._touched(self._untouched()))
+        if not count:
+            return None
+        self._replace(touched)
+        found = " UNION ALL ".join(self.answers("__o_", "__t_", first=first)).replace("__touched", touched)
+        return Rows(f"({found})")
+
+    def _added(self, contributed: Sequence[str]) -> str:
+        added = [f"{item.aggregate}({quoted(item.name)})::{item.kind} AS {quoted(item.name)}" for item in self.partials]
+        groups = listed(self.groups)
+        by = f" GROUP BY {groups}" if groups else " HAVING count(*) > 0"
+        items = ", ".join([*([groups] if groups else []), *added])
+        return f"SELECT {items} FROM ({' UNION ALL '.join(contributed)}){by}"
+
+    def _untouched(self) -> str:
+        """The one group of an aggregate without keys, over nothing."""
+        return f"SELECT {', '.join(f'NULL::{item.kind} AS {quoted(item.name)}' for item in self.partials)}"
+
+    def _touched(self, change: str) -> str:
+        """The touched groups, with their partials before (`__o_`) and after (`__t_`)."""
+        items = [f"c.{group} AS {group}" for group in self.groups]
+        for item in self.partials:
+            old, new, name = f"s.{quoted(item.name)}", f"c.{quoted(item.name)}", item.name
+            merged = f"({item.merged.format(old, new)})"
+            after = (
+                f"CASE WHEN __known IS NULL OR {old} IS NULL THEN {new} WHEN {new} IS NULL THEN {old} ELSE {merged} END"
+            )
+            items += [f"{old} AS {quoted('__o_' + name)}", f"{after} AS {quoted('__t_' + name)}"]
+        on = " AND ".join(f"s.{group} IS NOT DISTINCT FROM c.{group}" for group in self.groups) or "true"
+        state = f"(SELECT *, true AS __known FROM {self.table})"
+        return f"SELECT __known, {', '.join(items)} FROM ({change}) c LEFT JOIN {state} s ON {on}"
+
+    def _replace(self, touched: str) -> None:
+        """Have the touched groups hold what they are now."""
+        same = " AND ".join(f"s.{group} IS NOT DISTINCT FROM c.{group}" for group in self.groups) or "true"
+        gone = 0
+        if self.entries:
+            gone = self.store.changed(
+                f"DELETE FROM {self.table} s USING (SELECT * FROM {touched} WHERE __known) c WHERE {same}"
+            )
+        partials = [f"{quoted('__t_' + item.name)} AS {quoted(item.name)}" for item in self.partials]
+        items = ", ".join([*self.groups, *partials])
+        came = self.store.changed(
+            f"INSERT INTO {self.table} SELECT * FROM (SELECT {items} FROM {touched}) WHERE NOT ({self.vanished()})"
+        )
+        self._proposed = came - gone
+
+    def merge(self, lines: LineText | None, *, whole: bool = False) -> None:
+        gone = self.collector.expired(0, self.columns, self.entries, lines, whole=whole)
+        if gone:
+            condition = " OR ".join(f"coalesce({item}, false)" for item in gone)
+            self.entries -= self.store.changed(f"DELETE FROM {self.table} WHERE {condition}")
+            self.collector.collected(0, self.entries)
+
+    def state(self) -> Iterator[tuple[int, int]]:
+        yield self.entries, self.entries * width(tuple(kind for _, kind in self._stored))
+
+    def commit(self) -> None:
+        super().commit()
+        self.entries += self._proposed
+        self._proposed = 0
+
+    def discard(self) -> None:
+        super().discard()
+        self._proposed = 0

@@ -1,0 +1,47 @@
+"""Inner and cross joins: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB, where B' is B after its change."""
+
+from __future__ import annotations
+
+from penstock.backends.native.joins import join_condition
+from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.text import cast
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows, Trace
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.operators import Bilinear
+from penstock.plan.nodes import Join
+
+
+class JoinOperator(NativeOperator):
+    """A join that keeps both inputs."""
+
+    def __init__(self, store: Store, operator: Bilinear) -> None:
+        super().__init__(store, operator)
+        node: Join = operator.node  # type: ignore[assignment]
+        weight = f"__left.{WEIGHT} * __right.{WEIGHT} AS {WEIGHT}"
+        self._select = f"SELECT {', '.join([*cast(self.outputs), weight])}"
+        self._on = join_condition(node, proven)
+        self.traces = [
+            Trace(store, columns, append_only=only)
+            for columns, only in zip(self.inputs, operator.append_only, strict=True)
+        ]
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        del first
+        left, right = changes
+        old_left, new_right = self.traces
+        if right is not None:
+            new_right.append(right)
+        parts = []
+        if left is not None:
+            parts.append(self._probe(left.name, new_right.table))
+        if right is not None and old_left.rows:
+            parts.append(self._probe(old_left.table, right.name))
+        found = self.made(" UNION ALL ".join(parts)) if parts else None
+        if left is not None:
+            old_left.append(left)
+        return found
+
+    def _probe(self, left: str, right: str) -> str:
+        return f"{self._select} FROM {left} __left JOIN {right} __right ON {self._on}"

@@ -1,0 +1,71 @@
+"""Operators that work key by key: Δ = f(new rows of the touched keys) − f(their old rows).
+
+The old and the new rows of the touched keys go through the operator in one pass, told apart by `__version`, which is
+one more key of the operator; what comes out for both alike cancels.
+"""
+
+from __future__ import annotations
+
+from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.text import template
+from penstock.backends.native.operators.touched import Keys
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows, Trace, listed, summed
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.operators import Keyed
+from penstock.plan.nodes import Aggregate
+
+VERSION = "__version"
+
+
+class KeyedOperator(NativeOperator):
+    """Any plan node that never lets rows of two keys meet."""
+
+    def __init__(self, store: Store, operator: Keyed) -> None:
+        super().__init__(store, operator)
+        self.keyed = operator
+        self.template = template(operator.node, operator.inputs, self.outputs, (VERSION,))
+        self.keys = Keys(store, operator.keys, self.inputs)
+        for position, columns in enumerate(self.inputs):
+            self.collector.check(position, columns)
+        self.traces = [
+            Trace(store, columns, append_only=only)
+            for columns, only in zip(self.inputs, operator.append_only, strict=True)
+        ]
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        if not any(rows is not None for rows in changes) and not (first and self._answers_nothing()):
+            return None
+        touched = self.keys.touched(changes) if self.keys.any else ""
+        versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(changes)}
+        answer = self.template.over(self.names(versions))
+        names = tuple(name for name, _ in self.outputs)
+        sign = f"CASE WHEN {VERSION} = 1 THEN 1 ELSE -1 END::BIGINT AS {WEIGHT}"
+        where = f" WHERE {VERSION} = 1" if first else ""
+        signed = f"SELECT {', '.join([*([listed(names)] if names else []), sign])} FROM ({answer}){where}"
+        found = self.made(summed(names, f"({signed})"))
+        for trace, rows in zip(self.traces, changes, strict=True):
+            if rows is not None:
+                trace.append(rows)
+        return found
+
+    def _answers_nothing(self) -> bool:
+        """True if it has an answer over no rows at all: an aggregate without groups."""
+        return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
+
+    def _versions(self, place: int, rows: Rows | None, touched: str) -> str:
+        """The rows of the touched keys of an input, as they were (0) and as they are (1), duplicates spelled out."""
+        trace = self.traces[place]
+        columns = listed((*trace.names, WEIGHT))
+        old = f"SELECT {columns} FROM {self.keys.among(place, trace.table, touched)}"
+        parts = [f"SELECT *, unnest([0, 1]) AS {VERSION} FROM ({old})"]
+        if rows is not None:
+            parts.append(f"SELECT {columns}, 1 AS {VERSION} FROM {rows.name}")
+        found = f"({' UNION ALL '.join(parts)})"
+        if not trace.append_only:
+            positive = summed((*trace.names, VERSION), found, "> 0")
+            found = f"({positive})"
+        names = listed((*trace.names, VERSION))
+        if self.keyed.single[place]:
+            return f"(SELECT {names} FROM {found})"
+        return f"(SELECT {names} FROM (SELECT *, unnest(range({WEIGHT})) AS __copy FROM {found}))"

@@ -1,0 +1,48 @@
+"""Linear operators: the change of the output is the operator applied to the change of the input. And constant rows."""
+
+from __future__ import annotations
+
+from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.text import nothing, template
+from penstock.backends.native.render import Renderer
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows, listed
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.operators import Clocked, Constant, Linear
+
+
+class LinearOperator(NativeOperator):
+    """A chain of filters, projections, unions and generators over the change; whoever reads it evaluates it."""
+
+    def __init__(self, store: Store, operator: Linear | Clocked) -> None:
+        super().__init__(store, operator)
+        self.template = template(operator.node, operator.inputs, self.outputs, (WEIGHT,))
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        del first
+        if all(rows is None for rows in changes):
+            return None
+        return Rows(f"({self.applied([None if rows is None else rows.name for rows in changes])})")
+
+    def applied(self, relations: list[str | None]) -> str:
+        """The chain over relations; one that is not there has no rows."""
+        found = {
+            position: nothing(self.inputs[position]) if name is None else name
+            for position, name in enumerate(relations)
+        }
+        return self.template.over(self.names(found))
+
+
+class ConstantOperator(NativeOperator):
+    """Rows of a VALUES: all of them in the first step, nothing afterwards."""
+
+    def __init__(self, store: Store, operator: Constant) -> None:
+        super().__init__(store, operator)
+        names = listed(name for name, _ in self.outputs)
+        rows = Renderer({}, scalar=proven).sql(operator.node)
+        self._query = f"SELECT {names + ', ' if names else ''}1::BIGINT AS {WEIGHT} FROM ({rows})"
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        del changes
+        return self.made(self._query) if first else None

@@ -1,0 +1,107 @@
+"""The operator in DuckDB for each class, where all of it is proven."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import assert_never, cast
+
+from penstock.backends.native.operators.additive import AdditiveOperator
+from penstock.backends.native.operators.answered import AnsweredOperator
+from penstock.backends.native.operators.clocked import ClockedOperator
+from penstock.backends.native.operators.counted import CountedOperator
+from penstock.backends.native.operators.join import JoinOperator
+from penstock.backends.native.operators.keyed import KeyedOperator
+from penstock.backends.native.operators.linear import ConstantOperator, LinearOperator
+from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.operators.recomputed import RecomputedOperator
+from penstock.backends.native.operators.sessions import SessionsOperator
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Columns
+from penstock.backends.native.typing import completed
+from penstock.catalog.types import FRACTIONAL
+from penstock.circuit.operators import (
+    Additive,
+    AnyOperator,
+    Bilinear,
+    Cleaned,
+    Clocked,
+    Constant,
+    Counted,
+    Iterated,
+    Keyed,
+    Linear,
+    Operator,
+    Ranked,
+    Recomputed,
+    Sessions,
+    Source,
+)
+from penstock.plan.nodes import Aggregate, TopK, Window
+from penstock.plan.scalar import Scalar, column
+
+
+def native_operator(store: Store, operator: Operator, known: Mapping[str, Columns]) -> NativeOperator:
+    """An operator without state; NotProvenError, with what is not, if it is left to Spark.
+
+    `known` has the columns of its inputs, by the names of the leaves that read them, where they are known better than
+    by the operator's node.
+    """
+    found = cast("AnyOperator", replace(operator, node=completed(operator.node, known)))
+    match found:
+        case Constant():
+            return ConstantOperator(store, found)
+        case Linear():
+            return LinearOperator(store, found)
+        case Clocked():
+            return ClockedOperator(store, found)
+        case Bilinear():
+            return JoinOperator(store, found)
+        case Additive():
+            return AdditiveOperator(store, found)
+        case Counted():
+            return CountedOperator(store, found)
+        case Keyed():
+            return _keyed(store, found)
+        case Sessions():
+            return SessionsOperator(store, found)
+        case Ranked():
+            best = found.append_only and not _offset(found.node)
+            return AnsweredOperator(store, found, (), (), append_only=found.append_only, only_best=best)
+        case Recomputed():
+            return RecomputedOperator(store, found)
+        case Iterated():
+            raise NotProvenError(what="recursion")
+        case Source() | Cleaned():
+            raise NotProvenError(what=f"{type(found).__name__}, which belongs to the step")
+        case _:
+            assert_never(found)
+
+
+def _keyed(store: Store, operator: Keyed) -> NativeOperator:
+    node = operator.node
+    match node:
+        case Aggregate():
+            groups = tuple(column(name, scalar.type) for name, scalar in node.groups) if operator.keys[0] else ()
+            return _answered(store, operator, groups)
+        case TopK(limit=int()):
+            best = operator.append_only[0] and node.number is None and not node.offset
+            return _answered(store, operator, node.partition, only_best=best)
+        case Window() if any(item.type in (*FRACTIONAL, None) for item in node.fields[len(node.input.fields) :]):
+            if any(item.keep for item in operator.expiries) or isinstance(node.input, Window):
+                raise NotProvenError(what="window functions in floating point whose rows are forgotten one by one")
+            return _answered(store, operator, node.partition)
+        case _:
+            return KeyedOperator(store, operator)
+
+
+def _answered(
+    store: Store, operator: Keyed, answer_keys: tuple[Scalar, ...], *, only_best: bool = False
+) -> AnsweredOperator:
+    only = operator.append_only[0]
+    return AnsweredOperator(store, operator, operator.keys[0], answer_keys, append_only=only, only_best=only_best)
+
+
+def _offset(node: object) -> int:
+    return node.offset if isinstance(node, TopK) else 0

@@ -1,0 +1,101 @@
+"""The part that every operator in DuckDB has in common.
+
+Its state is tables of the store, which change within the step's transaction; what it knows of them besides is only
+proposed until `commit`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+
+from penstock.backends.native.collecting import Collector, LineText
+from penstock.backends.native.kinds import stored
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Columns, Rows, Trace
+from penstock.circuit.operators import Operator
+from penstock.plan.expressions import plan_reads_clock
+from penstock.plan.nodes import Field, Plan, Scan
+
+Changes = Sequence[Rows | None]
+
+
+class NativeOperator(ABC):
+    """One operator at work; `traces` is its state, in the order by which its expiries name it."""
+
+    def __init__(self, store: Store, operator: Operator) -> None:
+        self.store = store
+        self.operator = operator
+        self.inputs = inputs_of(operator)
+        self.outputs = columns_of(operator.node.fields)
+        self.traces: list[Trace] = []
+        self.collector = Collector(operator.expiries)
+        self._table = store.name()
+        self._reads_clock = plan_reads_clock(operator.node)
+
+    @abstractmethod
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        """The change of the output; None if there is none. `first` in the operator's first step."""
+
+    def wants_step(self) -> bool:
+        """True if it must run although none of its inputs has changed."""
+        return False
+
+    def commit(self) -> None:
+        """Make what was proposed the state."""
+        for trace in self.traces:
+            trace.commit()
+
+    def discard(self) -> None:
+        """Forget what was proposed."""
+        for trace in self.traces:
+            trace.discard()
+
+    def merge(self, lines: LineText | None, *, whole: bool = False) -> None:
+        """Between steps: have traces as few entries as there are rows, without what has expired, where that is due."""
+        for position, trace in enumerate(self.traces):
+            self.collector.collect(position, trace, lines, whole=whole)
+
+    def state(self) -> Iterator[tuple[int, int]]:
+        """Rows and bytes of each trace."""
+        for trace in self.traces:
+            yield trace.rows, trace.bytes
+
+    def made(self, query: str) -> Rows | None:
+        """The rows of a query as a relation of the step; None if there are none."""
+        if self._reads_clock:
+            self.store.see_clock()
+        count = self.store.made(self._table, query)
+        return Rows(self._table, count) if count else None
+
+    def evaluated(self, rows: Rows) -> Rows:
+        """A change of its own that is a query, as a table of the step."""
+        return rows if rows.count is not None else self.made(f"SELECT * FROM {rows.name}") or Rows(self._table, 0)
+
+    def names(self, found: Mapping[int, str]) -> dict[str, str]:
+        """Relations by the names of the leaves that read them."""
+        return {f"#{number}": found[place] for place, number in enumerate(self.operator.inputs)}
+
+
+def columns_of(fields: Sequence[Field]) -> Columns:
+    """Columns with their types; NotProvenError where a type is not known, or cannot lie in DuckDB."""
+    found = []
+    for item in fields:
+        if item.type is None:
+            raise NotProvenError(what=f"the type of {item.name}, which only Spark knows")
+        stored(item.type)
+        found.append((item.name, item.type))
+    return tuple(found)
+
+
+def inputs_of(operator: Operator) -> tuple[Columns, ...]:
+    """The columns of each input, as the node reads them."""
+    leaves = {node.relation: node for node in operator.node.walk() if isinstance(node, Scan)}
+    return tuple(columns_of(_leaf(leaves, number).fields) for number in operator.inputs)
+
+
+def _leaf(leaves: Mapping[str, Plan], number: int) -> Plan:
+    if f"#{number}" not in leaves:
+        raise NotProvenError(what="an operator that reads its inputs in more ways than one")
+    return leaves[f"#{number}"]

@@ -1,0 +1,140 @@
+"""Aggregates as partial results that can be added up (circuit.partials), in DuckDB's types.
+
+A sum of whole numbers lies in a HUGEINT, which no sum of BIGINTs leaves; only an answer can be too large.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.backends.native.kinds import stored
+from penstock.backends.native.operators.grouped import Partial
+from penstock.backends.native.proof import NotProvenError, Proven, quoted
+from penstock.backends.native.raised import Failure, said
+from penstock.backends.native.scalars import proven
+from penstock.catalog.reserved import WEIGHT
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+from penstock.circuit.partials import PRESENT, decimal_shape
+from penstock.plan.nodes import Aggregate, AggregateCall
+
+_RUNNING = {
+    "min": ("min", "least({0}, {1})"),
+    "max": ("max", "greatest({0}, {1})"),
+    "bool_and": ("bool_and", "{0} AND {1}"),
+    "every": ("bool_and", "{0} AND {1}"),
+    "bool_or": ("bool_or", "{0} OR {1}"),
+    "some": ("bool_or", "{0} OR {1}"),
+    "any": ("bool_or", "{0} OR {1}"),
+    "bit_and": ("bit_and", "{0} & {1}"),
+    "bit_or": ("bit_or", "{0} | {1}"),
+}
+_SLOT = re.compile("\x01([^\x02]*)\x02")
+_LARGEST = 9223372036854775807
+
+
+@dataclass(frozen=True, slots=True)
+class Decomposed:
+    """The partials of one aggregate, and its answer, in which a partial stands as `slot(name)`."""
+
+    partials: tuple[Partial, ...]
+    answer: str
+
+
+def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> tuple[tuple[Partial, ...], tuple[str, ...]]:
+    """The partials of a whole Aggregate, and its answers; NotProvenError for one that has none here."""
+    partials = {(WEIGHT, "sum"): Partial(PRESENT, "BIGINT", WEIGHT)}
+    answers = []
+    for position, (_, call) in enumerate(node.aggregates):
+        found = _decomposed(call, f"__p{position}", types)
+        answer = found.answer
+        for partial in (_filtered(item, call, types) for item in found.partials):
+            kept = partials.setdefault((partial.value, partial.aggregate), partial)
+            answer = answer.replace(slot(partial.name), slot(kept.name))
+        answers.append(answer)
+    return tuple(partials.values()), tuple(answers)
+
+
+def _filtered(partial: Partial, call: AggregateCall, types: Mapping[str, Type | None]) -> Partial:
+    if call.filter is None:
+        return partial
+    value = f"CASE WHEN {proven(call.filter.form, types).text} THEN {partial.value} END"
+    return Partial(partial.name, partial.kind, value, partial.aggregate, partial.merged)
+
+
+def _decomposed(call: AggregateCall, name: str, types: Mapping[str, Type | None]) -> Decomposed:
+    if call.function == "count":
+        return _count(call, name, types)
+    argument = proven(call.arguments[0].form, types)
+    value = f"({argument.text})"
+    if call.function == "count_if":
+        counted = Partial(name, "BIGINT", f"CASE WHEN {value} THEN {WEIGHT} ELSE 0 END")
+        return Decomposed((counted,), f"coalesce({slot(name)}, 0)")
+    if call.function == "sum":
+        return _sum(call, argument, name)
+    if call.function in ("avg", "mean"):
+        return _average(call, argument, name)
+    if call.function in _RUNNING:
+        aggregate, merged = _RUNNING[call.function]
+        return Decomposed((Partial(name, stored(argument.type), value, aggregate, merged),), slot(name))
+    raise NotProvenError(what=f"{call.function} as a partial result")
+
+
+def _count(call: AggregateCall, name: str, types: Mapping[str, Type | None]) -> Decomposed:
+    tested = [proven(item.form, types).text for item in call.arguments if item.text not in ("*", "1")]
+    tests = " AND ".join(f"({text}) IS NOT NULL" for text in tested)
+    value = f"CASE WHEN {tests} THEN {WEIGHT} ELSE 0 END" if tests else WEIGHT
+    return Decomposed((Partial(name, "BIGINT", value),), f"coalesce({slot(name)}, 0)")
+
+
+def _seen(argument: Proven, name: str) -> tuple[Partial, str]:
+    """The count of values that are not NULL, and the condition that there are some."""
+    value = f"CASE WHEN ({argument.text}) IS NULL THEN 0 ELSE {WEIGHT} END"
+    return Partial(f"{name}n", "BIGINT", value), f"coalesce({slot(f'{name}n')}, 0) <> 0"
+
+
+def _total(argument: Proven, name: str) -> Partial:
+    """The sum of the values."""
+    value = f"({argument.text})"
+    if argument.type in INTEGRAL:
+        return Partial(name, "HUGEINT", f"{value}::HUGEINT * {WEIGHT}")
+    if is_decimal(argument.type):
+        _, scale = decimal_shape(argument.type)
+        return Partial(name, f"DECIMAL(38,{scale})", f"{value} * CAST({WEIGHT} AS DECIMAL(18,0))")
+    if argument.type in FRACTIONAL:
+        return Partial(name, "DOUBLE", f"{value}::DOUBLE * {WEIGHT}")
+    raise NotProvenError(what=f"sum of {argument.type}")
+
+
+def _sum(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
+    seen, some = _seen(argument, name)
+    total = _total(argument, name)
+    answer = slot(name)
+    if argument.type in INTEGRAL:
+        fits = f"{answer} BETWEEN -{_LARGEST} - 1 AND {_LARGEST}"
+        overflow = Failure("ARITHMETIC_OVERFLOW", "22003", said("long overflow."), call.call.text).raising
+        answer = f"CASE WHEN {fits} THEN {answer}::BIGINT ELSE {overflow} END"
+    if is_decimal(argument.type):
+        precision, scale = decimal_shape(argument.type)
+        answer = f"CAST({answer} AS DECIMAL({min(38, precision + 10)},{scale}))"
+    return Decomposed((seen, total), f"CASE WHEN {some} THEN {answer} END")
+
+
+def _average(call: AggregateCall, argument: Proven, name: str) -> Decomposed:
+    if is_decimal(argument.type):
+        raise NotProvenError(what=f"{call.function} of {argument.type} as a partial result")
+    seen, some = _seen(argument, name)
+    return Decomposed(
+        (seen, _total(argument, name)), f"CASE WHEN {some} THEN {slot(name)}::DOUBLE / {slot(seen.name)} END"
+    )
+
+
+def slot(name: str) -> str:
+    """The place of a partial in an answer; no SQL has these characters."""
+    return f"\x01{name}\x02"
+
+
+def filled(answer: str, prefix: str) -> str:
+    """An answer over the partials whose names begin with a prefix."""
+    return _SLOT.sub(lambda found: quoted(prefix + found[1]), answer)

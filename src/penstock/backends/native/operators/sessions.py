@@ -1,0 +1,68 @@
+"""SESSION: a changed row touches the sessions of its key that it lies in or within a gap of, no others."""
+
+from __future__ import annotations
+
+from penstock.backends.native.comparing import key
+from penstock.backends.native.operators.operator import Changes, NativeOperator
+from penstock.backends.native.operators.text import template
+from penstock.backends.native.proof import quoted
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows, Trace, listed, spelled, summed
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.operators import Sessions
+from penstock.plan.forms import Call
+from penstock.plan.nodes import Session
+
+
+class SessionsOperator(NativeOperator):
+    """All rows are kept beside the sessions that they are in, which is the answer that they were given."""
+
+    def __init__(self, store: Store, operator: Sessions) -> None:
+        super().__init__(store, operator)
+        node: Session = operator.node  # type: ignore[assignment]
+        types = dict(self.inputs[0])
+        self.template = template(node, operator.inputs, self.outputs)
+        self._old = store.name()
+        self.collector.check(0, self.outputs)
+        self.traces = [Trace(store, self.outputs)]
+        self._keys = [key(proven(scalar.form, types)) for scalar in node.keys]
+        self._time = proven(node.time.form, types).text
+        self._from = proven(Call("-", (node.time.form, node.gap.form)), types).text
+        self._until = proven(Call("+", (node.time.form, node.gap.form)), types).text
+        self._start, self._end = quoted(node.start), quoted(node.end)
+
+    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+        del first
+        (rows,) = changes
+        if rows is None:
+            return None
+        self.store.made(before := self._old, self._next_to(rows))
+        names = tuple(name for name, _ in self.inputs[0])
+        columns = listed((*names, WEIGHT))
+        together = f"(SELECT {columns} FROM {before} UNION ALL SELECT {columns} FROM {rows.name})"
+        known = f"({spelled(names, '(' + summed(names, together, '> 0') + ')')})"
+        answer = self.template.over({f"#{self.operator.inputs[0]}": known})
+        outputs = listed(self.traces[0].names)
+        now = f"SELECT {outputs}, 1::BIGINT AS {WEIGHT} FROM ({answer})"
+        was = f"SELECT {outputs}, -{WEIGHT} AS {WEIGHT} FROM {before}"
+        found = self.made(summed(self.traces[0].names, f"({now} UNION ALL {was})"))
+        if found is not None:
+            self.traces[0].append(found)
+        return found
+
+    def _next_to(self, rows: Rows) -> str:
+        """The rows of the sessions that a change may move, each once with its weight.
+
+        A session ends a gap behind its last row: what lies less than a gap before its first, or not behind its end.
+        """
+        spans = [f"{text} AS __touched{place}" for place, text in enumerate(self._keys)]
+        spans += [f"{self._from} AS __from", f"{self._time} AS __time", f"{self._until} AS __until"]
+        change = f"(SELECT DISTINCT {', '.join(spans)} FROM {rows.name})"
+        keys = [f"({text}) IS NOT DISTINCT FROM __t.__touched{place}" for place, text in enumerate(self._keys)]
+        on = " AND ".join([*keys, f"{self._start} <= __t.__until", f"{self._end} >= __t.__time"])
+        return summed(
+            self.traces[0].names,
+            f"(SELECT __r.* FROM {self.traces[0].table} __r SEMI JOIN {change} __t ON {on})",
+            "> 0",
+        )

@@ -1,0 +1,51 @@
+"""Queries that are written once; what they read has another name in each step."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from penstock.backends.native.kinds import stored
+from penstock.backends.native.proof import quoted
+from penstock.backends.native.render import Renderer
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.trace import Columns
+from penstock.catalog.reserved import WEIGHT
+from penstock.plan.nodes import Plan
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A query in which each relation stands as `place(name)`."""
+
+    text: str
+
+    def over(self, relations: Mapping[str, str]) -> str:
+        """The query over relations, given as FROM takes them."""
+        found = self.text
+        for name, relation in relations.items():
+            found = found.replace(place(name), relation)
+        return found
+
+
+def place(name: str) -> str:
+    """The place that a relation takes later."""
+    return f'"the rows of {name}"'
+
+
+def template(plan: Plan, inputs: tuple[int, ...], outputs: Columns, carry: tuple[str, ...] = ()) -> Template:
+    """The query for an operator's node over its inputs, each column of the type that it is known by."""
+    relations = {f"#{number}": place(f"#{number}") for number in inputs}
+    text = Renderer(relations, carry, scalar=proven).sql(plan)
+    return Template(f"SELECT {', '.join([*cast(outputs), *carry]) or '1 AS __none'} FROM ({text})")
+
+
+def cast(columns: Columns) -> list[str]:
+    """Columns as a SELECT lists them, each of its type."""
+    return [f"CAST({quoted(name)} AS {stored(kind)}) AS {quoted(name)}" for name, kind in columns]
+
+
+def nothing(columns: Columns) -> str:
+    """A relation with those columns and a weight, without rows."""
+    items = [f"CAST(NULL AS {stored(kind)}) AS {quoted(name)}" for name, kind in columns]
+    return f"(SELECT {', '.join([*items, f'0::BIGINT AS {WEIGHT}'])} WHERE false)"

@@ -1,0 +1,58 @@
+"""The keys that a step touches, and the remembered rows of those keys."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from penstock.backends.native.comparing import key
+from penstock.backends.native.operators.operator import Changes
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Columns
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal
+from penstock.plan.scalar import Scalar
+
+
+class Keys:
+    """The key expressions of each input; none means that all rows belong together."""
+
+    def __init__(self, store: Store, keys: Sequence[Sequence[Scalar]], inputs: Sequence[Columns]) -> None:
+        self._store = store
+        found = [
+            [proven(scalar.form, dict(columns)) for scalar in scalars]
+            for scalars, columns in zip(keys, inputs, strict=True)
+        ]
+        for alike in zip(*found, strict=True):
+            if len({_family(item.type) for item in alike}) > 1:
+                raise NotProvenError(what=f"keys of the types {' and '.join(item.type for item in alike)}")
+        self.texts = [[key(item) for item in side] for side in found]
+        self.any = bool(self.texts[0])
+        self._table = store.name()
+
+    def touched(self, changes: Changes) -> str:
+        """A relation of the keys that changes have, `__touched0`, …."""
+        parts = [
+            f"SELECT {', '.join(f'{text} AS __touched{place}' for place, text in enumerate(texts))} FROM {rows.name}"
+            for texts, rows in zip(self.texts, changes, strict=True)
+            if rows is not None
+        ]
+        names = ", ".join(f"__touched{place}" for place in range(len(self.texts[0])))
+        self._store.made(self._table, f"SELECT DISTINCT {names} FROM ({' UNION ALL '.join(parts)})")
+        return self._table
+
+    def among(self, side: int, relation: str, touched: str) -> str:
+        """The rows of a relation that have one of the touched keys, for FROM."""
+        if not self.any:
+            return relation
+        on = " AND ".join(
+            f"({text}) IS NOT DISTINCT FROM __t.__touched{place}" for place, text in enumerate(self.texts[side])
+        )
+        return f"(SELECT __r.* FROM {relation} __r SEMI JOIN {touched} __t ON {on})"
+
+
+def _family(kind: Type) -> str:
+    """Types whose values DuckDB compares as Spark does, although they are not the same."""
+    if kind in INTEGRAL:
+        return "whole"
+    return "fraction" if kind in FRACTIONAL else "decimal" if is_decimal(kind) else kind

@@ -1,0 +1,153 @@
+"""DuckDB in the process: one connection for an engine, whose step is one transaction.
+
+Whatever a step makes, tables of changes and new state alike, is made within the transaction: it is there for the
+step's own statements, and gone with a step that is discarded. Tables of changes keep their names from step to step, so
+that nothing has to be dropped; only large ones are emptied when the step ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from datetime import datetime
+
+import duckdb
+import pyarrow as pa
+
+from penstock.backends.native.kinds import from_arrow
+from penstock.backends.native.proof import quoted
+
+_LARGE = 50_000  # rows of a change that are not left to lie until the next one
+CLOCK, CLOCK_BEFORE = "penstock_clock", "penstock_clock_before"
+_SETTINGS = (
+    "SET disabled_optimizers = 'common_subplan'",  # 2.0.0 mixes up columns of equal subqueries
+    "SET autoinstall_known_extensions = false",
+    "SET autoload_known_extensions = false",
+    "SET python_enable_replacements = false",  # no variable of Python is a table
+    "SET preserve_insertion_order = false",
+    "SET enable_progress_bar = false",
+)
+
+
+class Store:
+    """The tables of one engine: `d1`, … for changes, `t1`, … for state, `a1`, … for rows from Arrow."""
+
+    def __init__(self) -> None:
+        self._connection = duckdb.connect(":memory:")
+        for setting in _SETTINGS:
+            self._connection.execute(setting)
+        self._lock = threading.RLock()
+        self._names = itertools.count(1)
+        self._large: list[str] = []
+        self._given = 0
+        self._variables: tuple[datetime | None, datetime | None] | None = None
+        self._clocks: tuple[datetime | None, datetime | None] = (None, None)
+        self._began = False
+        self.clock_has_moved = False
+
+    def begin(self, clock: datetime | None, before: datetime | None) -> None:
+        """Begin the transaction of a step, at its clock and that of the step before."""
+        self.discard()
+        with self._lock:
+            self.clock_has_moved = clock != before
+            self._clocks = (clock, before)
+            self._connection.execute("BEGIN")
+            self._began = True
+
+    def see_clock(self) -> None:
+        """Let queries read the clock of the step and that of the step before."""
+        with self._lock:
+            if self._variables == self._clocks:
+                return
+            for name, at in zip((CLOCK, CLOCK_BEFORE), self._clocks, strict=True):
+                value = "NULL" if at is None else f"'{at:%Y-%m-%d %H:%M:%S.%f}'"
+                self._connection.execute(f"SET VARIABLE {name} = {value}::TIMESTAMP")
+            self._variables = self._clocks
+
+    def commit(self) -> None:
+        """Let what the step has made count, and forget its changes."""
+        with self._lock:
+            if self._began:
+                for name in self._large:
+                    self._connection.execute(f"DROP TABLE IF EXISTS {name}")
+                self._connection.execute("COMMIT")
+                self._ended()
+
+    def discard(self) -> None:
+        """Forget all that the step has made."""
+        with self._lock:
+            if self._began:
+                self._connection.execute("ROLLBACK")
+                self._ended()
+
+    def _ended(self) -> None:
+        self._began = False
+        self._large.clear()
+        for number in range(self._given):
+            self._connection.unregister(f"a{number}")
+        self._given = 0
+
+    def close(self) -> None:
+        """Forget everything."""
+        with self._lock:
+            self._connection.close()
+
+    def execute(self, statement: str) -> None:
+        """Run a statement."""
+        with self._lock:
+            self._connection.execute(statement)
+
+    def name(self) -> str:
+        """A name for the changes of one kind, step after step."""
+        return f"d{next(self._names)}"
+
+    def made(self, name: str, query: str) -> int:
+        """Have a table of the step hold the rows of a query; gives how many they are."""
+        with self._lock:
+            found = self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}").fetchone()
+            count = int(found[0]) if found else 0
+            if count > _LARGE:
+                self._large.append(name)
+        return count
+
+    def taken(self, table: pa.Table) -> str:
+        """A relation of the step that has the rows of an Arrow table."""
+        with self._lock:
+            name = f"a{self._given}"
+            self._connection.register(name, from_arrow(table))
+            self._given += 1
+        return name
+
+    def table(self, columns: list[tuple[str, str]]) -> str:
+        """A new table for state, with these columns and DuckDB types, without rows."""
+        with self._lock:
+            name = f"t{next(self._names)}"
+            listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns)
+            self._connection.execute(f"CREATE TABLE {name} ({listed})")
+        return name
+
+    def changed(self, statement: str) -> int:
+        """Run an INSERT, UPDATE or DELETE; the number of rows that it has changed."""
+        with self._lock:
+            found = self._connection.execute(statement).fetchone()
+        return int(found[0]) if found else 0
+
+    def rewritten(self, name: str, query: str) -> int:
+        """Have a table of state hold the rows of a query over it instead; the number of its rows."""
+        with self._lock:
+            other = f"{name}_next"
+            (count,) = self._connection.execute(f"CREATE TABLE {other} AS {query}").fetchone() or (0,)
+            self._connection.execute(f"DROP TABLE {name}")
+            self._connection.execute(f"ALTER TABLE {other} RENAME TO {name}")
+        return int(count)
+
+    def arrow(self, query: str) -> pa.Table:
+        """The rows of a query."""
+        with self._lock:
+            return self._connection.sql(query).to_arrow_table()
+
+    def value(self, query: str) -> object:
+        """The first value of a query."""
+        with self._lock:
+            found = self._connection.execute(query).fetchone()
+        return None if found is None else found[0]

@@ -1,0 +1,106 @@
+"""Types that the binder has left open, filled in where the proof of an expression gives them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import cast
+
+from penstock.backends.native.aggregates import Calls, aggregated
+from penstock.backends.native.proof import NotProvenError, Proven
+from penstock.backends.native.render import types_of
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.trace import Columns
+from penstock.backends.native.windows import windowed
+from penstock.catalog.types import Type
+from penstock.plan.nodes import (
+    Aggregate,
+    AggregateCall,
+    AsofJoin,
+    Distinct,
+    Field,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
+from penstock.plan.scalar import Scalar
+
+
+def completed(plan: Plan, known: Mapping[str, Columns]) -> Plan:
+    """The plan with every type that can be told; `known` has the columns of leaves by their names."""
+    below = tuple(completed(item, known) for item in plan.inputs)
+    plan = plan.with_inputs(*below) if below else plan
+    node = cast("Node", plan)
+    match node:
+        case Scan():
+            return _leaf(node, known)
+        case Project():
+            items = tuple((name, _typed(scalar, node.input)) for name, scalar in node.items)
+            return replace(node, items=items)
+        case Aggregate():
+            groups = tuple((name, _typed(scalar, node.input)) for name, scalar in node.groups)
+            calls = tuple((name, _called(call, node.input)) for name, call in node.aggregates)
+            return replace(node, groups=groups, aggregates=calls)
+        case Window():
+            return replace(node, calls=tuple((name, _windowed(call, node.input)) for name, call in node.calls))
+        case UnionAll():
+            return replace(node, outputs=_outputs(node.outputs, node.branches[0]))
+        case SetOperation():
+            return replace(node, outputs=_outputs(node.outputs, node.left))
+        case Values() | Filter() | Generate() | Join() | AsofJoin() | Distinct() | TopK() | Session():
+            return node
+        case Recompute() | Fixpoint():
+            return node
+
+
+def _leaf(scan: Scan, known: Mapping[str, Columns]) -> Scan:
+    types = {name.lower(): kind for name, kind in known.get(scan.relation, ())}
+    return replace(
+        scan, outputs=tuple(replace(item, type=types.get(item.name.lower(), item.type)) for item in scan.outputs)
+    )
+
+
+def _outputs(outputs: tuple[Field, ...], first: Plan) -> tuple[Field, ...]:
+    return tuple(
+        item if item.type is not None else replace(item, type=below.type)
+        for item, below in zip(outputs, first.fields, strict=True)
+    )
+
+
+def _typed(scalar: Scalar, below: Plan) -> Scalar:
+    return (
+        scalar if scalar.type is not None else replace(scalar, type=_type(lambda: proven(scalar.form, types_of(below))))
+    )
+
+
+def _called(call: AggregateCall, below: Plan) -> AggregateCall:
+    if call.call.type is not None:
+        return call
+    found = _type(lambda: aggregated(call.call.form, types_of(below), proven, Calls()))
+    return replace(call, call=replace(call.call, type=found))
+
+
+def _windowed(call: Scalar, below: Plan) -> Scalar:
+    if call.type is not None:
+        return call
+    return replace(call, type=_type(lambda: windowed(call.form, types_of(below), proven, (), Calls())))
+
+
+def _type(work: Callable[[], Proven]) -> Type | None:
+    """The type that a proof gives; None where there is no proof."""
+    try:
+        return work().type
+    except NotProvenError:
+        return None
