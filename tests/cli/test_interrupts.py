@@ -53,7 +53,7 @@ def test_ctrl_c_stops_only_the_statement(spark, capsys):
         return found
 
     results = Results("text", change_output("text", (), None).write)
-    interpreter, _ = open_interpreter(PROGRAM, None, EngineOptions("local[2]", {}, None), results, retain="all")
+    interpreter, _ = open_interpreter(PROGRAM, None, EngineOptions("local[2]", {}, None, None), results, retain="all")
     began = time.perf_counter()
     with interpreter.pipeline:
         assert Shell(interpreter, read).loop()
@@ -95,7 +95,9 @@ def test_what_does_not_fit_is_said_with_its_place(spark, capsys):
 CREATE VIEW d AS
 SELECT id, 100 / k AS share FROM t;
 INSERT INTO t VALUES (5, 5);"""
-    interpreter, later = open_interpreter(program, None, EngineOptions("local[2]", {}, None), Results(), retain="all")
+    interpreter, later = open_interpreter(
+        program, None, EngineOptions("local[2]", {}, None, None), Results(), retain="all"
+    )
 
     def read(_):
         found = next(inputs, None)

@@ -17,8 +17,10 @@ from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_yo
 SPARK = "spark."
 TIME_ZONE = "time zone"
 ANSI = "spark.sql.ansi.enabled"
-AUTO, NATIVE, SPARK_ENGINE = "auto", "native", "spark"
-ENGINES = (AUTO, NATIVE, SPARK_ENGINE)
+ENGINE = "engine"
+AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
+ENGINES = (AUTO, NATIVE, ON_SPARK)
+DEFAULT_ENGINE = ON_SPARK
 _NEARLY = 0.85
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
@@ -37,7 +39,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(TIME_ZONE, "the zone in which timestamps without one are read and days begin"),
     Setting("unbounded_state", "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
     Setting("recursion_limit", "after how many rounds a recursion is taken to be endless"),
-    Setting("engine", "where operators work: 'auto', 'native' (in the process) or 'spark'"),
+    Setting(ENGINE, "where operators work: 'auto', 'native' (in the process) or 'spark'"),
     Setting("profile", "whether operators are measured: 'on', 'off'"),
     Setting("error_history", "how many rows error_view keeps"),
 )
@@ -60,9 +62,18 @@ def known_setting(name: str, span: Span | None = None) -> str:
 
 
 def check_setting(name: str, value: str, span: Span | None = None) -> None:
-    """UnsupportedError for what would switch ANSI mode off: the types and errors of every query go by it."""
+    """UnsupportedError for what would switch ANSI mode off, by which types and errors go; SqlError for no engine."""
     if name == ANSI and value.strip().lower() != "true":
         raise UnsupportedError(Diagnostic("ANSI_MODE", f"{ANSI} cannot be {value[:60]!r}", span, hint=_ANSI_HINT))
+    if name == ENGINE and value.strip().lower() not in ENGINES:
+        near = did_you_mean(value.strip().lower(), ENGINES)
+        message = f"{ENGINE} cannot be {value[:60]!r}: expected {', '.join(map(repr, ENGINES))}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
+
+
+def engine_of(settings: Mapping[str, str]) -> str:
+    """The engine that a program asks for: 'auto', 'native' or 'spark'."""
+    return settings.get(ENGINE, DEFAULT_ENGINE).lower()
 
 
 def check_conf(conf: Mapping[str, str]) -> None:

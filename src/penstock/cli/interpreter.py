@@ -179,6 +179,7 @@ def open_interpreter(
             directory=engine.directory,
             dialect=dialect or program.catalog.settings.get("dialect"),
             master=engine.master,
+            engine=engine.engine,
             conf=engine.conf,
             retain=retain,
             profile=profile,

@@ -8,6 +8,8 @@ from typing import Any, TypeVar
 
 import click
 
+from penstock.catalog.settings import ENGINES
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 FORMATS = ("text", "json", "csv", "arrow", "parquet")
 DIALECTS = ("penstock", "feldera", "calcite", "flink", "timeplus")
@@ -50,6 +52,7 @@ class EngineOptions:
     master: str
     conf: Mapping[str, str]
     directory: str | None
+    engine: str | None
 
 
 def program_options(command: Command) -> Command:
@@ -71,14 +74,21 @@ def program_options(command: Command) -> Command:
 
 
 def engine_options(command: Command) -> Command:
-    """--master, --conf and --dir: where the pipeline runs."""
+    """--master, --engine, --conf and --dir: where the pipeline runs."""
     for add in (
         option("--dir", "directory", type=click.Path(file_okay=False), help="Keep the input log in this folder."),
         option("--conf", multiple=True, type=Setting(), help="A setting of Spark, as spark-submit has them."),
+        engine_option,
         option("--master", default="local[*]", show_default=True, help="Where Spark runs."),
     ):
         command = add(command)
     return command
+
+
+def engine_option(command: Command) -> Command:
+    """--engine: where operators work."""
+    text = "Where operators work: in the process ('native'), on Spark, or wherever is proven ('auto')."
+    return option("--engine", type=click.Choice(ENGINES), default=None, help=text)(command)
 
 
 def format_option(*formats: str) -> Callable[[Command], Command]:
@@ -89,4 +99,4 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
 
 def engine_of(values: Mapping[str, Any]) -> EngineOptions:
     """The engine's options out of a command's parameters."""
-    return EngineOptions(values["master"], dict(values["conf"]), values["directory"])
+    return EngineOptions(values["master"], dict(values["conf"]), values["directory"], values["engine"])

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -11,10 +10,9 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.backends.native.store import Store
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import AUTO, check_conf
-from penstock.catalog.settings import SPARK_ENGINE as SPARK
+from penstock.catalog.settings import ENGINE, check_conf, check_setting
+from penstock.circuit.measured import ON, SETTING
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.supported import check_supported
@@ -62,7 +60,7 @@ class Opened:
         self.workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         try:
             self.workspace.settings.follow(catalog.settings)
-            stepper = Stepper(Engine(self.workspace, self._store(catalog)), log, self.retain)
+            stepper = Stepper(Engine(self.workspace), log, self.retain)
             execution = Execution(stepper, dialect, readers, clock)
             execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         except BaseException:
@@ -70,18 +68,21 @@ class Opened:
             raise
         return execution
 
-    def _store(self, catalog: Catalog) -> Store | None:
-        """The store for operators that work in the process; None where all work on Spark."""
-        wanted = catalog.settings.get("engine", os.environ.get("PENSTOCK_ENGINE", SPARK))
-        local = str(self.workspace.spark.sparkContext.master).startswith("local")
-        return None if wanted == SPARK or (wanted == AUTO and not local) else Store()
-
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""
         from py4j.protocol import Py4JError  # noqa: PLC0415 - check starts without pyspark
 
         with suppress(Py4JError, OSError):  # the session or its JVM has ended before, and all names with it
             self.workspace.close()
+
+
+def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None) -> Catalog:
+    """The catalog with what whoever opens a pipeline asks for beside its program; SqlError for no engine."""
+    found = catalog.with_setting(SETTING, ON) if profile else catalog
+    if engine is None:
+        return found
+    check_setting(ENGINE, engine)
+    return found.with_setting(ENGINE, engine)
 
 
 def read_program(program: str | Path) -> str:

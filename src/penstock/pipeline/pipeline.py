@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog, View
-from penstock.circuit.measured import ON, SETTING, Profile, is_measured
+from penstock.circuit.measured import Profile, is_measured
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
 from penstock.explain import explain
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
-from penstock.pipeline.opening import Opened, read_program
+from penstock.pipeline.opening import Opened, as_wanted, read_program
 from penstock.pipeline.run import RunLoop, RunOptions
 from penstock.pipeline.subscription import Subscription
 from penstock.pipeline.supervisor import Status, Supervisor, run_failed
@@ -45,8 +45,9 @@ class Pipeline:
     ANSI mode, and stays so. Without it one is opened by `master` and `conf` when it is first needed. `directory`
     keeps the input log; without it the log is temporary. `dialect` is the SQL's, `penstock` unless the program says
     another. `retain` says whose content is kept for `verify`: 'all' views, or 'materialized' ones only. `profile`
-    measures what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `on_event` is
-    told of each step (`StepDone`) and of what `run` does; what it raises comes out of the call, and the step has
+    measures what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine`
+    is where operators work: 'spark', 'native' (in the process) or 'auto', whatever the program's SET says. `on_event`
+    is told of each step (`StepDone`) and of what `run` does; what it raises comes out of the call, and the step has
     happened. The attribute `source` is the program's text, and `program` what was compiled of it.
     Raises SqlError for a program that is wrong, UnsupportedError for one that cannot be run, DataError for a file that
     cannot be read.
@@ -63,13 +64,14 @@ class Pipeline:
         conf: Mapping[str, str] | None = None,
         retain: str = "all",
         profile: bool = False,
+        engine: str | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self.source: str = read_program(program)
         self.program: Program = compile_program(self.source, dialect)
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
         declared = self.program.catalog
-        self._catalog: Catalog = declared.with_setting(SETTING, ON) if profile else declared
+        self._catalog: Catalog = as_wanted(declared, profile=profile, engine=engine)
         self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
         self._lock = threading.RLock()
         self._on_event = on_event

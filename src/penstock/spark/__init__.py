@@ -32,6 +32,7 @@
 | settings     | the settings of a program that are Spark's, in its session while it runs   |
 | temporary    | temporary folders, removed when their process ends                         |
 | nativelines  | waterlines as constants of DuckDB's SQL                                    |
+| placing      | which operators work in the process, and why the others do not             |
 | nativetypes  | the Spark schema of columns that can lie in DuckDB                         |
 | jvm          | the Java that Spark runs on                                                |
 | interrupts   | Ctrl-C while Spark works                                                   |

@@ -18,10 +18,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 
-from penstock.backends.native.operators.make import native_operator
-from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Columns
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.build import build_circuit
@@ -40,6 +37,7 @@ from penstock.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.spark.operators.make import make_runner
 from penstock.spark.operators.native import NativeRunner
 from penstock.spark.operators.runner import Runner
+from penstock.spark.placing import check_native, placed, wants_process
 from penstock.spark.profiler import Profiler
 from penstock.spark.result import StepResult
 from penstock.spark.typed import SparkTyping
@@ -55,9 +53,9 @@ _THREADS = 2
 class Engine:
     """All circuits of one pipeline over one Spark session."""
 
-    def __init__(self, workspace: Workspace, store: Store | None = None) -> None:
+    def __init__(self, workspace: Workspace) -> None:
         self.workspace = workspace
-        self.store = store  # where operators work in the process; without it all are on Spark
+        self.store: Store | None = None  # where operators work in the process, if any do
         self.clock: datetime | None = None
         self.profiler = Profiler(workspace)
         self.installed: list[Installed] = []
@@ -94,13 +92,16 @@ class Engine:
         self.workspace.release()
 
     def _install(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> None:
+        in_process = wants_process(catalog, local=self.workspace.is_local)
+        if in_process and self.store is None:
+            self.store = Store()
         circuit = narrowed(
             build_circuit(
                 views,
                 catalog,
                 SparkTyping(self.workspace, catalog),
                 self.gates(),
-                bucketed=self.store is None,
+                bucketed=not in_process,
             )
         )
         tables = {
@@ -109,21 +110,10 @@ class Engine:
             if isinstance(operator, Source)
         }
         installed = Installed(circuit, tables, behind)
-        self._place(installed)
+        if self.store is not None and in_process:
+            installed.native, installed.reasons = placed(self.store, circuit)
+            check_native(catalog, circuit, installed.reasons)
         self.installed.append(installed)
-
-    def _place(self, installed: Installed) -> None:
-        """Find out which operators can work in the process."""
-        if self.store is None:
-            return
-        known: dict[str, Columns] = {}
-        for operator in installed.circuit.operators:
-            try:
-                native = native_operator(self.store, operator, known)
-                installed.native[operator.number] = native
-                known[f"#{operator.number}"] = native.outputs
-            except NotProvenError as error:
-                installed.reasons[operator.number] = error.what
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""

@@ -40,7 +40,7 @@ class Installed:
     behind: bool = False  # evaluated after the others: it reads error_view
     fresh: bool = True
     native: dict[int, NativeOperator] = field(default_factory=dict)  # those that are at work in the process
-    reasons: dict[int, str] = field(default_factory=dict)  # for the others, what of them is not proven
+    reasons: dict[int, str] = field(default_factory=dict)  # of each other one, what is not proven
     runners: dict[int, Runner] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 from penstock.analysis.derived import Derived
 from penstock.backends.native.collecting import LineText as NativeText
 from penstock.backends.native.proof import NotProvenError
@@ -10,6 +12,8 @@ from penstock.plan.scalar import parsed
 from penstock.spark.collecting import LineText
 from penstock.spark.waterlines import typed_literal
 from penstock.spark.workspace import Workspace
+
+_IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 
 
 def native_lines(workspace: Workspace, lines: LineText | None) -> NativeText | None:
@@ -20,11 +24,16 @@ def native_lines(workspace: Workspace, lines: LineText | None) -> NativeText | N
     def text(derived: Derived) -> str:
         constant = lines(derived)
         try:
-            return proven(parsed(constant), {}).text
+            return _proven(constant)
         except NotProvenError:
-            return proven(parsed(_evaluated(workspace, constant)), {}).text
+            return _proven(_evaluated(workspace, constant))
 
     return text
+
+
+def _proven(constant: str) -> str:
+    """A constant as DuckDB's SQL; times that say that they are in UTC are, whether they say it or not."""
+    return proven(parsed(_IN_UTC.sub("'", constant)), {}).text
 
 
 def _evaluated(workspace: Workspace, constant: str) -> str:

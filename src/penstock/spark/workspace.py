@@ -68,6 +68,11 @@ class Workspace:
     scans: Scans | None = None  # what the operator under way has read, while that is measured
 
     @cached_property
+    def is_local(self) -> bool:
+        """True if Spark works on this machine alone."""
+        return str(self.spark.sparkContext.master).split("[")[0] == "local"
+
+    @cached_property
     def settings(self) -> FollowedSettings:
         """The program's settings that are Spark's."""
         return FollowedSettings(self.spark)

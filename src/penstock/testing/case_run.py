@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from penstock.analysis.waterline import waterlines
 from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import Catalog
+from penstock.catalog.settings import ENGINE
 from penstock.errors import Diagnostic, PenstockError, UnsupportedError
 from penstock.pipeline.pipeline import Pipeline
 from penstock.plan.nodes import Field, Scan
@@ -52,11 +53,15 @@ class Result:
 
 @dataclass(frozen=True)
 class Options:
-    """`compact` merges all state after each step, `recuts` runs as many other cuts into steps, drawn from `seed`."""
+    """`compact` merges all state after each step, `recuts` runs as many other cuts into steps, drawn from `seed`.
+
+    `engine` is where operators work, if the program does not say.
+    """
 
     compact: bool = False
     recuts: int = 0
     seed: int = 0
+    engine: str | None = None
 
 
 class Failure(Exception):  # noqa: N818 - an outcome of a test, not an error of the program
@@ -148,8 +153,9 @@ class _Run:
         self._refuse_unbuilt()
         settings = "".join(f"SET {name} = '{value}';\n" for name, value in self.case.settings.items())
         text = settings + self.case.sql
-        compile_program(text, self.case.dialect)  # a program that is wrong is refused before a JVM has to start
-        with Pipeline(text, spark=self._session(), dialect=self.case.dialect) as pipeline:
+        program = compile_program(text, self.case.dialect)  # one that is wrong is refused before a JVM has to start
+        engine = None if ENGINE in program.catalog.settings else self._options.engine
+        with Pipeline(text, spark=self._session(), dialect=self.case.dialect, engine=engine) as pipeline:
             self._compare_waterlines(pipeline)
             observed = Observed(pipeline, self.case)
             try:

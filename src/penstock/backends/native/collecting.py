@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 from penstock.analysis.derived import Derived
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven
-from penstock.backends.native.trace import LEAST_MERGED_ROWS, Columns, Trace, listed
+from penstock.backends.native.trace import Columns, Trace, listed
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
 from penstock.circuit.forgetting import Best, Expiry
@@ -16,6 +17,7 @@ from penstock.plan.scalar import parsed
 
 # The waterline of a derived column as constant DuckDB SQL.
 LineText = Callable[[Derived], str]
+_LEAST_COLLECTED_ROWS = 10_000
 _SORTED = re.compile(r"^(?P<value>.*) (?P<direction>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)$", re.DOTALL)
 
 
@@ -37,7 +39,7 @@ class Collector:
         self, position: int, columns: Columns, rows: int, lines: LineText | None, *, whole: bool = False
     ) -> list[str]:
         """The conditions of entries that can go now; they are looked for when the state has doubled, or is `whole`."""
-        doubled = rows >= 2 * max(self._collected.get(position, 0), LEAST_MERGED_ROWS)
+        doubled = rows >= 2 * max(self._collected.get(position, 0), _LEAST_COLLECTED_ROWS)
         if lines is None or not rows or not (whole or doubled):
             return []
         return [_below(item, columns, lines(item.waterline)) for item in self._of(position) if not item.keep]
@@ -48,7 +50,7 @@ class Collector:
 
     def collect(self, position: int, trace: Trace, lines: LineText | None, *, whole: bool = False) -> None:
         """Merge a trace where that is due, without what has expired if it is gone through for that."""
-        doubled = trace.rows >= 2 * max(self._collected.get(position, 0), LEAST_MERGED_ROWS)
+        doubled = trace.rows >= 2 * max(self._collected.get(position, 0), _LEAST_COLLECTED_ROWS)
         mine = self._of(position) if lines is not None and (whole or doubled) else []
         if not (trace.is_due() or mine or (whole and trace.rows)):
             return
@@ -72,24 +74,48 @@ def _keep(item: Expiry, trace: Trace, line: str) -> None:
     """Of the rows below the line, leave those that later rows may still need."""
     below = f"coalesce({_below(item, trace.columns, line)}, false)"
     ranks = [_rank(keep, trace.columns, append_only=trace.append_only) for keep in item.keep]
-    chosen = " OR ".join(f"{rank} <= {keep.count}" for rank, keep in zip(ranks, item.keep, strict=True))
-    marked = f"SELECT *, {below} AS __below FROM {trace.table}"
+    values = {value: f"__value{place}" for place, value in enumerate(value for rank in ranks for value in rank.values)}
+    chosen = " OR ".join(f"{rank.over(values)} <= {keep.count}" for rank, keep in zip(ranks, item.keep, strict=True))
+    computed = [f"{value} AS {name}" for value, name in values.items()]
+    marked = f"SELECT {', '.join(['*', f'{below} AS __below', *computed])} FROM {trace.table}"
     flagged = f"SELECT *, NOT __below OR {chosen} AS __stays FROM ({marked})"
     columns = listed((*trace.names, WEIGHT))
     trace.rows = trace.store.rewritten(trace.table, f"SELECT {columns} FROM ({flagged}) WHERE __stays")
 
 
-def _rank(keep: Best, columns: Columns, *, append_only: bool) -> str:
+@dataclass(frozen=True, slots=True)
+class _Rank:
+    """A rank among the rows of a partition that are below the line; `order` has values with their directions.
+
+    The values are columns of their own: a window may not order by what can raise.
+    """
+
+    ranking: str
+    partition: tuple[str, ...]
+    first: tuple[str, ...]
+    order: tuple[tuple[str, str], ...]
+
+    @property
+    def values(self) -> tuple[str, ...]:
+        """The expressions that it goes by."""
+        return (*self.partition, *(value for value, _ in self.order))
+
+    def over(self, names: Mapping[str, str]) -> str:
+        """The window call over columns that hold the values."""
+        partition = ", ".join([*(names[value] for value in self.partition), "__below"])
+        order = ", ".join([*self.first, *(f"{names[value]} {direction}" for value, direction in self.order)])
+        return f"{self.ranking}() OVER (PARTITION BY {partition} ORDER BY {order})"
+
+
+def _rank(keep: Best, columns: Columns, *, append_only: bool) -> _Rank:
     types = dict(columns)
-    partition = [*(proven(parsed(text), types).text for text in keep.partition), "__below"]
+    partition = tuple(proven(parsed(text), types).text for text in keep.partition)
     first = () if append_only else (f"{WEIGHT} > 0 DESC",)
-    order = [*first, *(_sorted(text, types) for text in keep.order)]
-    return f"{keep.ranking}() OVER (PARTITION BY {', '.join(partition)} ORDER BY {', '.join(order)})"
+    return _Rank(keep.ranking, partition, first, tuple(_sorted(text, types) for text in keep.order))
 
 
-def _sorted(text: str, types: Mapping[str, Type]) -> str:
+def _sorted(text: str, types: Mapping[str, Type]) -> tuple[str, str]:
     found = _SORTED.match(text)
     if found is None:
         raise NotProvenError(what=f"the order by {text}")
-    value = proven(parsed(found["value"]), types)
-    return f"{value.text} {found['direction']} NULLS {found['nulls']}"
+    return proven(parsed(found["value"]), types).text, f"{found['direction']} NULLS {found['nulls']}"

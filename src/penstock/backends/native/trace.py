@@ -15,7 +15,7 @@ from penstock.backends.native.store import Store
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
 
-LEAST_MERGED_ROWS = 10_000
+_LEAST_MERGED_ROWS = 64  # an answer that each step replaces must not pile up: joins multiply what cancels
 Columns = tuple[tuple[str, Type], ...]
 
 
@@ -62,7 +62,7 @@ class Trace:
 
     def is_due(self) -> bool:
         """True if it has as many new entries as it had in all."""
-        return not self.append_only and self.rows >= 2 * max(self._merged, LEAST_MERGED_ROWS)
+        return not self.append_only and self.rows >= 2 * max(self._merged, _LEAST_MERGED_ROWS)
 
     def merge(self, without: Sequence[str] = ()) -> None:
         """Have each different row once, but none for which one of the conditions holds."""

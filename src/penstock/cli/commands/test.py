@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import DIALECTS, Setting, format_option, option
+from penstock.cli.options import DIALECTS, Setting, engine_option, format_option, option
 from penstock.cli.reporting import FINE, WRONG, note
 
 if TYPE_CHECKING:
@@ -32,6 +32,7 @@ if TYPE_CHECKING:
     "--shuffle-steps", type=click.IntRange(0), default=0, help="Also run each case in so many other cuts into steps."
 )
 @option("--seed", type=int, default=0, show_default=True, help="Seed of the first cut.")
+@engine_option
 @option("--master", default="local[2]", show_default=True, help="Where Spark runs.")
 @option("--conf", multiple=True, type=Setting(), help="A setting of Spark, as spark-submit has them.")
 @format_option("text", "json")
@@ -44,7 +45,7 @@ def command(files: Sequence[Path], **values: Any) -> int:
     from penstock.testing.cases import read_cases
 
     chosen = [(path, case) for path in files for case in read_cases(path, values["dialect"]) if _wanted(case, values)]
-    options = Options(values["compact"], values["shuffle_steps"], values["seed"])
+    options = Options(values["compact"], values["shuffle_steps"], values["seed"], values["engine"])
     statuses: Counter[str] = Counter()
     with _spark(values["master"], dict(values["conf"])) as session:
         for path, case in chosen:

@@ -7,7 +7,7 @@ from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import cast
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace
+from penstock.backends.native.trace import Rows, Trace, summed
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Bilinear
 from penstock.plan.nodes import Join
@@ -21,6 +21,7 @@ class JoinOperator(NativeOperator):
         node: Join = operator.node  # type: ignore[assignment]
         weight = f"__left.{WEIGHT} * __right.{WEIGHT} AS {WEIGHT}"
         self._select = f"SELECT {', '.join([*cast(self.outputs), weight])}"
+        self._retracts = not all(operator.append_only)
         self._on = join_condition(node, proven)
         self.traces = [
             Trace(store, columns, append_only=only)
@@ -38,10 +39,14 @@ class JoinOperator(NativeOperator):
             parts.append(self._probe(left.name, new_right.table))
         if right is not None and old_left.rows:
             parts.append(self._probe(old_left.table, right.name))
-        found = self.made(" UNION ALL ".join(parts)) if parts else None
+        found = self.made(self._added_up(" UNION ALL ".join(parts))) if parts else None
         if left is not None:
             old_left.append(left)
         return found
+
+    def _added_up(self, rows: str) -> str:
+        """The rows without those that cancel one another, which the next join would multiply (docs/adr/0018)."""
+        return summed(tuple(name for name, _ in self.outputs), f"({rows})") if self._retracts else rows
 
     def _probe(self, left: str, right: str) -> str:
         return f"{self._select} FROM {left} __left JOIN {right} __right ON {self._on}"

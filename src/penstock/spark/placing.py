@@ -1,0 +1,73 @@
+"""Which operators of a circuit work in the process, and why the others do not."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from penstock.backends.native.operators.make import native_operator
+from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Columns
+from penstock.catalog.model import Catalog
+from penstock.catalog.settings import AUTO, ENGINE, NATIVE, ON_SPARK, TIME_ZONE, engine_of
+from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.errors import Diagnostic, Span, UnsupportedError
+from penstock.plan.expressions import scalars_of
+from penstock.plan.nodes import Recompute
+
+UTC = "UTC"
+_AUTO_HINT = f"SET {ENGINE} = '{AUTO}' has Spark do what is not proven to be the same in the process"
+
+
+def wants_process(catalog: Catalog, *, local: bool) -> bool:
+    """True if operators are to work in the process where that is proven; `auto` wants it where Spark is `local` too.
+
+    Nothing is proven of times in another zone than UTC.
+    """
+    wanted = engine_of(catalog.settings)
+    utc = catalog.settings.get(TIME_ZONE, UTC) == UTC
+    if wanted == NATIVE and not utc:
+        message = f"{ENGINE} = '{NATIVE}' needs times in {UTC}, not in {catalog.settings[TIME_ZONE]}"
+        raise UnsupportedError(Diagnostic("NOT_NATIVE", message, hint=_AUTO_HINT))
+    return utc and wanted != ON_SPARK and (wanted != AUTO or local)
+
+
+def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], dict[int, str]]:
+    """The operators of a circuit that work in the process, and for each other one what of it is not proven."""
+    native: dict[int, NativeOperator] = {}
+    reasons: dict[int, str] = {}
+    known: dict[str, Columns] = {}
+    for operator in circuit.operators:
+        if isinstance(operator, Source | Cleaned):
+            continue  # the step itself feeds them
+        try:
+            native[operator.number] = native_operator(store, operator, known)
+            known[f"#{operator.number}"] = native[operator.number].outputs
+        except NotProvenError as error:
+            reasons[operator.number] = error.what
+    return native, reasons
+
+
+def check_native(catalog: Catalog, circuit: Circuit, reasons: dict[int, str]) -> None:
+    """UnsupportedError for the first operator that needs Spark, if the program wants none."""
+    if engine_of(catalog.settings) != NATIVE:
+        return
+    for operator in circuit.operators:
+        if operator.number in reasons:
+            views = [catalog.views[name].name for name in circuit.readers[operator.number]]
+            message = (
+                f"view {', '.join(views)}: its operator {operator.title} needs Spark, for {reasons[operator.number]}"
+            )
+            hint = f"SET {ENGINE} = '{AUTO}' has Spark do what is not proven to be the same in the process"
+            view = catalog.views[circuit.readers[operator.number][0]]
+            found = Diagnostic("NOT_NATIVE", message, next(_places(operator), None), hint=hint)
+            raise UnsupportedError(found, view.source)
+
+
+def _places(operator: Operator) -> Iterator[Span]:
+    """The places in the SQL of what an operator evaluates."""
+    plan = operator.plan or operator.node
+    if isinstance(plan, Recompute) and plan.span is not None:
+        yield plan.span
+    yield from (scalar.span for scalar in scalars_of(plan) if scalar.span is not None)
