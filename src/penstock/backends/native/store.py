@@ -25,6 +25,7 @@ _SETTINGS = (
     "SET autoload_known_extensions = false",
     "SET python_enable_replacements = false",  # no variable of Python is a table
     "SET preserve_insertion_order = false",
+    "SET checkpoint_threshold = '1TB'",  # which a COMMIT would wait for; nothing lies in a file
     "SET enable_progress_bar = false",
 )
 

@@ -95,8 +95,10 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
 
 def _weighted(batch: Batch) -> pa.Table:
     """The rows of a batch of inserts and deletes as a change."""
-    operations = batch.operations or ("+",) * len(batch)
-    weights = pa.array([-1 if operation == DELETE else 1 for operation in operations], pa.int64())
+    if batch.operations is None:
+        weights = pa.repeat(pa.scalar(1, pa.int64()), len(batch))
+    else:
+        weights = pa.array([-1 if operation == DELETE else 1 for operation in batch.operations], pa.int64())
     return batch.rows.append_column(pa.field(WEIGHT, pa.int64()), weights)
 
 

@@ -43,6 +43,8 @@ class AnsweredOperator(NativeOperator):
         self.answers = Trace(store, self.outputs)
         self.rows = None if only_best else Trace(store, self.inputs[0], append_only=append_only)
         self.traces = [self.answers] if self.rows is None else [self.rows, self.answers]
+        # Of rows that are the best already there are none behind them.
+        self._forgotten = Collector([item for item in self.operator.expiries if not item.keep])
         self._closing = self._closed(keys, answer_keys)
         self._closing.check(0, self.outputs)
 
@@ -57,7 +59,7 @@ class AnsweredOperator(NativeOperator):
             self.collector.collect(0, self.rows, lines, whole=whole)
             self._closing.collect(0, self.answers, lines, whole=whole)
         else:
-            self.collector.collect(0, self.answers, lines, whole=whole)
+            self._forgotten.collect(0, self.answers, lines, whole=whole)
 
     def step(self, changes: Changes, *, first: bool) -> Rows | None:
         (rows,) = changes

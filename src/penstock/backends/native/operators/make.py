@@ -86,7 +86,7 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
             groups = tuple(column(name, scalar.type) for name, scalar in node.groups) if operator.keys[0] else ()
             return _answered(store, operator, groups)
         case TopK(limit=int()):
-            best = operator.append_only[0] and node.number is None and not node.offset
+            best = operator.append_only[0] and not node.offset
             return _answered(store, operator, node.partition, only_best=best)
         case Window() if any(item.type in (*FRACTIONAL, None) for item in node.fields[len(node.input.fields) :]):
             if any(item.keep for item in operator.expiries) or isinstance(node.input, Window):
