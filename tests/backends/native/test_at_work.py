@@ -1,0 +1,166 @@
+"""Operators in the process within a pipeline: placed, mixed with others, refused, failed, collected, merged."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+
+import pytest
+
+import penstock
+from penstock.backends.native import collecting, trace
+from penstock.errors import DataError, SqlError, UnsupportedError
+from penstock.plan.forms import Call
+
+TABLES = """
+CREATE TABLE t (k INT, x BIGINT, d DOUBLE, s STRING);
+CREATE TABLE u (k INT, y INT);
+"""
+VIEWS = """
+CREATE VIEW sums AS SELECT k, count(*) AS n, sum(x) AS sx, avg(x) AS ax FROM t GROUP BY k;
+CREATE VIEW extremes AS SELECT k, max(x) AS mx, sum(d) AS sd FROM t GROUP BY k;
+CREATE VIEW joined AS SELECT t.k, t.x, u.y FROM t LEFT JOIN u ON t.k = u.k AND t.x > u.y;
+CREATE VIEW best AS SELECT k, x FROM t QUALIFY row_number() OVER (PARTITION BY k ORDER BY x DESC) = 1;
+CREATE VIEW both AS SELECT s.k, s.n, e.mx FROM sums s JOIN extremes e ON s.k = e.k;
+"""
+ROWS = [(1, 5, 1.5, "a"), (1, 7, 2.5, "b"), (2, 1, 0.0, "c"), (None, 3, None, "é")]
+STEPS = (
+    {"t": ROWS, "u": [(1, 6), (2, 0)]},
+    {"t": [("-", ROWS[1])]},
+    {"t": [(3, 3, 3.0, "d"), (3, 3, 3.0, "d")], "u": [("-", (1, 6)), (3, 1)]},
+    {},
+)
+# A function that only Spark has, between operators that are proven.
+MIXED = """
+CREATE VIEW hashed AS SELECT k, x, xxhash64(s) AS h FROM t WHERE x > 1;
+CREATE VIEW counted AS SELECT h, count(*) AS n, max(x) AS mx FROM hashed GROUP BY h;
+"""
+
+
+def opened(spark, text, engine):
+    return penstock.Pipeline(TABLES + text, spark=spark, engine=engine)
+
+
+def changes(pipeline, steps=STEPS):
+    return [{name: sorted(map(repr, change.rows)) for name, change in pipeline.step(step).items()} for step in steps]
+
+
+def places(pipeline):
+    """The classes of the operators in the process, and for the others what is not proven."""
+    installed = pipeline._opened().stepper.engine.installed
+    native = [type(operator.operator).__name__ for item in installed for operator in item.native.values()]
+    return native, [reason for item in installed for reason in item.reasons.values()]
+
+
+def test_changes_are_those_of_spark(interpreting):
+    with opened(interpreting, VIEWS, "spark") as one, opened(interpreting, VIEWS, "native") as other:
+        assert changes(one) == changes(other)
+        assert places(one) == ([], [])
+        assert {"Linear", "Additive", "Keyed", "Bilinear"} <= set(places(other)[0])
+        assert all(other.verify(view) for view in ("sums", "extremes", "joined", "best", "both"))
+
+
+def test_an_operator_that_is_not_proven_works_on_spark_in_the_same_step(interpreting):
+    with opened(interpreting, MIXED, "spark") as one, opened(interpreting, MIXED, "auto") as other:
+        assert changes(one) == changes(other)
+        native, reasons = places(other)
+        assert "Additive" in native or "Keyed" in native
+        assert any("xxhash64" in reason for reason in reasons)
+
+
+def test_a_program_that_needs_spark_is_refused_with_what_is_not_proven(interpreting):
+    with pytest.raises(UnsupportedError) as refused, opened(interpreting, MIXED, "native") as pipeline:
+        pipeline.step({})
+    (found,) = refused.value.diagnostics
+    assert found.code == "NOT_NATIVE"
+    assert "xxhash64" in found.message
+    assert "hashed" in found.message
+    assert found.span is not None
+
+
+def test_another_zone_than_utc_is_sparks(interpreting):
+    zone = "SET TIME ZONE 'Europe/Rome';" + VIEWS
+    with opened(interpreting, zone, "auto") as pipeline:
+        pipeline.step(STEPS[0])
+        assert places(pipeline) == ([], [])
+    with pytest.raises(UnsupportedError, match="UTC"), opened(interpreting, zone, "native") as pipeline:
+        pipeline.step({})
+
+
+def test_an_engine_that_is_none_is_refused():
+    with pytest.raises(SqlError, match="'natve'") as refused:
+        penstock.Pipeline("SET engine = 'natve';")
+    assert refused.value.diagnostics[0].candidates == ("native",)
+    with pytest.raises(SqlError, match="'quick'"):
+        penstock.Pipeline(TABLES, engine="quick")
+
+
+@pytest.mark.parametrize(
+    ("view", "row"),
+    [
+        ("SELECT k, 10 / x AS q FROM t", (1, 0, 1.0, "a")),
+        ("SELECT CAST(s AS INT) AS q FROM t", (1, 1, 1.0, "a")),
+        ("SELECT k, sum(x + 9223372036854775807) AS q FROM t GROUP BY k", (1, 1, 1.0, "a")),
+    ],
+)
+def test_what_raises_is_said_as_on_spark_and_leaves_no_trace(interpreting, view, row):
+    said = []
+    for engine in ("spark", "native"):
+        with opened(interpreting, f"CREATE VIEW v AS {view}; {VIEWS}", engine) as pipeline:
+            before = changes(pipeline, [{"t": [(2, 5, 1.0, "7")]} if "sum" not in view else {"u": [(1, 1)]}])
+            with pytest.raises(DataError) as raised:
+                pipeline.step({"t": [(1, 5, 1.0, "5"), row]})
+            (found,) = raised.value.diagnostics
+            after = changes(pipeline, [{"u": [(5, 5)]}, {"t": [(1, -5, 1.0, "5")]}])
+            said.append((found.code, found.message, found.span, found.sqlstate, before, after))
+    assert said[0] == said[1]
+
+
+def test_state_below_the_waterline_goes(interpreting, monkeypatch):
+    monkeypatch.setattr(collecting, "_LEAST_COLLECTED_ROWS", 4)
+    monkeypatch.setattr(trace, "_LEAST_MERGED_ROWS", 4)
+    text = """
+    CREATE TABLE e (at BIGINT LATENESS 5, k INT, x INT);
+    CREATE VIEW sums AS SELECT at, count(*) AS n FROM e GROUP BY at;
+    CREATE VIEW extremes AS SELECT at, max(x) AS m FROM e GROUP BY at;
+    CREATE VIEW met AS SELECT a.at, a.x, b.x AS y FROM e a JOIN e b ON a.at = b.at AND a.k < b.k;
+    """
+    sizes = []
+    with penstock.Pipeline(text, spark=interpreting, engine="native") as pipeline:
+        for begin in range(0, 120, 20):
+            pipeline.step({"e": [(begin + place, place % 2, place) for place in range(20)]})
+            pipeline.compact()
+            sizes.append(sum(item.rows for item in pipeline.state()))
+        assert sizes[-1] == sizes[1] < 80
+        assert pipeline.rejected() == {}
+
+
+def test_an_answer_that_each_step_replaces_does_not_pile_up(interpreting):
+    text = """
+    CREATE TABLE e (k INT, x INT);
+    CREATE VIEW one AS SELECT sum(x) AS s FROM e;
+    CREATE VIEW all AS SELECT a.s + b.s + c.s AS s FROM one a, one b, one c;
+    """
+    with penstock.Pipeline(text, spark=interpreting, engine="native") as pipeline:
+        for number in range(60):
+            change = pipeline.step({"e": [(1, 1)]})["all"]
+            assert max(change.rows) == (1, (3 * number + 3,))
+        assert max(item.rows for item in pipeline.state()) <= 4 * trace._LEAST_MERGED_ROWS
+
+
+def test_the_clock_moves_rows_in_the_process(interpreting):
+    text = "CREATE TABLE e (at TIMESTAMP, x INT); CREATE VIEW due AS SELECT x FROM e WHERE at <= now();"
+    with penstock.Pipeline(text, spark=interpreting, engine="native") as pipeline:
+        times = [datetime(2024, 1, 1, 0, minute, tzinfo=UTC) for minute in (1, 2, 3)]
+        begun = pipeline.step({"e": list(zip(times, (1, 2, 3), strict=True))}, clock="2024-01-01 00:01:00")
+        assert begun["due"].rows == [(1, (1,))]
+        assert pipeline.step({}, clock="2024-01-01 00:02:30")["due"].rows == [(1, (2,))]
+        assert pipeline.step({}, clock="2024-01-01 00:02:40")["due"].rows == []
+
+
+def test_a_call_of_another_name_is_not_proven():
+    """No name of a function is guessed: what is not in the table is Spark's."""
+    from penstock.backends.native.proof import NotProvenError
+    from penstock.backends.native.scalars import proven
+
+    with pytest.raises(NotProvenError, match="soundex"):
+        proven(Call("soundex", ()), {})
