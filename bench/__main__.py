@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdefg] [--page FILE]: measure, print, renew docs/performance.md."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefgh] [--page FILE]: measure, print, renew the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import compiling, floor, largestate, manysteps, manyviews, throughput, time_bounds
+from bench import compiling, floor, largestate, manysteps, manyviews, starting, throughput, time_bounds
 from bench.measure import Effort
 from bench.report import PAGE, Figure, machine, renewed
 
@@ -19,7 +19,8 @@ _SPARK_FIGURES = {
     "e": manyviews.figure,
     "g": time_bounds.figure,
 }
-_ALL = "abcdefg"
+_WITHOUT_SPARK = {"f": compiling.figure, "h": starting.figure}
+_ALL = "abcdefgh"
 _INTRODUCTION = """# Performance
 
 Written by `make bench`; `make bench ARGS='--figures ae'` renews some and leaves the others. What is compared was
@@ -39,7 +40,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
-    parser.add_argument("--figures", default=_ALL, help="which of a to g (all)")
+    parser.add_argument("--figures", default=_ALL, help="which of a to h (all)")
     parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()
     where = machine()
@@ -55,8 +56,8 @@ def main() -> None:
 def _figures(letters: str, *, effort: Effort) -> Iterator[Figure]:
     spark = None
     for letter in letters:
-        if letter == "f":
-            yield compiling.figure(effort=effort)
+        if letter in _WITHOUT_SPARK:
+            yield _WITHOUT_SPARK[letter](effort=effort)
             continue
         if spark is None:
             from penstock.spark.session import open_session
