@@ -102,7 +102,8 @@ def _interval(node: Any) -> Form | None:
 def _binary(node: Any) -> Form | None:
     if isinstance(node.expression, exp.Any | exp.All):
         return _of_several(node)
-    return Call(BINARY[type(node)], (form_of(node.this), form_of(node.expression)))
+    found = Call(BINARY[type(node)], (form_of(node.this), form_of(node.expression)))
+    return Call("not", (found,)) if node.args.get("negate") else found
 
 
 def _of_several(node: Any) -> Form | None:
@@ -120,10 +121,12 @@ def _unary(node: Any) -> Form:
 
 
 def _escape(node: Any) -> Form | None:
-    inner = form_of(node.this)
-    if not isinstance(inner, Call) or inner.function not in ("like", "ilike"):
-        return None
-    return Call(inner.function, (*inner.arguments, form_of(node.expression)))
+    match form_of(node.this):
+        case Call("like" | "ilike" as name, arguments):
+            return Call(name, (*arguments, form_of(node.expression)))
+        case Call("not", (Call("like" | "ilike" as name, arguments),)):
+            return Call("not", (Call(name, (*arguments, form_of(node.expression))),))
+    return None
 
 
 def _is(node: Any) -> Form | None:
