@@ -111,7 +111,7 @@ class Engines:
         found = []
         for place in raising:
             try:
-                value = self.duck.execute(f"SELECT {entry.proof.text} FROM given_rows WHERE id = {place}").fetchone()
+                value = self.duck.execute(f"SELECT {entry.proof.text} FROM given_rows WHERE id = {place}").fetchall()
             except duckdb.Error as error:
                 raised = diagnosed(error)
                 if raised is None:
@@ -136,7 +136,7 @@ class Engines:
 
     def _row(self, entry, place):
         names = [f"CAST({name} AS VARCHAR)" for name in self.types if name in entry.text]
-        return self.duck.execute(f"SELECT {', '.join(names) or 'id'} FROM given_rows WHERE id = {place}").fetchone()
+        return self.duck.execute(f"SELECT {', '.join(names) or 'id'} FROM given_rows WHERE id = {place}").fetchall()
 
 
 def plain(array):
@@ -144,6 +144,8 @@ def plain(array):
     kind = array.type
     if pa.types.is_date(kind):
         array = array.cast(pa.int32())
+    elif pa.types.is_list(kind) and pa.types.is_timestamp(kind.value_type):
+        array = array.cast(pa.list_(pa.int64()))
     elif pa.types.is_timestamp(kind):
         array = array.cast(pa.int64())
     return [bits(item) for item in array.to_pylist()]

@@ -92,6 +92,9 @@ VALUES = {
     "date": [None, *(date.fromisoformat(item) for item in DATES)],
     "timestamp": moments(),
     "timestamp_ntz": moments(),
+    "array<int>": [None, [], [1], [1, 2, None], [None], [3, -(2**31), 2**31 - 1, 5], [None, 1]],
+    "array<string>": [None, [], ["a"], ["a", None, "b"], ["", "é", "日"]],
+    "struct<x:int,y:string>": [None, {"x": 1, "y": "a"}, {"x": None, "y": None}, {"x": 2**31 - 1, "y": ""}],
 }
 SPECIAL = {"digits": NUMBER_TEXTS, "days": DATE_TEXTS, "wide": FRACTIONS + NARROW}
 _KINDS = {kind: kind for kind in VALUES} | {"digits": "string", "days": "string", "wide": "double"}
@@ -101,6 +104,8 @@ _ARROW = {
     "boolean": pa.bool_(), "tinyint": pa.int8(), "smallint": pa.int16(), "int": pa.int32(), "bigint": pa.int64(),
     "float": pa.float32(), "double": pa.float64(), "string": pa.string(), "binary": pa.binary(), "date": pa.date32(),
     "timestamp": pa.timestamp("us", tz="UTC"), "timestamp_ntz": pa.timestamp("us"),
+    "array<int>": pa.list_(pa.int32()), "array<string>": pa.list_(pa.string()),
+    "struct<x:int,y:string>": pa.struct({"x": pa.int32(), "y": pa.string()}),
 }  # fmt: skip
 
 

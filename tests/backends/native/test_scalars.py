@@ -33,7 +33,8 @@ def duck():
 @pytest.mark.parametrize(
     "text",
     [
-        "unknown", "missing", "i", "v = 1", "c = 'a'", "h", "rand()", "uuid()", "transform(array(1), x -> x)",
+        "unknown", "missing", "i", "v = 1", "c = 'a'", "h", "rand()", "uuid()", "transform(array(1), (x, i) -> x)",
+          "upper(s)", "lower(s)", "exp(d)", "power(d, 2)", "round(d, 1)",
         "CAST(d AS STRING)", "CAST(f AS STRING)", "CAST(s AS DOUBLE)", "CAST(s AS TIMESTAMP)",
           "CAST(d AS DECIMAL(5,2))",
         "CAST(s AS DECIMAL(5,2))", "s + 1", "m + m", "m * m", "-m", "k = k", "CAST(l AS TIMESTAMP)", "CAST(t AS INT)",

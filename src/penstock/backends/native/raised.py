@@ -16,7 +16,7 @@ _MARK = '{"penstock": '
 
 @dataclass(frozen=True, slots=True)
 class Raised:
-    """The error that an expression has raised; `fragment` is the part that Spark names, empty where it names none."""
+    """An error of an expression; `fragment` is the part that Spark names, and empty where it names none."""
 
     code: str
     sqlstate: str
@@ -25,7 +25,7 @@ class Raised:
 
 
 def diagnosed(error: BaseException) -> Raised | None:
-    """The error that an expression has raised, out of DuckDB's exception; None for any other exception."""
+    """The error of an expression that DuckDB's exception is about; None for any other exception."""
     text = str(error)
     begin = text.find(_MARK)
     if begin < 0:

@@ -12,14 +12,39 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from penstock.backends.native.expressions import arithmetic, clock, comparisons, conditionals
+from penstock.backends.native.expressions import (
+    arithmetic,
+    clock,
+    comparisons,
+    conditionals,
+    nested,
+    patterns,
+    rounding,
+    strings,
+    times,
+)
 from penstock.backends.native.expressions.casts import cast
 from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.expressions.literals import constant, negative, read, written
 from penstock.backends.native.expressions.site import Rule, Site, constant_text
+from penstock.backends.native.expressions.spans import length_of
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.catalog.types import Type
-from penstock.plan.forms import Branch, Call, Case, Cast, Constant, Form, Keyword, Reference, Span
+from penstock.plan.forms import (
+    Branch,
+    Call,
+    Case,
+    Cast,
+    Constant,
+    FieldOf,
+    Form,
+    Keyword,
+    Lambda,
+    Named,
+    Parameter,
+    Reference,
+    Span,
+)
 from penstock.plan.writing import text_of
 
 RULES: Mapping[tuple[str, int | None], Rule] = {
@@ -27,6 +52,12 @@ RULES: Mapping[tuple[str, int | None], Rule] = {
     **comparisons.RULES,
     **arithmetic.RULES,
     **clock.RULES,
+    **strings.RULES,
+    **patterns.RULES,
+    **times.RULES,
+    **rounding.RULES,
+    **nested.RULES,
+    **{(sign, 2): times.or_else(arithmetic.operated) for sign in "+-"},
 }
 
 
@@ -41,16 +72,23 @@ def proven(form: Form, types: Mapping[str, Type | None]) -> Proven:
 class _Translated:
     """One walk over an expression, from its leaves up."""
 
-    def __init__(self, types: Mapping[str, Type | None]) -> None:
+    def __init__(self, types: Mapping[str, Type | None], parameters: Mapping[str, Proven] | None = None) -> None:
         self._types = types
+        self._parameters = parameters or {}
 
     def of(self, form: Form) -> Proven:
         """The proof of a part."""
         match form:
             case Reference():
                 return self._column(form)
+            case Parameter() if form.name in self._parameters:
+                return self._parameters[form.name]
             case Constant():
                 return constant(form)
+            case FieldOf():
+                return nested.field(form, self.of(form.argument))
+            case Call(function="transform" | "filter", arguments=(values, Lambda(parameters=(name,), body=body))):
+                return nested.mapped(form, self.of(values), lambda item: self._inside(name, item).of(body))
             case Cast():
                 return self._cast(form)
             case Case():
@@ -59,6 +97,10 @@ class _Translated:
                 return negative(form) or self._call(conditionals.flattened(form), form)
             case _:
                 return not_proven(text_of(form))
+
+    def _inside(self, name: str, value: Proven) -> _Translated:
+        """The same walk in the body of a lambda."""
+        return _Translated(self._types, {**self._parameters, name: value})
 
     def _column(self, form: Reference) -> Proven:
         kind = self._types.get(form.name)
@@ -98,9 +140,14 @@ class _Translated:
             not_proven("CASE over an operand that can raise")
         return comparisons.equal(Site(form, "=", forms, (operand, self.of(branch.condition))))
 
+    def _argument(self, form: Form) -> Proven | None:
+        if isinstance(form, Span | Keyword) or length_of(form) is not None:
+            return None
+        return self.of(form.value if isinstance(form, Named) else form)
+
     def _call(self, call: Call, form: Form) -> Proven:
         rule = RULES.get((call.function, len(call.arguments))) or RULES.get((call.function, None))
-        proofs = tuple(None if isinstance(item, Span | Keyword) else self.of(item) for item in call.arguments)
+        proofs = tuple(self._argument(item) for item in call.arguments)
         site = Site(form, call.function, call.arguments, proofs)
         if rule is None:
             site.refuse()

@@ -32,7 +32,7 @@ _MALFORMED = (
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """The cast of one value: SQL of the answer, of when there is none, and of what is raised then."""
+    """A way to cast a value: SQL of the answer, of when there is none, and of what is raised then."""
 
     value: str
     bad: str = ""
@@ -81,7 +81,7 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
 
 
 def way_of(source: Type, target: Type) -> Way | None:
-    """The way to cast values of a type to another one; None where it is not proven."""
+    """The way in which values of a type are cast to another one, None where it is not proven."""
     return _WAYS.get((family(source), family(target)))
 
 

@@ -35,7 +35,7 @@ class Digits:
 
     @property
     def adjusted(self) -> Digits:
-        """The digits that Spark makes of too many: the ones before the point stay."""
+        """The digits that Spark keeps of too many: those before the point stay."""
         if self.digits <= MOST:
             return self
         scale = max(MOST - self.whole, min(self.scale, _LEAST_SCALE))

@@ -32,8 +32,16 @@ def once(values: Sequence[Proven | str], body: Callable[..., str]) -> str:
     return made
 
 
+def applied(function: str, values: str, body: Callable[[str], str]) -> str:
+    """A function of lists with a lambda of one parameter."""
+    mark = f"\1once {next(_marks)}\1"
+    made = body(mark)
+    parameter = f"v{1 + max(map(int, _PARAMETER.findall(made + values)), default=0)}"
+    return f"{function}({values}, lambda {parameter}: {made.replace(mark, parameter)})"
+
+
 def _name(text: str) -> str:
-    """The text that stands for the value until all of the expression is known; the value itself if it is short."""
+    """A mark for the value until all of the expression is known; the value itself if it is short."""
     return text if len(text) <= _SHORT and "error(" not in text else f"\1once {next(_marks)}\1"
 
 

@@ -42,7 +42,7 @@ def date_of_text(text: str, _target: Type) -> tuple[str, str]:
     return value, f"{text} IS NOT NULL AND {value} IS NULL"
 
 
-def _year(year: str) -> str:
+def year_text(year: str) -> str:
     """Four digits, with a sign before the first year and behind the year 9999."""
     sign = f"CASE WHEN {year} > 9999 THEN '+' WHEN {year} < 0 THEN '-' ELSE '' END"
     return f"{sign} || {padded(f'abs({year})', 4)}"
@@ -56,7 +56,9 @@ def padded(number: str, width: int) -> str:
 
 def text_of_date(text: str) -> str:
     """`yyyy-MM-dd`."""
-    other = f"{_year(f'year({text})')} || '-' || {padded(f'month({text})', 2)} || '-' || {padded(f'day({text})', 2)}"
+    other = (
+        f"{year_text(f'year({text})')} || '-' || {padded(f'month({text})', 2)} || '-' || {padded(f'day({text})', 2)}"
+    )
     return f"CASE WHEN year({text}) BETWEEN 1 AND 9999 THEN CAST({text} AS VARCHAR) ELSE {other} END"
 
 

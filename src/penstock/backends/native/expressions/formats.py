@@ -1,0 +1,52 @@
+"""Times in a format, as `date_format` writes them: numbers of fixed width and what stands between them."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.backends.native.expressions.once import once
+from penstock.backends.native.expressions.texts import padded, year_text
+from penstock.backends.native.proof import Proven
+from penstock.backends.native.raised import text_literal
+
+_TOKEN = re.compile(r"([A-Za-z])\1*|'(?:[^']|'')*'|[^A-Za-z'\[\]{}#]+")
+_SIGNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
+_NUMBERS = {
+    "MM": ("month", 2), "dd": ("day", 2), "HH": ("hour", 2), "mm": ("minute", 2), "ss": ("second", 2),
+}  # fmt: skip
+
+
+def formatted(pattern: str, value: Proven) -> Proven | None:
+    """A TIMESTAMP in the format; None for a format that is not proven."""
+    tokens = _tokens(pattern)
+    if tokens is None:
+        return None
+    quick = "".join(_SIGNS.get(token, "") if known else token.replace("%", "%%") for token, known in tokens)
+
+    def body(text: str) -> str:
+        slow = " || ".join(_written(token, text) if known else text_literal(token) for token, known in tokens) or "''"
+        usual = f"strftime({text}, {text_literal(quick)})"
+        return f"CASE WHEN year({text}) BETWEEN 1000 AND 9999 THEN {usual} WHEN {text} IS NOT NULL THEN {slow} END"
+
+    return Proven(once([value], body), "string", value.raises)
+
+
+def _tokens(pattern: str) -> list[tuple[str, bool]] | None:
+    """The parts of a format, each with whether it is a part of the time."""
+    found, place = [], 0
+    while place < len(pattern):
+        token = _TOKEN.match(pattern, place)
+        if token is None or (token[1] and token[0] not in _NUMBERS and token[0] != "yyyy"):
+            return None
+        text = token[0]
+        quoted = text.startswith("'")
+        found.append((text[1:-1].replace("''", "'") or "'" if quoted else text, bool(token[1])))
+        place = token.end()
+    return found or None
+
+
+def _written(letters: str, text: str) -> str:
+    if letters == "yyyy":
+        return f"({year_text(f'year({text})')})"
+    function, width = _NUMBERS[letters]
+    return f"({padded(f'{function}({text})', width)})"

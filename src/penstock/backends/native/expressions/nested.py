@@ -1,0 +1,180 @@
+"""Parts of structs and arrays, and structs and arrays of values."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from penstock.backends.native.expressions.coercion import alike
+from penstock.backends.native.expressions.kinds import common, storage
+from penstock.backends.native.expressions.once import applied, in_order, once
+from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant
+from penstock.backends.native.proof import Proven, not_proven, quoted
+from penstock.backends.native.raised import Failure, said, text_literal
+from penstock.catalog.types import FRACTIONAL, INTEGRAL, struct_fields, struct_type
+from penstock.plan.forms import Call, FieldOf, Form, Named, Reference
+
+_BOUNDS = "The index {index} is out of bounds. The array has {size} elements. Use"
+_GET = "the SQL function `get()` to tolerate accessing element at invalid index and return NULL instead."
+_TRY = "`try_element_at` to tolerate accessing element at invalid index and return NULL instead."
+
+
+def field(form: FieldOf, value: Proven) -> Proven:
+    """A field of a STRUCT; NULL of one that is NULL."""
+    found = [of for name, of in struct_fields(value.type) if name.lower() == form.name.lower()]
+    names = [name for name, _ in struct_fields(value.type) if name.lower() == form.name.lower()]
+    if not value.type.startswith("struct<") or len(found) != 1:
+        not_proven(f"the field {form.name} of {value.type}")
+    return Proven(f"struct_extract({value.text}, {text_literal(names[0])})", found[0], value.raises)
+
+
+def mapped(form: Form, values: Proven, body: Callable[[Proven], Proven]) -> Proven:
+    """Transform and filter with a lambda of the element alone."""
+    if not isinstance(form, Call) or not values.type.startswith("array<"):
+        not_proven(f"a lambda over {values.type}")
+    element = values.type[6:-1]
+    made = body(Proven("NULL", element))
+    if form.function == "filter" and made.type != "boolean":
+        not_proven(f"filter by {made.type}")
+    function = "list_transform" if form.function == "transform" else "list_filter"
+    text = applied(function, values.text, lambda name: body(Proven(name, element)).text)
+    given = f"array<{made.type}>" if form.function == "transform" else values.type
+    storage(given)
+    return Proven(text, given, values.raises or made.raises)
+
+
+def element_type(site: Site) -> str:
+    """The type of the elements of the first argument."""
+    kind = site.types[0]
+    if not kind.startswith("array<"):
+        site.refuse()
+    return kind[6:-1]
+
+
+def _element(site: Site) -> Proven:
+    """`x[i]`, counted from 0; another place raises."""
+    kind = element_type(site)
+    if site.types[1] not in INTEGRAL[:3]:
+        site.refuse()
+
+    def body(array: str, index: str) -> str:
+        failure = _out_of_bounds(site, "INVALID_ARRAY_INDEX", f"{_BOUNDS} {_GET}", index, array)
+        inside = f"{index} < 0 OR {index} >= len({array})"
+        return f"CASE WHEN {inside} THEN {failure.raising} ELSE list_extract({array}, CAST({index} AS BIGINT) + 1) END"
+
+    return Proven(in_order(site.values, body), kind, raises=True)
+
+
+def _element_at(site: Site) -> Proven:
+    """element_at, counted from 1, and from the end below zero."""
+    kind = element_type(site)
+    place = whole_constant(site.forms[1])
+    if site.types[1] not in INTEGRAL[:3] or not place:
+        site.refuse()
+
+    def body(array: str) -> str:
+        sentence = f"{_BOUNDS} {_TRY}"
+        failure = _out_of_bounds(site, "INVALID_ARRAY_INDEX_IN_ELEMENT_AT", sentence, str(place), array)
+        outside = f"len({array}) < {abs(place)}"
+        return f"CASE WHEN {outside} THEN {failure.raising} ELSE list_extract({array}, {place}) END"
+
+    return Proven(once(site.values[:1], body), kind, raises=True)
+
+
+def _out_of_bounds(site: Site, code: str, sentence: str, index: str, array: str) -> Failure:
+    return Failure(code, "22003", said(sentence, index=index, size=f"len({array})"), site.fragment)
+
+
+def _get(site: Site) -> Proven:
+    """get, counted from 0; NULL at another place."""
+    kind = element_type(site)
+    if site.types[1] not in INTEGRAL[:3]:
+        site.refuse()
+
+    def body(array: str, index: str) -> str:
+        return f"CASE WHEN {index} >= 0 THEN list_extract({array}, CAST({index} AS BIGINT) + 1) END"
+
+    return Proven(in_order(site.values, body), kind, any_raises(site.values))
+
+
+def _size(site: Site) -> Proven:
+    element_type(site)
+    (value,) = site.values
+    return Proven(f"CAST(len({value.text}) AS INTEGER)", "int", value.raises)
+
+
+def _contains(site: Site) -> Proven:
+    """NULL where the value is not found, and an element is NULL."""
+    kind = element_type(site)
+    array, value = site.calm().values
+    if kind in FRACTIONAL or "<" in kind or common([kind, value.type]) != kind or value.type == "void":
+        site.refuse()
+    searched = alike(site, site.forms[1:], [value])[0]
+
+    def body(items: str) -> str:
+        found = f"list_contains({items}, CAST({searched.text} AS {storage(kind)}))"
+        absent = f"CASE WHEN len({items}) > list_count({items}) OR {items} IS NULL THEN NULL ELSE FALSE END"
+        return f"CASE WHEN {searched.text} IS NULL THEN NULL WHEN {found} THEN TRUE ELSE {absent} END"
+
+    return Proven(once([array], body), "boolean", array.raises)
+
+
+def _named_struct(site: Site) -> Proven:
+    names = [constant_text(form) for form in site.forms[::2]]
+    if not names or None in names or len(site.forms) % 2:
+        site.refuse()
+    return _packed(site, [name or "" for name in names], list(site.values[1::2]))
+
+
+def _struct(site: Site) -> Proven:
+    """Struct of columns and values, the latter with the names that Spark gives them."""
+    return _packed(site, [_name(form, place) for place, form in enumerate(site.forms, 1)], list(site.values))
+
+
+def _name(form: Form, place: int) -> str:
+    return form.name if isinstance(form, Reference | Named | FieldOf) else f"col{place}"
+
+
+def _packed(site: Site, names: list[str], values: list[Proven]) -> Proven:
+    if not values or any(item.type == "void" for item in values):
+        site.refuse()
+    kind = struct_type(zip(names, (item.type for item in values), strict=True))
+    storage(kind)
+    parts = ", ".join(f"{quoted(name)} := {item.text}" for name, item in zip(names, values, strict=True))
+    return Proven(f"struct_pack({parts})", kind, any_raises(values))
+
+
+def _array(site: Site) -> Proven:
+    values = alike(site, site.forms, site.values)
+    if not values or values[0].type == "void":
+        site.refuse()
+    text = f"list_value({', '.join(item.text for item in values)})"
+    return Proven(text, f"array<{values[0].type}>", any_raises(values))
+
+
+def _sequence(site: Site) -> Proven:
+    """Whole numbers up to one, from a constant below it on: as the windows of HOP are counted."""
+    first, last, step = site.forms
+    below = whole_constant(first.arguments[1]) if _is_below(first, last) and isinstance(first, Call) else None
+    if set(site.types) != {"bigint"} or below is None or below < 0 or (whole_constant(step) or 0) <= 0:
+        site.refuse()
+    text = once(
+        site.values, lambda low, high, by: f"CASE WHEN {low} IS NOT NULL THEN generate_series({low}, {high}, {by}) END"
+    )
+    return Proven(text, "array<bigint>", any_raises(site.values))
+
+
+def _is_below(first: Form, last: Form) -> bool:
+    return isinstance(first, Call) and first.function == "-" and len(first.arguments) > 1 and first.arguments[0] == last
+
+
+RULES: dict[tuple[str, int | None], Rule] = {
+    ("[]", 2): _element,
+    ("element_at", 2): _element_at,
+    ("get", 2): _get,
+    **{(name, 1): _size for name in ("size", "cardinality", "array_size")},
+    ("array_contains", 2): _contains,
+    ("named_struct", None): _named_struct,
+    ("struct", None): _struct,
+    ("array", None): _array,
+    ("sequence", 3): _sequence,
+}
