@@ -26,7 +26,10 @@ STRINGS = [
         "regexp_extract({a}, '(&|^)channel_id=([^&]*)', 2)", "regexp_extract({a}, '(a|b)c?', 0)",
         "regexp_extract({a}, 'a(b*?)([^b])')", "regexp_extract({a}, '([^,]*),', 1)",
           "regexp_extract({a}, '(\\\\w+) (\\\\w+)', 2)",
-        "char_length({a}) - char_length(replace({a}, 'c', ''))", "concat_ws(',')", "concat({a})",
+        "char_length({a}) - char_length(replace({a}, 'c', ''))", "concat_ws(',')",
+        "lower({a}) = 'abc'", "upper({a}) IN ('SS', 'ABC', 'I')", "lower({a}) <> 'k'", "'ab' = ucase({a})",
+        "lcase({a}) <=> 'i'", "CASE lower({a}) WHEN 'a' THEN 1 WHEN 'ab' THEN 2 ELSE 0 END", "upper({a}) = 'ST'",
+        "nullif(lower({a}), 'x') IS NULL", "lower({a}) NOT IN ('apple', 'abc')", "concat({a})",
     )],
     *[(text, ("string",), ("string",)) for text in (
         "startswith({a}, {b})", "endswith({a}, {b})", "contains({a}, {b})", "instr({a}, {b})", "locate({a}, {b})",
@@ -54,13 +57,14 @@ _SPANS = (
 _MICROS = "unix_micros(CAST({a} AS timestamp))"
 _TUMBLED = f"timestamp_micros(({_MICROS} - pmod({_MICROS} - 7000000L, 10000000L)))"
 _LAST = f"({_MICROS} - pmod({_MICROS}, 2000000L))"
-_STARTS = f"sequence({_LAST} - 8000000L, {_LAST}, 2000000L)"
+_STARTS = f"sequence({_LAST} - CAST(8000000 AS BIGINT), {_LAST}, CAST(2000000 AS BIGINT))"
 _HOPPED = f"transform(filter({_STARTS}, start -> start + 10000000L > {_MICROS}), start -> timestamp_micros(start))"
 DATES = [
     *[(f"{{a}} + {span}", TIMES) for span in _SPANS],
     *[(f"{{a}} - {span}", TIMES) for span in _SPANS],
     ("INTERVAL '1' HOUR + {a}", TIMES),
     ("{a} BETWEEN {b} - INTERVAL 10 SECONDS AND {c}", ("timestamp",), ("timestamp",), ("timestamp",)),
+    ("{a} BETWEEN {b} - INTERVAL 10 SECONDS AND {c} + INTERVAL 1 DAY", ("timestamp",), ("date",), ("timestamp",)),
     ("CAST({a} - INTERVAL 5 HOURS AS DATE)", TIMES),
     *[(text, ("date",), ("tinyint", "smallint")) for text in ("{a} + {b}", "{a} - {b}", "{b} + {a}")],
     *[(text, ("date",)) for text in ("{a} + 31", "{a} - 366", "date_add({a}, 1)", "date_sub({a}, -1)",

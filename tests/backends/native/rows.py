@@ -28,7 +28,8 @@ CLOCKS = [0, 1, 999_999, 1_000_000, 59_999_999, 3_600_000_000, 45_296_789_000, 8
 TEXTS = [
     None, "", " ", "a", "A", "ab", "abc", "abcabc", "Abc def", "a,b,,c", ",", "a b", "%", "_", "a%c", "a\\c", "\\", "'",
     '"', "ß", "é", "e\u0301", "\U0001f926\U0001f3fc\u200d\u2642\ufe0f", "日本語", "a\nb", "  ab  ", "\tab\t", "aXbXc",
-    "https://x.y/dir/sub/item.htm?query=1&channel_id=apple", "channel_id=9&z", "&channel_id=",
+    "\u0130", "\u212a", "ABC", "\u03a3", "\ufb06", "https://x.y/dir/sub/item.htm?query=1&channel_id=apple",
+      "channel_id=9&z", "&channel_id=",
 ]  # fmt: skip
 NUMBER_TEXTS = [
     "0", "1", "-1", "+7", " 12 ", "\t12\n", "1.0", "1e2", ".", "-", "", "0x1F", "127", "128", "-129", "2147483648",

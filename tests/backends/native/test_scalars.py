@@ -34,13 +34,16 @@ def duck():
     "text",
     [
         "unknown", "missing", "i", "v = 1", "c = 'a'", "h", "rand()", "uuid()", "transform(array(1), (x, i) -> x)",
-          "upper(s)", "lower(s)", "exp(d)", "power(d, 2)", "round(d, 1)",
+        "upper(s)", "lower(s)", "exp(d)", "power(d, 2)", "round(d, 1)",
         "CAST(d AS STRING)", "CAST(f AS STRING)", "CAST(s AS DOUBLE)", "CAST(s AS TIMESTAMP)",
-          "CAST(d AS DECIMAL(5,2))",
+        "CAST(d AS DECIMAL(5,2))",
         "CAST(s AS DECIMAL(5,2))", "s + 1", "m + m", "m * m", "-m", "k = k", "CAST(l AS TIMESTAMP)", "CAST(t AS INT)",
         "CAST(a AS INTERVAL DAY)", "CAST(s AS CHAR(3))", "t = 'yesterday'", "DATE 'epoch'",
-          "TIMESTAMP '2024-01-01 00:00:00+01:00'",
-        "a IN (1, 1 / b)", "b > a BETWEEN 1 AND 1 / a", "interval '1' day", "-2147483648",
+        "TIMESTAMP '2024-01-01 00:00:00+01:00'",
+        "a IN (1, 1 / b)", "lower(s) = s", "lower(s) < 'a'", "lower(s) = 'é'", "greatest(lower(s), 'a')",
+        "concat(lower(s), 'a')",
+        "coalesce(lower(s), 'a')", "lower(s) = lower(s)", "lower(s) IN ('a', s)", "b > a BETWEEN 1 AND 1 / a",
+        "interval '1' day", "-2147483648",
     ],
 )  # fmt: skip
 def test_what_is_known_to_differ_is_refused(text):

@@ -9,7 +9,7 @@ from penstock.backends.native.expressions.coercion import alike, as_type, operan
 from penstock.backends.native.expressions.digits import digits_of
 from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.backends.native.expressions.once import in_order, once
-from penstock.backends.native.expressions.site import Rule, Site, any_raises, whole_constant
+from penstock.backends.native.expressions.site import Rule, Site, any_raises, whole_constant, whole_value
 from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import Failure, said
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric
@@ -90,7 +90,7 @@ def right_first(values: list[Proven], body: Callable[[str, str], str]) -> str:
 def guarded(site: Site, value: str, names: tuple[str, str], failure: Failure | None) -> tuple[str, bool]:
     """A quotient where the divisor is not zero and the dividend is there; whether it can raise."""
     dividend, divisor = names
-    literal = whole_constant(site.forms[1])
+    literal = whole_value(site.forms[1])
     if literal:
         return value, False
     if failure is None:
@@ -163,7 +163,7 @@ def remainder(site: Site) -> Proven:
 
 def _rest(site: Site, kind: Type, left: str, right: str) -> str:
     """The least number divided by -1 overflows in DuckDB, though nothing is left."""
-    literal = whole_constant(site.forms[1])
+    literal = whole_value(site.forms[1])
     if kind in FRACTIONAL or (literal is not None and literal != -1):
         return f"({left} % {right})"
     return f"CASE WHEN {right} = -1 THEN {left} - {left} ELSE {left} % {right} END"

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from penstock.backends.native.expressions.coercion import alike, as_type
 from penstock.backends.native.expressions.comparisons import equal
-from penstock.backends.native.expressions.once import once
+from penstock.backends.native.expressions.once import in_turn, once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises
 from penstock.backends.native.proof import Proven
 from penstock.plan.forms import Call, Form
@@ -23,18 +23,7 @@ def connected(site: Site) -> Proven:
     whole = "(" + word.join(value.text for value in values) + ")"
     if not any_raises(values[1:]):
         return Proven(whole, "boolean", values[0].raises)
-    return Proven(_in_turn(_ABSORBING[site.name], word, [value.text for value in values]), "boolean", raises=True)
-
-
-def _in_turn(absorbing: str, word: str, texts: Sequence[str]) -> str:
-    """Each part is computed once, and only if those before have not decided."""
-    first, *rest = texts
-    if not rest:
-        return first
-    behind = _in_turn(absorbing, word, rest)
-    return once(
-        [first], lambda known: f"CASE WHEN {known} IS {absorbing} THEN {absorbing} ELSE ({known}{word}{behind}) END"
-    )
+    return Proven(in_turn(_ABSORBING[site.name], word, [value.text for value in values]), "boolean", raises=True)
 
 
 def negated(site: Site) -> Proven:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from penstock.backends.native.expressions.coercion import alike
 from penstock.backends.native.expressions.kinds import common, storage
 from penstock.backends.native.expressions.once import applied, in_order, once
-from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant
+from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant, whole_value
 from penstock.backends.native.proof import Proven, not_proven, quoted
 from penstock.backends.native.raised import Failure, said, text_literal
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, struct_fields, struct_type
@@ -154,8 +154,8 @@ def _array(site: Site) -> Proven:
 def _sequence(site: Site) -> Proven:
     """Whole numbers up to one, from a constant below it on: as the windows of HOP are counted."""
     first, last, step = site.forms
-    below = whole_constant(first.arguments[1]) if _is_below(first, last) and isinstance(first, Call) else None
-    if set(site.types) != {"bigint"} or below is None or below < 0 or (whole_constant(step) or 0) <= 0:
+    below = whole_value(first.arguments[1]) if _is_below(first, last) and isinstance(first, Call) else None
+    if set(site.types) != {"bigint"} or below is None or below < 0 or (whole_value(step) or 0) <= 0:
         site.refuse()
     text = once(
         site.values, lambda low, high, by: f"CASE WHEN {low} IS NOT NULL THEN generate_series({low}, {high}, {by}) END"

@@ -58,3 +58,14 @@ def in_order(values: Sequence[Proven], body: Callable[..., str]) -> str:
         return f"CASE WHEN {here} THEN NULL ELSE {rest} END"
 
     return once(values[:cut], guarded)
+
+
+def in_turn(absorbing: str, word: str, texts: Sequence[str]) -> str:
+    """AND or OR of parts, each of which is computed once, and only if none before it was FALSE, or TRUE."""
+    first, *rest = texts
+    if not rest:
+        return first
+    behind = in_turn(absorbing, word, rest)
+    return once(
+        [first], lambda known: f"CASE WHEN {known} IS {absorbing} THEN {absorbing} ELSE ({known}{word}{behind}) END"
+    )

@@ -16,7 +16,7 @@ from penstock.backends.native.raised import text_literal
 _ESCAPE = "\\"
 _PLAIN = r"[A-Za-z0-9 _/:;,=&%@#!~<>'\"-]"
 _ESCAPED = r"\\[.\\+*?()\[\]{}|^$/-]|\\d|\\w"
-_CLASS = r"\[\^?(?:[A-Za-z0-9 _/:;,=%@#!~<>'\".+*?()|$]|\\[\\\]\[^-]|\\d|\\w|[A-Za-z0-9]-[A-Za-z0-9])+\]"
+_CLASS = r"\[\^?(?:[A-Za-z0-9 _/:;,=&%@#!~<>'\".+*?()|$]|\\[\\\]\[^-]|\\d|\\w|[A-Za-z0-9]-[A-Za-z0-9])+\]"
 _ONE = rf"(?:{_PLAIN}|{_ESCAPED}|{_CLASS})(?:[*+?]\??)?"
 _ATOM = re.compile(rf"{_ONE}|[\^|]|\((?:\?:)?|\)(?![*+?{{])")
 _SPECIAL = re.compile(r"[\\.\[\]{}()*+?^$|]")

@@ -74,6 +74,14 @@ def constant_text(form: Form) -> str | None:
     return form.value if isinstance(form, Constant) and form.is_text else None
 
 
+def whole_value(form: Form) -> int | None:
+    """The number, if the form is a whole one, whatever type it is cast to."""
+    match form:
+        case Cast(argument=inner, type="int" | "bigint", safe=False):
+            return whole_constant(inner)
+    return whole_constant(form)
+
+
 def whole_constant(form: Form) -> int | None:
     """The number, if the form is a whole number that Spark knows as a literal."""
     match form:

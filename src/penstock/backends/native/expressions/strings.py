@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.backends.native.expressions.casts import cast
+from penstock.backends.native.expressions.kinds import FOLDED
 from penstock.backends.native.expressions.once import once
 from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text, whole_constant
 from penstock.backends.native.proof import Proven
@@ -10,6 +11,15 @@ from penstock.backends.native.raised import text_literal
 from penstock.catalog.types import INTEGRAL, Type
 
 _LONGEST = 10_000
+# Letters that become letters of ASCII, and others in DuckDB.
+_LOWER = {"\u0130": "i\u0307"}
+_UPPER = {
+    "\u00df": "SS", "\ufb00": "FF", "\ufb01": "FI", "\ufb02": "FL", "\ufb03": "FFI", "\ufb04": "FFL", "\ufb05": "ST",
+    "\ufb06": "ST",
+}  # fmt: skip
+_FOLDS = {
+    "lower": ("lower", _LOWER), "lcase": ("lower", _LOWER), "upper": ("upper", _UPPER), "ucase": ("upper", _UPPER),
+}  # fmt: skip
 _DIGESTS = {256: "sha256"}
 
 
@@ -78,6 +88,16 @@ def _from_any(text: str, place: str, length: str = "2147483647") -> str:
     end = f"({start}) + {length}"
     kept = f"substring({text}, greatest({start}, 0) + 1, greatest({end} - greatest({start}, 0), 0))"
     return f"CASE WHEN {text} IS NULL OR {place} IS NULL OR {length} IS NULL THEN NULL ELSE {kept} END"
+
+
+def _folded(site: Site) -> Proven:
+    """Lower and upper, which are proven where they are compared with constants of ASCII: other letters differ."""
+    (value,) = of_types(site, "string")
+    function, letters = _FOLDS[site.name]
+    text = value.text
+    for letter, folded in letters.items():
+        text = f"replace({text}, '{letter}', '{folded}')"
+    return Proven(f"{function}({text})", FOLDED, value.raises)
 
 
 def _left(site: Site) -> Proven:
@@ -224,6 +244,7 @@ RULES: dict[tuple[str, int | None], Rule] = {
     **{(name, 1): _length for name in ("length", "len", "char_length", "character_length")},
     ("octet_length", 1): _octets,
     **{(name, count): substring for name in ("substring", "substr") for count in (2, 3)},
+    **{(name, 1): _folded for name in _FOLDS},
     ("left", 2): _left,
     ("right", 2): _right,
     ("||", 2): joined,
