@@ -10,11 +10,15 @@ from penstock.catalog.types import Type
 
 @dataclass(frozen=True, slots=True)
 class Proven:
-    """DuckDB's SQL for an expression, and the type that Spark gives it; with `raises` it can fail for some values."""
+    """DuckDB's SQL for an expression, and the type that Spark gives it; with `raises` it can fail for some values.
+
+    `bounds` are the least and the largest whole number that it can be, where that is less than its type has.
+    """
 
     text: str
     type: Type
     raises: bool = False
+    bounds: tuple[int, int] | None = None
 
 
 class NotProvenError(Exception):

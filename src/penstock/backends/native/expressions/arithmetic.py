@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from operator import add, mul, sub
 
 from penstock.backends.native.expressions import decimals
 from penstock.backends.native.expressions.coercion import alike, as_type, operands
@@ -39,12 +40,33 @@ def operated(site: Site) -> Proven:
     if kind in FRACTIONAL:
         return Proven(in_order(values, lambda left, right: f"({left} {sign} {right})"), kind, any_raises(values))
     safe = site.name in _SAFE
+    reached = _reached(sign, *values)
+    if _is_within(reached, kind):
+        text = in_order(values, lambda left, right: f"({left} {sign} {right})")
+        return Proven(text, kind, any_raises(values), reached)
 
     def body(left: str, right: str) -> str:
         wide = f"(CAST({left} AS {_WIDER[kind]}) {sign} CAST({right} AS {_WIDER[kind]}))"
         return within(wide, kind, "NULL" if safe else _overflow(site, sign, kind, left, right).raising)
 
     return Proven(in_order(values, body), kind, any_raises(values) or not safe)
+
+
+def bounds_of(value: Proven) -> tuple[int, int]:
+    """The least and the largest number that a whole number can be."""
+    return value.bounds or RANGE[value.type]
+
+
+def _reached(sign: str, left: Proven, right: Proven) -> tuple[int, int]:
+    """The least and the largest result, as if there were no overflow."""
+    operation = {"+": add, "-": sub, "*": mul}[sign]
+    results = [operation(one, two) for one in bounds_of(left) for two in bounds_of(right)]
+    return min(results), max(results)
+
+
+def _is_within(bounds: tuple[int, int], kind: Type) -> bool:
+    least, most = RANGE[kind]
+    return least <= bounds[0] and bounds[1] <= most
 
 
 def within(wide: str, kind: Type, otherwise: str) -> str:
@@ -158,7 +180,9 @@ def remainder(site: Site) -> Proven:
         raises = raises or fails
         return text
 
-    return Proven(right_first(values, body), kind, raises)
+    literal = abs(whole_value(site.forms[1]) or 0)
+    known = (1 - literal, literal - 1) if kind in INTEGRAL and literal else None
+    return Proven(right_first(values, body), kind, raises, known)
 
 
 def _rest(site: Site, kind: Type, left: str, right: str) -> str:
@@ -175,6 +199,10 @@ def positive_rest(site: Site) -> Proven:
     kind = values[0].type
     if kind not in INTEGRAL:
         site.refuse()
+    divisor = whole_value(site.forms[1]) or 0
+    if 0 < divisor <= 1 << 30:
+        text = once(values[:1], lambda left: f"((({left} % {divisor}) + {divisor}) % {divisor})")
+        return Proven(f"CAST({text} AS {storage(kind)})", kind, values[0].raises, (0, divisor - 1))
     raises = any_raises(values)
 
     def body(left: str, right: str) -> str:

@@ -77,7 +77,8 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
         answer = "NULL" if safe else found.failure.raising
         return f"CASE WHEN {found.bad} THEN {answer} ELSE {found.value} END"
 
-    return Proven(once([value], attempted), target, value.raises or raises)
+    kept = value.bounds if value.type in INTEGRAL and target in INTEGRAL else None
+    return Proven(once([value], attempted), target, value.raises or raises, kept)
 
 
 def way_of(source: Type, target: Type) -> Way | None:

@@ -41,6 +41,8 @@ def number(digits: str, kind: Type, sign: str = "") -> Proven:
         least, most = RANGE[kind]
         if not least <= int(sign + digits) <= most:
             not_proven(f"the number {sign}{digits} as {kind}")
+        value = int(sign + digits)
+        return Proven(f"CAST('{sign}{digits}' AS {storage(kind)})", kind, bounds=(value, value))
     return Proven(f"CAST('{sign}{digits}' AS {storage(kind)})", kind)
 
 

@@ -11,6 +11,7 @@ from penstock.backends.native.raised import text_literal
 from penstock.catalog.types import INTEGRAL, Type
 
 _LONGEST = 10_000
+_LONGEST_TEXT = (1 << 31) - 1
 # Letters that become letters of ASCII, and others in DuckDB.
 _LOWER = {"\u0130": "i\u0307"}
 _UPPER = {
@@ -45,7 +46,7 @@ def counted(function: str, kind: Type) -> Rule:
 
     def rule(site: Site) -> Proven:
         (value,) = of_types(site, kind)
-        return Proven(f"CAST({function}({value.text}) AS INTEGER)", "int", value.raises)
+        return Proven(f"CAST({function}({value.text}) AS INTEGER)", "int", value.raises, (0, _LONGEST_TEXT))
 
     return rule
 
@@ -94,10 +95,14 @@ def _folded(site: Site) -> Proven:
     """Lower and upper, which are proven where they are compared with constants of ASCII: other letters differ."""
     (value,) = of_types(site, "string")
     function, letters = _FOLDS[site.name]
-    text = value.text
-    for letter, folded in letters.items():
-        text = f"replace({text}, '{letter}', '{folded}')"
-    return Proven(f"{function}({text})", FOLDED, value.raises)
+
+    def body(known: str) -> str:
+        text = known
+        for letter, folded in letters.items():
+            text = f"replace({text}, '{letter}', '{folded}')"
+        return f"CASE WHEN strlen({known}) = length({known}) THEN {function}({known}) ELSE {function}({text}) END"
+
+    return Proven(once([value], body), FOLDED, value.raises)
 
 
 def _left(site: Site) -> Proven:

@@ -229,7 +229,7 @@ def _counted(unit: int) -> Rule:
         value = _moment(site)
         micros = f"epoch_us({value.text})"
         if unit == 1:
-            return Proven(micros, "bigint", value.raises)
+            return Proven(micros, "bigint", value.raises, (_LEAST, _MOST))
         past = f"(({micros} % {unit}) + {unit}) % {unit}"
         return Proven(f"(({micros} - {past}) // {unit})", "bigint", value.raises)
 
