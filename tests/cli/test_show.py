@@ -29,6 +29,7 @@ def test_waterlines_and_state(spark):
         sums, keys = sorted(asked("SHOW STATE;", pipeline), key=lambda row: row["for"], reverse=True)
         assert (sums["operator"], sums["for"], sums["rows"], sums["grows"]) == ("Aggregate", "sums", 3, "no")
         assert sums["because"] == "rows are dropped once a.t + 1 is below the waterline a.t + 1"
+        assert sums["works"] == "on Spark"
         assert (keys["for"], keys["grows"]) == ("keys", "yes")
         assert keys["to bound it"] == "use a column with LATENESS in GROUP BY: a.t"
         assert keys["bytes"] > 0

@@ -44,7 +44,14 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
 
 
 _COLUMN = ("column", "type", "facts")
-_STATE = ("operator", "for", "rows", "bytes", "grows", "because", "to bound it")
+_STATE = ("operator", "for", "works", "rows", "bytes", "grows", "because", "to bound it")
+
+
+def _where(item: OperatorState) -> str:
+    """The place in which an operator works, and what keeps it from the process."""
+    if item.where == "process":
+        return "in the process"
+    return f"on Spark, for {item.not_proven}" if item.not_proven else "on Spark"
 
 
 def _state_row(item: OperatorState) -> tuple[object, ...]:
@@ -53,6 +60,7 @@ def _state_row(item: OperatorState) -> tuple[object, ...]:
     return (
         item.operator,
         ", ".join(item.views),
+        _where(item),
         item.rows,
         item.bytes,
         grows,

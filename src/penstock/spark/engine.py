@@ -367,6 +367,15 @@ class Engine:
                 if sizes:
                     yield installed.circuit, operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
+    def place_of(self, circuit: Circuit, operator: Operator) -> tuple[str, str]:
+        """Where an operator works, 'process' or 'spark', and what of it is not proven for the process."""
+        for installed in self.installed:
+            if installed.circuit is circuit and operator.number in installed.native:
+                return "process", ""
+            if installed.circuit is circuit:
+                return "spark", installed.reasons.get(operator.number, "")
+        return "spark", ""
+
     def compact(self) -> None:
         """Merge every trace into one layer, and drop what no accepted input can touch again."""
         for installed in self.installed:

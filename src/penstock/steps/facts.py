@@ -56,13 +56,16 @@ class StateSize:
 class OperatorState(StateSize):
     """The size of an operator's state and what will become of it: `growth` is 'bounded', 'content' or 'unbounded'.
 
-    `keeps` says what the state is, `because` why it grows or does not, and `fix` what would bound it.
+    `keeps` says what the state is, `because` why it grows or does not, and `fix` what would bound it. `where` is
+    'process' or 'spark', and `not_proven` what keeps an operator on Spark that might have worked in the process.
     """
 
     keeps: str
     growth: str
     because: str
     fix: str | None
+    where: str = "spark"
+    not_proven: str = ""
 
 
 def sizes_of(engine: Engine) -> tuple[StateSize, ...]:
@@ -90,7 +93,8 @@ def states_of(engine: Engine, catalog: Catalog) -> list[OperatorState]:
         if fact is not None:
             keeps, growth, because, fix = fact.keeps, fact.growth.name.lower(), fact.because, fact.fix
         name, views = operator.title, circuit.readers[operator.number]
-        found.append(OperatorState(name, views, rows, size, keeps, growth, because, fix))
+        where, why = engine.place_of(circuit, operator)
+        found.append(OperatorState(name, views, rows, size, keeps, growth, because, fix, where, why))
     return found
 
 

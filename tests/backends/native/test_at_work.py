@@ -65,6 +65,8 @@ def test_an_operator_that_is_not_proven_works_on_spark_in_the_same_step(interpre
         native, reasons = places(other)
         assert "Additive" in native or "Keyed" in native
         assert any("xxhash64" in reason for reason in reasons)
+        where = {(item.where, item.not_proven) for item in other.state() if "counted" in item.views}
+        assert ("process", "") in where
 
 
 def test_a_program_that_needs_spark_is_refused_with_what_is_not_proven(interpreting):
