@@ -1,4 +1,4 @@
-"""Which operators of a circuit work in the process, and why the others do not."""
+"""The operators of a circuit that work in the process, and what keeps the others on Spark."""
 
 from __future__ import annotations
 
