@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import cast
+from typing import assert_never, cast
 
 from penstock.backends.native.aggregates import Calls, aggregated
 from penstock.backends.native.proof import NotProvenError, Proven
@@ -63,6 +63,8 @@ def completed(plan: Plan, known: Mapping[str, Columns]) -> Plan:
             return node
         case Recompute() | Fixpoint():
             return node
+        case _:
+            assert_never(node)
 
 
 def _leaf(scan: Scan, known: Mapping[str, Columns]) -> Scan:
