@@ -66,7 +66,8 @@ class ShownNames:
     @cached_property
     def _written(self) -> frozenset[str]:
         """Every word of the program."""
-        texts = [self._query, *(part for item in self._catalog.relations() for part in _texts(item))]
+        # A view has the text of the whole program beside it: most of them have the same.
+        texts = {self._query, *(part for item in self._catalog.relations() for part in _texts(item))}
         return frozenset(word for text in texts for word in _WORDS.findall(text))
 
 

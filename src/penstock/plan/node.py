@@ -37,7 +37,7 @@ class Plan:
         """The expressions of the node itself, each with what may stand in it; an opaque node has none."""
         raise NotImplementedError
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Plan, ...]:
         """The nodes that this one reads, left to right."""
         found: list[Plan] = []
