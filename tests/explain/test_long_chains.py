@@ -38,7 +38,7 @@ def chain(length: int, links: tuple[str, ...]) -> str:
 def looks(monkeypatch):
     """How often the inputs of a plan's node are looked at: what checks and explanations do most."""
     counted = Counter()
-    plain = Plan.inputs.fget
+    plain = Plan.inputs.func
     monkeypatch.setattr(Plan, "inputs", property(lambda plan: counted.update(["look"]) or plain(plan)))
     return counted
 
