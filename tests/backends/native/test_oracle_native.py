@@ -97,6 +97,17 @@ VIEWS = {
     ),
     "double_windows": "SELECT k, x, sum(d) OVER (PARTITION BY k ORDER BY x) AS sd FROM t",
     "windows_of_all": "SELECT k, x, rank() OVER (ORDER BY x) AS r FROM t",
+    "tumbled": "SELECT window.start AS b, count(*) AS n FROM t GROUP BY window(at, '1 hour')",
+    "hopped": (
+        "SELECT window_start, k, sum(x) AS sx FROM TABLE(HOP(TABLE t, DESCRIPTOR(at), INTERVAL 10 MINUTES, "
+        "INTERVAL 30 MINUTES)) GROUP BY window_start, k"
+    ),
+    "sessions": (
+        "SELECT k, session_window.start AS b, session_window.end AS e, count(*) AS n FROM t "
+        "GROUP BY k, session_window(at, '10 minutes')"
+    ),
+    "by_hour": "SELECT date_trunc('HOUR', at) AS h, max(at) AS m, count(*) AS n FROM t GROUP BY date_trunc('HOUR', at)",
+    "later": "SELECT k, at + INTERVAL 1 HOUR AS at, year(at) AS y FROM t WHERE at < TIMESTAMP '2024-01-01 00:20:00'",
 }
 START = datetime(2024, 1, 1, tzinfo=UTC)
 TIMES = [None, *(START + timedelta(minutes=minutes) for minutes in (0, 4, 9, 10, 19, 20, 75))]
