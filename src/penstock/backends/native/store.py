@@ -11,7 +11,6 @@ import itertools
 import threading
 from datetime import datetime
 
-import duckdb
 import pyarrow as pa
 
 from penstock.backends.native.kinds import from_arrow
@@ -34,6 +33,8 @@ class Store:
     """The tables of one engine: `d1`, … for changes, `t1`, … for state, `a1`, … for rows from Arrow."""
 
     def __init__(self) -> None:
+        import duckdb  # noqa: PLC0415 - 100 ms that `check` need not wait
+
         self._connection = duckdb.connect(":memory:")
         for setting in _SETTINGS:
             self._connection.execute(setting)
