@@ -11,50 +11,46 @@ from functools import cache
 
 import pyarrow as pa
 
-from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.expressions.kinds import storage
+from penstock.backends.native.proof import not_proven
 from penstock.catalog.types import Type, is_decimal
 from penstock.circuit.partials import decimal_shape
 
-_PLAIN: dict[Type, tuple[str, pa.DataType]] = {
-    "boolean": ("BOOLEAN", pa.bool_()),
-    "tinyint": ("TINYINT", pa.int8()),
-    "smallint": ("SMALLINT", pa.int16()),
-    "int": ("INTEGER", pa.int32()),
-    "bigint": ("BIGINT", pa.int64()),
-    "float": ("FLOAT", pa.float32()),
-    "double": ("DOUBLE", pa.float64()),
-    "string": ("VARCHAR", pa.string()),
-    "binary": ("BLOB", pa.binary()),
-    "date": ("DATE", pa.date32()),
-    "timestamp": ("TIMESTAMP", pa.timestamp("us", "UTC")),
-    "timestamp_ntz": ("TIMESTAMP", pa.timestamp("us")),
+_ARROW: dict[Type, pa.DataType] = {
+    "boolean": pa.bool_(),
+    "tinyint": pa.int8(),
+    "smallint": pa.int16(),
+    "int": pa.int32(),
+    "bigint": pa.int64(),
+    "float": pa.float32(),
+    "double": pa.float64(),
+    "string": pa.string(),
+    "binary": pa.binary(),
+    "date": pa.date32(),
+    "timestamp": pa.timestamp("us", "UTC"),
+    "timestamp_ntz": pa.timestamp("us"),
 }
-
 _BYTES = {"BOOLEAN": 1, "TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "FLOAT": 4, "DATE": 4, "VARCHAR": 24, "BLOB": 24}
 _BYTES["HUGEINT"] = 16
 
 
 @cache
 def stored(kind: Type | None) -> str:
-    """DuckDB's name of a type; NotProvenError for one that is Spark's alone."""
-    return _found(kind)[0]
+    """DuckDB's name of a column's type; NotProvenError for one that is Spark's alone."""
+    in_arrow(kind)
+    return storage(str(kind))
 
 
 @cache
 def in_arrow(kind: Type | None) -> pa.DataType:
-    """A type as rows of Spark have it in Arrow; NotProvenError for one that is Spark's alone."""
-    return _found(kind)[1]
-
-
-def _found(kind: Type | None) -> tuple[str, pa.DataType]:
+    """A column's type as rows of Spark have it in Arrow; NotProvenError for one that is Spark's alone."""
     if kind is None:
-        raise NotProvenError(what="a type that only Spark knows")
+        not_proven("a type that only Spark knows")
     if is_decimal(kind):
-        precision, scale = decimal_shape(kind)
-        return f"DECIMAL({precision},{scale})", pa.decimal128(precision, scale)
-    if kind not in _PLAIN:
-        raise NotProvenError(what=f"values of type {kind}")
-    return _PLAIN[kind]
+        return pa.decimal128(*decimal_shape(kind))
+    if kind not in _ARROW:
+        not_proven(f"values of type {kind}")
+    return _ARROW[kind]
 
 
 def width(kinds: Sequence[str]) -> int:
