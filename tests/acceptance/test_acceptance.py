@@ -13,7 +13,18 @@ from penstock.testing.cases import read_cases
 FOLDER = Path(__file__).with_name("cases")
 FILES = sorted(FOLDER.glob("*.yaml"))
 WAITING = yaml.safe_load(Path(__file__).with_name("waiting.yaml").read_text(encoding="utf-8"))
-CASES = [pytest.param(path, case, id=f"{path.stem}-{case.name}") for path in FILES for case in read_cases(path)]
+# The same programs and rows in other steps.
+CUT_OTHERWISE = "_in_steps_of_7"
+CASES = [
+    pytest.param(
+        path,
+        case,
+        id=f"{path.stem}-{case.name}",
+        marks=pytest.mark.extended if case.name.endswith(CUT_OTHERWISE) else (),
+    )
+    for path in FILES
+    for case in read_cases(path)
+]
 
 
 @pytest.mark.parametrize(("path", "case"), CASES)
