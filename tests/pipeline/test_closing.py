@@ -7,7 +7,7 @@ import random
 import pytest
 
 import penstock
-from penstock.spark.operators import runner
+from penstock.backends.spark.operators import runner
 
 # Auctions and bids: an offer is open from `t` to `e`, and a bid meets it while it is.
 TABLES = """

@@ -8,7 +8,7 @@ from datetime import datetime
 import pytest
 
 import penstock
-from penstock.spark.operators import runner
+from penstock.backends.spark.operators import runner
 
 TABLES = """
 CREATE TABLE a (t BIGINT{late}, k INT, x INT);

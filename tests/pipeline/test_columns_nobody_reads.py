@@ -3,8 +3,8 @@
 import pytest
 
 import penstock
+from penstock.backends.spark.thresholds import DRIVER_ROWS
 from penstock.errors import DataError
-from penstock.spark.thresholds import DRIVER_ROWS
 
 TABLE = """CREATE TABLE t (id BIGINT NOT NULL, g INT, at TIMESTAMP LATENESS INTERVAL 10 SECONDS, words STRING)
   WITH ('append_only' = 'true', 'history' = '{history}');"""

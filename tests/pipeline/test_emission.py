@@ -9,10 +9,10 @@ from datetime import datetime, timedelta
 import pytest
 
 import penstock
+from penstock.backends.spark.change import Delta
 from penstock.emit.api import Emitted
 from penstock.emit.waiting import together
 from penstock.pipeline.run import RunOptions
-from penstock.spark.change import Delta
 
 VIEW = "CREATE VIEW v WITH ('comment' = 'policy') AS SELECT 10 / x AS y FROM t;"
 PROGRAM = f"CREATE TABLE t (x INT); {VIEW}"

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 import penstock
-from penstock.spark.operators.sessions import SessionsRunner
+from penstock.backends.spark.operators.sessions import SessionsRunner
 
 TABLE = "CREATE TABLE ev (at TIMESTAMP, k STRING, x INT);"
 VIEW = "CREATE VIEW s AS SELECT k, count(*) AS n, window_start AS b, window_end AS e FROM {} GROUP BY ALL;"

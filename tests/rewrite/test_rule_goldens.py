@@ -13,12 +13,12 @@ from pathlib import Path
 import duckdb
 import pytest
 
+from penstock.backends.spark.render import Renderer
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.explain.plans import plan_text
 from penstock.plan.nodes import Scan
 from penstock.rewrite import STAGES, rewrite
-from penstock.spark.render import Renderer
 from penstock.sql.parse import parse_query
 from penstock.testing.fuzz.duck import translated, translated_type
 

@@ -8,15 +8,15 @@ import sys
 
 import pytest
 
+from penstock.backends.spark.temporary import TemporaryFolder
 from penstock.errors import DataError
-from penstock.spark.temporary import TemporaryFolder
 from penstock.steps.directory import DirectoryLock, directory_id
 from penstock.steps.log import InputLog
 
 HOLDING = """
 import sys
 from pathlib import Path
-from penstock.spark.temporary import TemporaryFolder
+from penstock.backends.spark.temporary import TemporaryFolder
 from penstock.steps.directory import DirectoryLock
 lock, folder = DirectoryLock(Path(sys.argv[1])), TemporaryFolder("log")
 lock.take()

@@ -57,7 +57,7 @@ def test_a_full_disk_is_called_so(tmp_path, monkeypatch):
 
 LOST = """
 import sys, penstock
-from penstock.spark import jvm
+from penstock.backends.spark import jvm
 TEXT = "CREATE TABLE t (a INT); CREATE VIEW v AS SELECT SUM(a) AS s FROM t"
 first = penstock.Pipeline(TEXT, master="local[1]")
 first.execute("INSERT INTO t VALUES (1)")

@@ -32,7 +32,7 @@ PLAIN = {
 
 def session_for(task: Task, conf: Mapping[str, str] | None = None) -> SparkSession:
     """A session with the cores and memory that every system gets."""
-    from penstock.spark.session import open_session
+    from penstock.backends.spark.session import open_session
 
     settings = {"spark.driver.memory": task.memory, **(conf or {})}
     return open_session(master=f"local[{CORES}]", conf=settings, app_name=f"nexmark {task.system}")

@@ -3,4 +3,5 @@
 | module | what is in it                                             |
 | ------ | --------------------------------------------------------- |
 | native | DuckDB in the process of the pipeline                     |
+| spark  | DataFrames, on this machine or a cluster                  |
 """

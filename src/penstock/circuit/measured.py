@@ -1,4 +1,4 @@
-"""The measurements of the operators of a circuit, as values: by `SET profile = 'on'` (penstock.spark.profiler)."""
+"""The measurements of the operators of a circuit, as values: by `SET profile = 'on'` (penstock.engine.profiler)."""
 
 from __future__ import annotations
 

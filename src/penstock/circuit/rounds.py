@@ -7,7 +7,7 @@ In a round the body reads what the round before has found, so a row is known by 
 `lifted` writes that as a plan over rows with a column `__round`: rows that are read from the recursive view come one
 round later, rows of other relations belong to round 0, and a join of two recursive relations gives a row in the
 later of their rounds. The lifted plan is maintained by the usual operators, fed with its own output round by round
-(penstock.spark.operators.iterated).
+(penstock.backends.spark.operators.iterated).
 
 With set semantics a row belongs to the first round that gives it. That is the least fixed point only where more rows
 never take one away (a monotone body), and one pass over new rows is enough only because each node here treats the

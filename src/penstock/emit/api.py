@@ -8,7 +8,7 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from penstock.analysis.derived import Derived
-from penstock.spark.change import Delta
+from penstock.backends.spark.change import Delta
 
 
 class Emission(Protocol):

@@ -12,15 +12,15 @@ import pyarrow.compute as pc
 
 from penstock.analysis.derived import Derived
 from penstock.analysis.final import Final, final_of
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.parameters import as_parameter
+from penstock.backends.spark.waterlines import below, value_literal
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.api import Emitted
 from penstock.emit.waiting import together
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta
-from penstock.spark.parameters import as_parameter
-from penstock.spark.waterlines import below, value_literal
 
 
 @dataclass(frozen=True)

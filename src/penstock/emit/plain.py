@@ -8,8 +8,8 @@ from datetime import datetime
 from typing import Any
 
 from penstock.analysis.derived import Derived
+from penstock.backends.spark.change import Delta
 from penstock.emit.api import Emitted
-from penstock.spark.change import Delta
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.spark.change import Delta, consolidated
+from penstock.backends.spark.change import Delta, consolidated
 
 
 def together(waiting: Delta | None, change: Delta | None) -> Delta | None:

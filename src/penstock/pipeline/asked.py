@@ -13,7 +13,7 @@ from penstock.steps.failures import translated
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.workspace import Workspace
 
 
 def spark_refuses(catalog: Catalog, conf: Mapping[str, str] | None = None) -> list[PenstockError]:
@@ -22,8 +22,8 @@ def spark_refuses(catalog: Catalog, conf: Mapping[str, str] | None = None) -> li
     A view that reads one with a mistake is not analysed. Starts a JVM where none is running.
     """
     # Both start a JVM, and come with pyspark.
-    from penstock.spark.session import open_session  # noqa: PLC0415 - check starts without pyspark
-    from penstock.spark.workspace import Workspace  # noqa: PLC0415 - check starts without pyspark
+    from penstock.backends.spark.session import open_session  # noqa: PLC0415 - check starts without pyspark
+    from penstock.backends.spark.workspace import Workspace  # noqa: PLC0415 - check starts without pyspark
 
     spark = open_session(master="local[1]", conf=conf)
     spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
@@ -35,7 +35,7 @@ def spark_refuses(catalog: Catalog, conf: Mapping[str, str] | None = None) -> li
 
 
 def _refused(workspace: Workspace, catalog: Catalog) -> list[PenstockError]:
-    from penstock.spark.batch import empty_relation  # noqa: PLC0415 - check starts without pyspark
+    from penstock.backends.spark.batch import empty_relation  # noqa: PLC0415 - check starts without pyspark
 
     frames = {name: empty_relation(workspace, table.columns) for name, table in catalog.tables.items()}
     errors: list[PenstockError] = []
@@ -57,7 +57,7 @@ def _analysed(
     workspace: Workspace, view: View, frames: Mapping[str, DataFrame], catalog: Catalog
 ) -> DataFrame | PenstockError:
     """A relation with the view's schema, or what Spark has against the view."""
-    from penstock.spark.batch import view_schema_frame  # noqa: PLC0415 - check starts without pyspark
+    from penstock.backends.spark.batch import view_schema_frame  # noqa: PLC0415 - check starts without pyspark
 
     try:
         return view_schema_frame(workspace, view, frames)

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.spark.batch import batch_frame
 from penstock.catalog.model import Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
-from penstock.spark.batch import batch_frame
 from penstock.steps.intake.fold import Intake
 from penstock.steps.rows.exchange import as_frame, plain_schema, repeated
 from penstock.steps.stepper import Stepper

@@ -7,14 +7,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.spark.thresholds import DRIVER_ROWS
+from penstock.backends.spark.workspace import clocked
 from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.contents import Contents
 from penstock.plan.nodes import Values
 from penstock.plan.scalar import Scalar, quoted
-from penstock.spark.thresholds import DRIVER_ROWS
-from penstock.spark.workspace import clocked
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from penstock.backends.spark.batch import resolve_types
 from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
@@ -20,7 +21,6 @@ from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.reads import as_spark_sees, read_by, tables_read
 from penstock.pipeline.supported import check_promises, check_supported
 from penstock.sources.api import TableSource, open_source
-from penstock.spark.batch import resolve_types
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.text import spark_sql

@@ -10,15 +10,15 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.backends.spark.session import adopt_session, open_session
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
+from penstock.engine.engine import Engine
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.supported import check_supported
-from penstock.spark.engine import Engine
-from penstock.spark.session import adopt_session, open_session
-from penstock.spark.workspace import Workspace
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
 from penstock.steps.stepper import Stepper

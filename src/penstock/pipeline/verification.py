@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.spark.change import consolidated
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.spark.change import consolidated
 from penstock.steps.rows.fetched import fetched_rows
 
 if TYPE_CHECKING:

@@ -10,10 +10,10 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from penstock.backends.spark.change import Delta
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
-from penstock.spark.change import Delta
-from penstock.spark.installed import InstalledOperator
+from penstock.engine.installed import InstalledOperator
 from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.proposing import StepInput, taken_in

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.spark.change import Delta
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta
 from penstock.steps.rows.fetched import fetched_parts, python_values
 from penstock.steps.rows.identity import canonical_row
 

@@ -16,7 +16,7 @@ from penstock.steps.lines import LineReader, Lines
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE
 
 if TYPE_CHECKING:
-    from penstock.spark.engine import Engine
+    from penstock.engine.engine import Engine
 
 
 @dataclass(frozen=True)

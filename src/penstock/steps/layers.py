@@ -6,14 +6,14 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.spark.change import consolidated
-from penstock.spark.trace import may_be_null
+from penstock.backends.spark.change import consolidated
+from penstock.backends.spark.trace import may_be_null
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.change import Delta
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.change import Delta
+    from penstock.backends.spark.workspace import Workspace
 
 _DRIVER_ROWS = 100_000
 _LAYERS = 6

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import Any
 
 from penstock.analysis.derived import Derived, SourceColumn
+from penstock.backends.spark.lines import alone, line_text
+from penstock.backends.spark.waterlines import typed_literal
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.types import Type
-from penstock.spark.lines import alone, line_text
-from penstock.spark.waterlines import typed_literal
-from penstock.spark.workspace import Workspace
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 from penstock.steps.rows.fetched import fetched_rows

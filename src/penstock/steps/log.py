@@ -26,11 +26,11 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
+from penstock.backends.spark.temporary import TemporaryFolder
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.scalar import quoted
-from penstock.spark.temporary import TemporaryFolder
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
@@ -39,8 +39,8 @@ from penstock.steps.surroundings import writing
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.change import Delta
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.change import Delta
+    from penstock.backends.spark.workspace import Workspace
 
 FORMAT = 1
 _MEMORY_ROWS = 100_000

@@ -13,11 +13,11 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW
+from penstock.engine.result import StepResult
 from penstock.errors import DataError, Diagnostic
-from penstock.spark.change import Delta
-from penstock.spark.result import StepResult
-from penstock.spark.workspace import Workspace
 from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import error_rows

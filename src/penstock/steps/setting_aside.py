@@ -15,7 +15,7 @@ from functools import cached_property
 
 from penstock.catalog.model import Table
 from penstock.circuit.lineage import goes_row_by_row, tables_behind
-from penstock.spark.raising import keys_met, raising_rows
+from penstock.engine.raising import keys_met, raising_rows
 from penstock.steps.apart import FailedStep, Unit
 from penstock.steps.culprits import Culprit, culprits, failing_alone
 from penstock.steps.failures import EvaluationError, translated

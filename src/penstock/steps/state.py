@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from penstock.catalog.model import Catalog
-from penstock.spark.engine import Engine
+from penstock.engine.engine import Engine
 from penstock.steps.lines import LineReader
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declared

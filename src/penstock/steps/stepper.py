@@ -18,8 +18,8 @@ from typing import Any
 from penstock.catalog.model import Catalog
 from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
+from penstock.engine.engine import Engine
 from penstock.rewrite import rewrite_views
-from penstock.spark.engine import Engine
 from penstock.steps.announcing import Listener, changes_of, step_done, tell
 from penstock.steps.change import Change
 from penstock.steps.committing import StateBehindLogError, commit

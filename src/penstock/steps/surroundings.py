@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+from penstock.backends.spark import jvm
 from penstock.errors import DataError, Diagnostic
-from penstock.spark import jvm
 
 _FULL = "No space left on device"
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 
+from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
-from penstock.spark.change import Delta, consolidated
-from penstock.spark.workspace import Workspace
 from penstock.steps.intake.bulk import FrameBatch, fold_frame
 from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
 from penstock.steps.intake.holding import Holding, declared_holding

@@ -8,10 +8,10 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
 from penstock.analysis.derived import Derived
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog, View
 from penstock.emit.api import Emission
-from penstock.spark.change import Delta
-from penstock.spark.workspace import Workspace
 from penstock.steps.layers import Layers
 
 if TYPE_CHECKING:

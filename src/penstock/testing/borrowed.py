@@ -23,10 +23,10 @@ from typing import TYPE_CHECKING, Any
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
 
+from penstock.backends.spark.session import open_session
 from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
 from penstock.plan.scalar import quoted
-from penstock.spark.session import open_session
 from penstock.testing.cases import Case
 from penstock.testing.content import Observed
 from penstock.testing.fuzz.check import first_line, opened

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from penstock.spark.session import open_session
+from penstock.backends.spark.session import open_session
 from penstock.testing.case_run import PASSED, Options, run_case
 from penstock.testing.cases import read_cases
 

@@ -20,9 +20,9 @@ from tests.planning import scalar, scan
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.render import Renderer
+from penstock.backends.spark import render as on_spark
 from penstock.bind.program.compile import compile_program
 from penstock.plan.nodes import Aggregate, AggregateCall, Plan
-from penstock.spark import render as on_spark
 from penstock.testing.multisets import difference
 
 QUICK = {"spark.sql.adaptive.enabled": "false", "spark.sql.shuffle.partitions": "1"}

@@ -64,7 +64,8 @@ def _not_in(plan: Join, left: str, right: str, scalar: Reader, carry: tuple[str,
 def asof_query(plan: AsofJoin, left: str, right: str, scalar: Reader, carry: tuple[str, ...]) -> str:
     """The query of an ASOF join: its fields, then what is carried, in which rows must agree.
 
-    The rows of both sides stand in one order of time, as `spark/asof` tells; each left row takes the last right one.
+    The rows of both sides stand in one order of time, as `backends/spark/asof` tells; each left row takes the last of
+    the right ones.
     """
     pairs = [(pair.left, pair.right) for pair in plan.keys] + [(plan.match.left, plan.match.right)]
     lefts, rights = _sides(plan, scalar, pairs)

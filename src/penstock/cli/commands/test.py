@@ -73,7 +73,7 @@ def _spark(master: str, conf: dict[str, str]) -> Iterator[Any]:
     def session() -> SparkSession:
         from pyspark.sql import SparkSession
 
-        from penstock.spark.session import open_session
+        from penstock.backends.spark.session import open_session
 
         lent.append(SparkSession.getActiveSession() is not None)
         return open_session(master=master, conf=_SETTINGS | conf, app_name="penstock-test")

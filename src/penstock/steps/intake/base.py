@@ -8,12 +8,12 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.grouping import hash_text
+from penstock.backends.spark.trace import Trace
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, consolidated
-from penstock.spark.grouping import hash_text
-from penstock.spark.trace import Trace
 from penstock.steps.intake.judging import staying
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 from penstock.steps.rows.columns import python_rows
@@ -23,7 +23,7 @@ from penstock.steps.rows.identity import Key, Row, canonical_row
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.workspace import Workspace
 
 DRIVER_ENTRIES = 100_000
 _LEAST_ENTRIES = 10_000  # below twice so many entries there is nothing to win by forgetting

@@ -12,13 +12,13 @@ from decimal import Decimal
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE, WEIGHT
 from penstock.catalog.types import INTEGRAL, is_decimal
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, consolidated
-from penstock.spark.thresholds import DRIVER_ROWS
 from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
 from penstock.steps.intake.judging import greatest_text, verdict
 from penstock.steps.intake.keystore import KeyStore
@@ -34,7 +34,7 @@ from penstock.steps.rows.rejected import row_json
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.workspace import Workspace
 
 _NO_OPERATIONS = {"-": 0, "~": 0, "?": 0, "aside": 0}
 _WIDENS = {

@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.spark.waterlines import above, below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
-from penstock.spark.waterlines import above, below
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value, furthest
@@ -29,7 +29,7 @@ from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 
 if TYPE_CHECKING:
-    from penstock.spark.change import Delta
+    from penstock.backends.spark.change import Delta
 
 BAD_DELETE = "Row to delete not found"
 

@@ -15,12 +15,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.operators.cleaned import Parted
+from penstock.backends.spark.waterlines import below
 from penstock.catalog.model import ERROR_VIEW, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta
-from penstock.spark.operators.cleaned import Parted
-from penstock.spark.waterlines import below
 from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column

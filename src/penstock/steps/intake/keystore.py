@@ -21,8 +21,8 @@ from penstock.steps.rows.identity import Key, Row, canonical
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.change import Delta
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.change import Delta
+    from penstock.backends.spark.workspace import Workspace
 
 
 class KeyStore:

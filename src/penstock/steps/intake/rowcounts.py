@@ -11,10 +11,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.backends.spark.change import consolidated
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
-from penstock.spark.change import consolidated
 from penstock.steps.intake.base import DRIVER_ENTRIES, Base, is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows, weighted_schema
@@ -22,8 +22,8 @@ from penstock.steps.rows.exchange import as_delta, in_arrow
 from penstock.steps.rows.identity import Key, Row, identity_of, unordered
 
 if TYPE_CHECKING:
-    from penstock.spark.change import Delta
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.change import Delta
+    from penstock.backends.spark.workspace import Workspace
 
 
 class RowCounts:

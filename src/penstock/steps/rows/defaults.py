@@ -8,11 +8,11 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.spark.workspace import clocked_text
 from penstock.bind.program.purity import any_impure
 from penstock.catalog.model import Column, Table
 from penstock.plan.forms import reads_clock as form_reads_clock
 from penstock.plan.scalar import parsed
-from penstock.spark.workspace import clocked_text
 from penstock.sql.parse import parse_expression
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.exchange import carried, in_arrow, plain_type

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.spark.change import Delta, consolidated
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.spark.change import Delta, consolidated
 from penstock.steps.rows.columns import arrow_schema, carried_plainly
 from penstock.steps.rows.parts import changed_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.spark.workspace import Workspace
+    from penstock.backends.spark.workspace import Workspace
 
 
 def as_delta(workspace: Workspace, table: Table, change: pa.Table) -> Delta:

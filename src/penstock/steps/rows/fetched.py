@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.spark.typetext import type_text
+from penstock.backends.spark.typetext import type_text
 from penstock.steps.rows.parts import changed_parts, part_changer
 
 if TYPE_CHECKING:

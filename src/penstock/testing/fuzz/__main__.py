@@ -11,7 +11,7 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
-from penstock.spark.session import open_session
+from penstock.backends.spark.session import open_session
 from penstock.testing.fuzz.answers import judged, without_examples
 from penstock.testing.fuzz.check import Checker, Finding
 from penstock.testing.fuzz.plans import Contents

@@ -8,13 +8,13 @@ from __future__ import annotations
 from random import Random
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.spark.batch import batch_frame
+from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.rewrite import rewrite
-from penstock.spark.batch import batch_frame
-from penstock.spark.workspace import Workspace
 from penstock.sql.parse import parse_query
 from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case, Step

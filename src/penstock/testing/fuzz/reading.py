@@ -8,11 +8,11 @@ from __future__ import annotations
 
 from random import Random
 
+from penstock.backends.spark.render import Renderer
 from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import View
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Fixpoint, Plan, Recompute, Scan
-from penstock.spark.render import Renderer
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding
 from penstock.testing.fuzz.dice import Dice

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING, Any
 from pyspark.errors import AnalysisException
 from sqlglot import exp
 
+from penstock.backends.spark.typetext import type_text
 from penstock.catalog.sorting import is_sorted, sortable
 from penstock.plan.scalar import quoted
-from penstock.spark.typetext import type_text
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
 from penstock.testing.oracle.group_rows import group_row, is_over_groups

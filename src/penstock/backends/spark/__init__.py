@@ -1,0 +1,31 @@
+"""Operators on Spark DataFrames: the session, changes, traces, plans as Spark SQL.
+
+| module       | what is in it                                                              |
+| ------------ | -------------------------------------------------------------------------- |
+| operators    | running operators, a file for each class                                   |
+| change       | the change of a relation: weighted rows, on the driver or on the executors |
+| trace        | what an operator remembers, in layers                                      |
+| collecting   | a trace without what its operator may forget                               |
+| sums         | partial results of a small change, added up on the driver                  |
+| workspace    | what the operators of one engine share: session, sizes, names of relations |
+| thresholds   | from how many rows on a step does something else                           |
+| checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
+| shortcuts    | names and local rows with fewer calls to the JVM                           |
+| scans        | which parts of traces have been read, while that is measured               |
+| render       | plans as Spark SQL                                                         |
+| asof         | ASOF JOIN as Spark SQL                                                     |
+| window_calls | window calls with further keys; what the order of equal rows changes       |
+| grouping     | rows as keys: grouping, and the hash that places a key                     |
+| lines        | waterlines as Spark SQL                                                    |
+| waterlines   | values beside a waterline: which are below it                              |
+| parameters   | constants that move, kept out of generated code                            |
+| batch        | plans over whole contents, and the types that only Spark knows             |
+| fixpoint     | recursive views over whole contents                                        |
+| typed        | types of expressions as Spark gives them, for the circuit                  |
+| typetext     | a Spark type as the catalog writes it                                      |
+| session      | the Spark session and its settings                                         |
+| settings     | the settings of a program that are Spark's, in its session while it runs   |
+| temporary    | temporary folders, removed when their process ends                         |
+| jvm          | the Java that Spark runs on                                                |
+| interrupts   | Ctrl-C while Spark works                                                   |
+"""

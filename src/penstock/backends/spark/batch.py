@@ -1,0 +1,113 @@
+"""Plans in batch: what a query answers over whole contents, and what only Spark knows of its types."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from pyspark.sql.types import DataType, StructType
+
+from penstock.backends.spark.fixpoint import least_fixpoint
+from penstock.backends.spark.render import Renderer
+from penstock.backends.spark.workspace import Workspace, clocked, clocked_text
+from penstock.catalog.model import Catalog, Column, Table, View
+from penstock.plan.nodes import Fixpoint, Plan, Scan
+from penstock.plan.scalar import quoted
+
+if TYPE_CHECKING:
+    from datetime import datetime
+
+    from pyspark.sql import DataFrame
+
+
+def batch_frame(
+    workspace: Workspace, plan: Plan, relations: Mapping[str, DataFrame], clock: datetime | None = None
+) -> DataFrame:
+    """The rows of a plan; `relations` gives the content of every table and view that it scans, by lower-case name.
+
+    Lazy, but for fixpoints, which are evaluated round by round.
+    """
+    names = {name.lower(): workspace.name(frame) for name, frame in relations.items()}
+    frames = {name.lower(): frame for name, frame in relations.items()}
+
+    def evaluated(node: Fixpoint) -> DataFrame:
+        leaves = _outside(node, frames)
+        return least_fixpoint(workspace, _with_inner(node, leaves, evaluated), leaves)
+
+    def fixpoint(node: Fixpoint) -> str:
+        return workspace.name(evaluated(node))
+
+    renderer = Renderer(names, scalar=clocked(clock), fixpoint=fixpoint, text=clocked_text(clock))
+    return workspace.sql(renderer.sql(plan))
+
+
+def _with_inner(node: Fixpoint, leaves: dict[str, DataFrame], evaluate: Callable[[Fixpoint], DataFrame]) -> Fixpoint:
+    """The node with a leaf, which is added to `leaves`, for each fixpoint that its bodies read: it stays as it is."""
+
+    def swapped(plan: Plan) -> Plan:
+        if isinstance(plan, Fixpoint):
+            name = f"#fixpoint{len(leaves)}"
+            leaves[name] = evaluate(plan)
+            return Scan(name, plan.fields)
+        return plan.with_inputs(*(swapped(item) for item in plan.inputs))
+
+    return replace(node, bodies=tuple(swapped(body) for body in node.bodies))
+
+
+def _outside(node: Fixpoint, frames: dict[str, DataFrame]) -> dict[str, DataFrame]:
+    recursive = {name.lower() for name in node.views}
+    return {name: frame for name, frame in frames.items() if name not in recursive}
+
+
+def schema_ddl(columns: tuple[Column, ...]) -> str:
+    """The columns of a relation as Spark's DDL."""
+    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
+
+
+def table_schema(table: Table) -> StructType:
+    """The Spark schema of a table."""
+    return struct_of(table.columns)
+
+
+def struct_of(columns: tuple[Column, ...]) -> StructType:
+    """The Spark schema of declared columns."""
+    found = DataType.fromDDL(schema_ddl(columns))
+    return found if isinstance(found, StructType) else StructType([])
+
+
+def empty_relation(workspace: Workspace, columns: tuple[Column, ...]) -> DataFrame:
+    """A relation of those columns without rows."""
+    return workspace.empty(struct_of(columns))
+
+
+def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:
+    """The catalog with every view's column types as Spark gives them.
+
+    This is the one time that Spark reads the program before it runs: what Spark refuses raises its own
+    `AnalysisException`, for `penstock.backends.spark.failures` to translate.
+    """
+    frames = {name: empty_relation(workspace, table.columns) for name, table in catalog.tables.items()}
+    for name, view in catalog.views.items():
+        if view.plan is None:
+            continue
+        frame = view_schema_frame(workspace, view, frames)
+        frames[name] = frame
+        columns = tuple(
+            replace(column, type=found.dataType.simpleString(), nullable=found.nullable)
+            for column, found in zip(view.columns, frame.schema.fields, strict=True)
+        )
+        catalog = catalog.with_view(replace(view, columns=columns))
+    workspace.release()
+    return catalog
+
+
+def view_schema_frame(workspace: Workspace, view: View, frames: Mapping[str, DataFrame]) -> DataFrame:
+    """A relation with the view's schema, without rows."""
+    read = {scan.relation.lower() for scan in _scans(view.plan)}
+    frame = batch_frame(workspace, view.plan, {name: item for name, item in frames.items() if name in read})
+    return workspace.empty(frame.schema)
+
+
+def _scans(plan: Plan) -> list[Scan]:
+    return [node for node in plan.walk() if isinstance(node, Scan)]

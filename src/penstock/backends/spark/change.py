@@ -1,0 +1,376 @@
+"""A change: weighted rows, on the driver as Arrow while small, on the executors otherwise.
+
+The last column is `__weight` BIGINT. A change made by linear operators is lazy: it becomes a part of the plan of
+whatever reads it. `settled()` evaluates it once, for a reader that needs it twice or must know its size.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Protocol
+
+import pyarrow as pa
+import pyarrow.types as kinds
+
+from penstock.backends.native.trace import Rows
+from penstock.backends.spark.grouping import consolidation
+from penstock.backends.spark.workspace import Workspace, new_name
+from penstock.catalog.reserved import WEIGHT
+from penstock.plan.scalar import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+    from pyspark.sql.types import DataType, StructType
+
+
+class Evaluating(Protocol):
+    """An operator in DuckDB, which evaluates its changes."""
+
+    def fetched(self, rows: Rows) -> pa.Table:
+        """The rows of a change as Arrow."""
+
+    def evaluated(self, rows: Rows) -> Rows:
+        """A change that is a query, as a table of the step."""
+
+
+class Delta:
+    """Weighted rows of one relation in one step; `rows` counts entries, not weights, and is None while unknown.
+
+    `cancels` says that entries may cancel one another: those that a join gives where rows have been replaced.
+    """
+
+    def __init__(
+        self,
+        workspace: Workspace,
+        schema: StructType,
+        *,
+        arrow: pa.Table | None = None,
+        frame: DataFrame | None = None,
+        query: str | None = None,
+        rows: int | None = None,
+        estimate: int = 0,
+        partitioned: bool = False,
+        retracts: bool = True,
+        cancels: bool = False,
+        counted: Callable[[int], None] | None = None,
+        fetch: Callable[[], pa.Table] | None = None,
+    ) -> None:
+        self.workspace = workspace
+        self.schema = schema
+        self._here = arrow
+        self._fetch = fetch
+        self.native: Rows | None = None
+        self._source: Evaluating | None = None
+        self._frame = frame
+        self._query = query
+        self._named: tuple[int, str] | None = None
+        self.rows = arrow.num_rows if arrow is not None else rows
+        self.estimate = self.rows if self.rows is not None else estimate
+        self.partitioned = partitioned
+        self._retracts = retracts
+        self.cancels = cancels
+        self._counted = counted
+        self._lock = threading.Lock()
+        if self.is_lazy:
+            workspace.checkpoints.lazily(self)
+
+    @classmethod
+    def of_arrow(
+        cls, workspace: Workspace, table: pa.Table, schema: StructType | None = None, *, cancels: bool = False
+    ) -> Delta:
+        """A change that is on the driver; `schema` gives the Spark types where Arrow cannot tell them."""
+        if schema is None:
+            from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - `check` goes without PySpark
+
+            schema = from_arrow_schema(table.schema, prefer_timestamp_ntz=True)
+        return cls(workspace, schema, arrow=table, cancels=cancels)
+
+    @classmethod
+    def of_frame(
+        cls,
+        workspace: Workspace,
+        frame: DataFrame,
+        *,
+        rows: int | None = None,
+        estimate: int = 0,
+        partitioned: bool = False,
+        retracts: bool = True,
+        cancels: bool = False,
+        counted: Callable[[int], None] | None = None,
+    ) -> Delta:
+        """A change that is a DataFrame, lazy unless the caller has evaluated it (then `rows` is known).
+
+        It is `partitioned` if `trace.by_key` has evaluated it. No weight is below zero unless it `retracts`. `counted`
+        is told the number of rows once it is known.
+        """
+        return cls(
+            workspace,
+            frame.schema,
+            frame=frame,
+            rows=rows,
+            estimate=estimate,
+            partitioned=partitioned,
+            retracts=retracts,
+            cancels=cancels,
+            counted=counted,
+        )
+
+    @classmethod
+    def of_query(
+        cls,
+        workspace: Workspace,
+        query: str,
+        schema: StructType,
+        *,
+        estimate: int,
+        retracts: bool = True,
+        cancels: bool = False,
+        counted: Callable[[int], None] | None = None,
+    ) -> Delta:
+        """A lazy change that is the text of a query: a reader takes it into its own, and nobody plans it alone."""
+        return cls(
+            workspace, schema, query=query, estimate=estimate, retracts=retracts, cancels=cancels, counted=counted
+        )
+
+    @classmethod
+    def of_native(cls, workspace: Workspace, rows: Rows, schema: StructType, source: Evaluating) -> Delta:
+        """A change that lies in DuckDB as long as the step lasts, or is a query there."""
+        found = cls(workspace, schema, rows=rows.count, fetch=lambda: source.fetched(rows), cancels=True)
+        found.native = rows
+        found._source = source
+        return found
+
+    def shared(self) -> Delta:
+        """The change, evaluated for more readers than one."""
+        if self.native is None or self._source is None:
+            return self.settled()
+        if self.rows is None:
+            self.native = self._source.evaluated(self.native)
+            native, source = self.native, self._source
+            self._fetch = lambda: source.fetched(native)
+            self.rows = native.count
+        return self
+
+    @property
+    def _arrow(self) -> pa.Table | None:
+        if self._here is None and self._fetch is not None:
+            self._here, self._fetch = self._fetch(), None
+            self.rows = self._here.num_rows
+        return self._here
+
+    @_arrow.setter
+    def _arrow(self, table: pa.Table | None) -> None:
+        self._here = table
+
+    def detached(self) -> Delta:
+        """The same, fetched from where it lies only until the step ends."""
+        if self._fetch is not None:
+            self.arrow()
+        self.native = None
+        return self
+
+    @property
+    def retracts(self) -> bool:
+        """True if the change may have a weight below zero; an evaluated one on the driver has one then."""
+        import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
+
+        if self._arrow is None or not self._retracts:
+            return self._retracts
+        # Partial results have no weight.
+        return WEIGHT in self.schema.names and bool(pc.any(pc.less(self._arrow[WEIGHT], 0)).as_py())
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """The columns without the weight."""
+        return tuple(name for name in self.schema.names if name != WEIGHT)
+
+    @property
+    def is_lazy(self) -> bool:
+        """True if the change is a query that has not been evaluated."""
+        return self.rows is None
+
+    @property
+    def on_driver(self) -> bool:
+        """True if the rows are an Arrow table here."""
+        return self._here is not None or self._fetch is not None
+
+    @property
+    def distributed(self) -> bool:
+        """True if the rows are on the executors."""
+        return not self.on_driver
+
+    def is_empty(self) -> bool:
+        """True if the change is known to have no rows; a lazy one is not known to."""
+        return self.rows == 0
+
+    def frame(self) -> DataFrame:
+        """The change as a DataFrame, to be read while the change is there."""
+        with self._lock:
+            return self._framed()
+
+    def _framed(self) -> DataFrame:
+        if self._frame is None:
+            if self._arrow is not None:
+                self._frame = self.workspace.local(self._arrow, self.schema)
+            else:
+                self._frame = self.workspace.sql(str(self._query))
+        return self._frame
+
+    @property
+    def view(self) -> str:
+        """The relation for a FROM that has the change's rows, valid in this step."""
+        if self._query is not None:
+            return f"({self._query})"
+        if self._named is None or self._named[0] != self.workspace.epoch:
+            self._named = self.workspace.epoch, self.workspace.name(self.frame())
+        return self._named[1]
+
+    def settled(self) -> Delta:
+        """The change, evaluated: rows known, nothing lazy left."""
+        if self.rows is not None:
+            return self
+        with self._lock:
+            if self.rows is not None or self._arrow is not None:
+                return self
+            if self.estimate <= self.workspace.driver_rows and driver_safe(self.schema):
+                self._arrow = self.workspace.shortcuts.collected(self._framed())
+                self._frame = None
+                self.rows = self._arrow.num_rows
+            else:
+                self._frame, self.rows = self.workspace.checkpoints.evaluated(self._framed())
+            self._query = None
+            self._named = None
+            if self._counted is not None:
+                self._counted(self.rows)
+        return self
+
+    def arrow(self) -> pa.Table:
+        """The rows as Arrow, fetched if they are not here."""
+        self.settled()
+        return self._arrow if self._arrow is not None else self._frame.toArrow()  # type: ignore[union-attr]
+
+    def selected(self, names: tuple[str, ...]) -> Delta:
+        """The change with some of its columns; what is evaluated stays so."""
+        if names == self.names:
+            return self
+        columns = [*names, WEIGHT]
+        schema = type(self.schema)([self.schema[name] for name in columns])
+        if self._arrow is not None:
+            return Delta.of_arrow(self.workspace, self._arrow.select(columns), schema, cancels=self.cancels)
+        listed = ", ".join(map(quoted, columns))
+        if not self.is_lazy:
+            return self.projected(listed)
+        return Delta.of_query(
+            self.workspace,
+            f"SELECT {listed} FROM {self.view}",
+            schema,
+            estimate=self.estimate,
+            retracts=self.retracts,
+            cancels=self.cancels,
+        )
+
+    def projected(self, items: str) -> Delta:
+        """The rows of an evaluated change, not evaluated again, with other columns: `items` as a SELECT lists them."""
+        frame = self.workspace.sql(f"SELECT {items} FROM {self.view}")
+        return Delta.of_frame(
+            self.workspace,
+            self.workspace.checkpoints.sharing(frame, self.frame()),
+            rows=self.rows,
+            retracts=self.retracts,
+            cancels=self.cancels,
+        )
+
+    def count(self) -> int:
+        """The number of entries of the change."""
+        rows = self.settled().rows
+        return 0 if rows is None else rows
+
+    def lightened(self) -> Delta:
+        """The same without rows that cancel one another, as far as that needs no job."""
+        fewer = None if self._arrow is None else without_cancelled(self._arrow)
+        return self if fewer is None else Delta.of_arrow(self.workspace, fewer, self.schema)
+
+    def consolidated(self) -> Delta:
+        """Each different row once, with the sum of its weights, none of them zero."""
+        settled = self.settled()
+        if settled.rows is not None and settled.rows <= 1 and settled.on_driver:
+            return settled
+        if settled.on_driver and groups_alike(settled.arrow().schema):
+            return Delta.of_arrow(self.workspace, added_up(settled.arrow()), self.schema)
+        query = consolidation(self.schema, settled.view, WEIGHT)
+        return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
+
+
+def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
+    """The frame with equal rows added up and cancelled ones gone, its columns in their order."""
+    name = new_name()
+    frame.createOrReplaceTempView(name)
+    found = frame.sparkSession.sql(consolidation(frame.schema, name, weight))
+    frame.sparkSession.catalog.dropTempView(name)
+    return found
+
+
+def groups_alike(schema: pa.Schema) -> bool:
+    """True if Arrow finds the same rows equal as Spark: not floating point, where zeros and NaNs have several forms."""
+    plain = (kinds.is_integer, kinds.is_boolean, kinds.is_string, kinds.is_date, kinds.is_timestamp, kinds.is_decimal)
+    return all(any(test(field.type) for test in plain) for field in schema)
+
+
+def without_cancelled(table: pa.Table) -> pa.Table | None:
+    """Rows that are equal to the last bit added up and cancelled ones gone; None where Arrow cannot tell."""
+    bits = {pa.float32(): pa.int32(), pa.float64(): pa.int64()}
+    whole = table.combine_chunks()
+    if any(kinds.is_nested(field.type) or kinds.is_null(field.type) for field in whole.schema):
+        return None
+    columns = [_viewed(column, bits.get(column.type, column.type)) for column in whole.columns]
+    summed = added_up(pa.Table.from_arrays(columns, names=whole.column_names))
+    pairs = zip(summed.combine_chunks().columns, whole.schema.types, strict=True)
+    return pa.Table.from_arrays([_viewed(column, kind) for column, kind in pairs], schema=whole.schema)
+
+
+def _viewed(column: pa.ChunkedArray, kind: pa.DataType) -> pa.ChunkedArray:
+    """The same bits as another type."""
+    return column if column.type == kind else pa.chunked_array([part.view(kind) for part in column.chunks], kind)
+
+
+def added_up(table: pa.Table) -> pa.Table:
+    """Equal rows added up and cancelled ones gone."""
+    import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
+
+    places = [f"c{at}" for at in range(table.num_columns)]  # names may occur twice
+    weight = places[table.column_names.index(WEIGHT)]
+    grouped = table.rename_columns(places).group_by([place for place in places if place != weight])
+    summed = grouped.aggregate([(weight, "sum")]).rename_columns({f"{weight}_sum": weight})
+    kept = summed.filter(pc.not_equal(summed[weight], 0)).select(places)
+    return pa.Table.from_arrays(kept.columns, schema=table.schema)
+
+
+def driver_safe(schema: StructType) -> bool:
+    """True if Arrow carries every type of the schema to Python and back unchanged."""
+    return all(_safe(field.dataType) for field in schema.fields)
+
+
+def _safe(kind: DataType) -> bool:
+    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
+
+    if isinstance(kind, T.ArrayType):
+        return _safe(kind.elementType)
+    if isinstance(kind, T.MapType):
+        return _safe(kind.keyType) and _safe(kind.valueType)
+    if isinstance(kind, T.StructType):
+        return bool(kind.fields) and driver_safe(kind)
+    if isinstance(kind, T.StringType):
+        return kind.simpleString() == "string"
+    plain = (
+        T.BooleanType,
+        T.IntegralType,
+        T.FractionalType,
+        T.BinaryType,
+        T.DateType,
+        T.TimestampType,
+        T.TimestampNTZType,
+        T.NullType,
+        *((T.TimeType,) if hasattr(T, "TimeType") else ()),
+    )
+    return isinstance(kind, plain)

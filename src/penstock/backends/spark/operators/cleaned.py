@@ -1,0 +1,72 @@
+"""LATENESS of a view: the filter right behind it (B3).
+
+What is late is not for Spark to say: a `Gate`, given by whoever knows the declaration, parts each change.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Protocol
+
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.workspace import Workspace
+from penstock.circuit.operators import Cleaned
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+
+class Gate(Protocol):
+    """The memory of a view's LATENESS; a value, so that a step that is discarded has changed nothing."""
+
+    def parted(self, delta: Delta) -> Parted:
+        """The consolidated change of a step without its late rows."""
+
+
+@dataclass(frozen=True)
+class Parted:
+    """The rows that pass, those for `error_view` (a change of it, or None), and the gate after the step."""
+
+    passed: Delta
+    late: pa.Table | None
+    after: Gate
+
+
+class CleanedRunner(Runner):
+    """Drops the late rows of a view's change."""
+
+    def __init__(self, workspace: Workspace, operator: Cleaned, gate: Gate) -> None:
+        super().__init__(workspace)
+        self.view = operator.view
+        self.gate = gate
+        self.late: pa.Table | None = None
+        self._after: Gate | None = None
+
+    @property
+    def proposed_gate(self) -> Gate:
+        """The gate as it will be if the step is committed."""
+        return self.gate if self._after is None else self._after
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del first
+        (delta,) = inputs
+        self.late = None
+        if delta is None or delta.is_empty():
+            return None
+        parted = self.gate.parted(delta.consolidated())
+        self.late, self._after = parted.late, parted.after
+        return parted.passed
+
+    def commit(self) -> None:
+        """Let the waterline move."""
+        super().commit()
+        self.late = None
+        if self._after is not None:
+            self.gate, self._after = self._after, None
+
+    def discard(self) -> None:
+        """Forget the step."""
+        super().discard()
+        self.late = self._after = None

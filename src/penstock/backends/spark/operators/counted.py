@@ -1,0 +1,91 @@
+"""DISTINCT, INTERSECT and EXCEPT: how often a row occurs, in each input."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from functools import cached_property
+from typing import TYPE_CHECKING, assert_never
+
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.grouping import hash_text
+from penstock.backends.spark.operators.grouped import GroupedRunner
+from penstock.backends.spark.workspace import Workspace
+from penstock.catalog.reserved import KEY, WEIGHT
+from penstock.circuit.operators import Counted
+from penstock.circuit.partials import Partial
+from penstock.plan.nodes import Distinct, SetKind, SetOperation
+from penstock.plan.scalar import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+class CountedRunner(GroupedRunner):
+    """DISTINCT, INTERSECT and EXCEPT: a row's weight in the output follows from its weights in the inputs."""
+
+    def __init__(self, workspace: Workspace, operator: Counted, schemas: Sequence[StructType]) -> None:
+        super().__init__(workspace)
+        self.node: Distinct | SetOperation = operator.node  # type: ignore[assignment]
+        self.schemas = schemas
+        self.outputs = self.node.names
+        self.groups = tuple(f"__g{position}" for position in range(len(self.outputs)))
+        self.partials = tuple(Partial(f"__c{side}", WEIGHT) for side in range(len(schemas)))
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del first
+        changed = [delta is not None and not delta.is_empty() for delta in inputs]
+        if not any(changed):
+            return None
+        sides = [self._side(delta, place) for place, delta in enumerate(inputs) if delta is not None and changed[place]]
+        if not all(changed) and self._unlike:
+            # Where only Spark knows the type that both sides have together, both take part in the plan.
+            sides += [self._absent(place) for place, there in enumerate(changed) if not there]
+        estimate = sum(delta.estimate for delta in inputs if delta is not None)
+        return self.advance(self._hashed(" UNION ALL ".join(sides)), estimate)
+
+    def _side(self, delta: Delta, position: int) -> str:
+        columns = [f"{quoted(name)} AS {group}" for name, group in zip(delta.names, self.groups, strict=True)]
+        counts = [
+            f"{WEIGHT if side == position else '0L'} AS {quoted(item.name)}" for side, item in enumerate(self.partials)
+        ]
+        return f"SELECT {', '.join([*columns, *counts])} FROM {delta.view}"
+
+    @cached_property
+    def _unlike(self) -> bool:
+        """True if the sides' columns are of different types."""
+        kinds = [[field.dataType for field in schema.fields] for schema in self.schemas]
+        return any(kind != kinds[0] for kind in kinds)
+
+    def _absent(self, position: int) -> str:
+        schema = self.schemas[position]
+        return self._side(Delta.of_frame(self.workspace, self.workspace.empty(schema)), position)
+
+    def _hashed(self, sides: str) -> str:
+        schema = self.schemas[0]
+        terms = [(group, schema[position].dataType) for position, group in enumerate(self.groups)]
+        if len(self.schemas) > 1:
+            found = self.workspace.sql(f"SELECT * FROM ({sides}) WHERE false").schema
+            terms = [(group, found[group].dataType) for group in self.groups]
+        return f"SELECT {hash_text(terms)} AS {KEY}, * FROM ({sides})"
+
+    def output(self) -> str:
+        change = f"{self._weight('__t_')} - {self._weight('__o_')}"
+        names = [f"{group} AS {quoted(name)}" for group, name in zip(self.groups, self.outputs, strict=True)]
+        row = f"struct({', '.join([*names, f'{change} AS {WEIGHT}'])})"
+        return f"array(if({change} <> 0, {row}, NULL))"
+
+    def _weight(self, prefix: str) -> str:
+        counts = [f"coalesce({quoted(prefix + item.name)}, 0L)" for item in self.partials]
+        match self.node:
+            case Distinct():
+                return f"if({counts[0]} > 0, 1L, 0L)"
+            case SetOperation(kind=SetKind.INTERSECT, all=True):
+                return f"least({counts[0]}, {counts[1]})"
+            case SetOperation(kind=SetKind.INTERSECT):
+                return f"if({counts[0]} > 0 AND {counts[1]} > 0, 1L, 0L)"
+            case SetOperation(all=True):
+                return f"greatest({counts[0]} - {counts[1]}, 0L)"
+            case SetOperation():
+                return f"if({counts[0]} > 0 AND {counts[1]} <= 0, 1L, 0L)"
+            case _:
+                assert_never(self.node)

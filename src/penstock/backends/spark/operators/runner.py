@@ -1,0 +1,153 @@
+"""The base of every running operator.
+
+A runner takes the changes of its inputs and gives its own. What it will remember is only proposed until
+`commit`; `discard` forgets the proposal, so a step that fails anywhere has changed nothing.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.collecting import LineText, collected, unexpired
+from penstock.backends.spark.grouping import hash_text
+from penstock.backends.spark.thresholds import BROADCAST_ROWS, LEAST_COLLECTED_ROWS
+from penstock.backends.spark.trace import Trace, by_key
+from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.catalog.reserved import KEY, WEIGHT
+from penstock.circuit.forgetting import Expiry
+from penstock.plan.scalar import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import DataType, StructType
+
+Terms = list[tuple[str, "DataType"]]
+
+
+class Runner(ABC):
+    """One operator at work; `traces` is its state, one for each input or one for its groups."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.traces: list[Trace] = []
+        self.proposed: list[Trace] | None = None
+        self.expiries: tuple[Expiry, ...] = ()
+        self._unexpired: dict[int, str] = {}  # by trace: which rows something may still touch, as of the last step
+        self.collected: dict[int, int] = {}  # how large a trace was when all that had expired was gone
+
+    @abstractmethod
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        """The change of the output; None stands for no change. `first` in the operator's first step."""
+
+    def wants_step(self) -> bool:
+        """True if the operator must run although none of its inputs changed."""
+        return False
+
+    def commit(self) -> None:
+        """Make what was proposed the state."""
+        if self.proposed is not None:
+            self.traces, self.proposed = self.proposed, None
+
+    def merge(self, lines: LineText | None = None) -> None:
+        """Merge layers of the traces where that is due, without what has expired.
+
+        It runs Spark jobs, so it is no part of `commit`. `lines` gives a waterline as constant Spark SQL.
+        """
+        self._look_at(lines)
+        self.traces = [self._collecting(place, trace, lines) for place, trace in enumerate(self.traces)]
+
+    def _collecting(self, place: int, trace: Trace, lines: LineText | None) -> Trace:
+        """The trace merged where that is due; all of it is gone through when it has doubled."""
+        doubled = trace.rows >= 2 * max(self.collected.get(place, 0), LEAST_COLLECTED_ROWS)
+        if lines is not None and doubled and any(item.trace == place for item in self.expiries):
+            found = collected(trace, self.expiries, place, lines, whole=True)
+            self.collected[place] = found.rows
+            return found
+        return collected(trace, self.expiries, place, lines) if len(trace.layers) > 1 else trace
+
+    def _look_at(self, lines: LineText | None) -> None:
+        """Note what has expired after the last step; the next one's own waterlines come too early for its rows."""
+        texts: dict[int, list[str]] = {}
+        for item in self.expiries:
+            large = item.trace < len(self.traces) and bool(self.traces[item.trace].layers)
+            if lines is not None and large and not item.keep:
+                texts.setdefault(item.trace, []).append(unexpired(item, lines(item.waterline)))
+        self._unexpired = {place: " AND ".join(found) for place, found in texts.items()}
+
+    def unexpired(self, place: int) -> str:
+        """The condition of a trace's rows that something may still touch, "" where all may."""
+        return self._unexpired.get(place, "")
+
+    def discard(self) -> None:
+        """Forget what was proposed."""
+        self.proposed = None
+
+    def compact(self, lines: LineText | None = None) -> None:
+        """Merge every trace into one layer, without what has expired."""
+        self._look_at(lines)
+        self.traces = [
+            collected(trace, self.expiries, place, lines, whole=True) for place, trace in enumerate(self.traces)
+        ]
+        self.collected = {place: trace.rows for place, trace in enumerate(self.traces)}
+
+    def state(self) -> Iterator[tuple[int, int]]:
+        """Rows and bytes of each trace."""
+        for trace in self.traces:
+            yield trace.rows, trace.bytes
+
+    def keyed(self, delta: Delta | None, terms: Terms) -> Delta | None:
+        """The change with the hash of its key as the last column, settled; None if it has no rows.
+
+        What is large is exchanged while it is evaluated; a trace takes it as it is, and a join finds it in its place.
+        Rows of a join that cancel one another go: the next join would multiply them, and the one after it again.
+        """
+        if delta is None or delta.is_empty():
+            return None
+        names = columns_text((*delta.names, WEIGHT))
+        query = f"SELECT {names}, {hash_text(terms)} AS {KEY} FROM {delta.view}"
+        frame = self.workspace.sql(query)
+        if delta.estimate > self.workspace.driver_rows:
+            kept, rows = by_key(self.workspace, frame, self.workspace.partitions, consolidate=delta.cancels)
+            found = Delta.of_frame(self.workspace, kept, rows=rows, partitioned=True, retracts=delta.retracts)
+        else:
+            found = Delta.of_frame(self.workspace, frame, estimate=delta.estimate, retracts=delta.retracts).settled()
+            if delta.cancels:
+                found = found.lightened()
+        return None if found.is_empty() else found
+
+    def hint(self, relation: str, rows: int, *traces: Trace) -> str:
+        """The hint by which a small relation meets traces: without any exchange where all is on the driver."""
+        if all(trace.is_local for trace in traces):
+            return f"/*+ SHUFFLE_HASH({relation}) */"
+        return f"/*+ BROADCAST({relation}) */" if rows <= BROADCAST_ROWS else f"/*+ SHUFFLE_HASH({relation}) */"
+
+    def trace_relation(self, trace: Trace, rows: int) -> str:
+        """The relation for a FROM that has a trace's rows, where a relation of so many rows meets it by `hint`."""
+        found = trace.view if rows <= BROADCAST_ROWS else trace.exchanged
+        return found or self.workspace.name(trace.relation())
+
+
+class Fanout:
+    """The rows of an output that come of a changed row: a guess, then what was found where somebody has counted."""
+
+    def __init__(self, guess: float) -> None:
+        self._rows = float(guess)
+
+    def expected(self, changed: int) -> int:
+        """The rows that so many changed ones give."""
+        return int(changed * self._rows)
+
+    def counted(self, changed: int) -> Callable[[int], None] | None:
+        """The function to tell how many rows so many changed ones have given; None where there were none."""
+
+        def learn(rows: int) -> None:
+            self._rows = max(self._rows, 2.0 * rows / changed)
+
+        return learn if changed else None
+
+
+def column_terms(schema: StructType, names: Sequence[str]) -> Terms:
+    """Columns as the terms of a hash."""
+    return [(quoted(name), schema[name].dataType) for name in names]

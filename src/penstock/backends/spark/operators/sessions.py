@@ -1,0 +1,86 @@
+"""SESSION: a change recomputes the sessions next to it, and leaves the others of its key alone.
+
+    a row at t touches a session [start, end) of its key if   start < t + gap   and   t < end
+
+What a row joins, or leaves behind, are the sessions that it touches, and those that touch each other only through rows
+of the same change: two sessions that were there before are a gap apart. So the touched sessions and the change hold
+all that can merge or split.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+
+from pyspark.sql.types import IntegerType, StructField, StructType
+
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.grouping import consolidation
+from penstock.backends.spark.operators.join import expression_type
+from penstock.backends.spark.operators.runner import Runner, Terms
+from penstock.backends.spark.render import VERSION
+from penstock.backends.spark.trace import Trace, with_key
+from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.catalog.reserved import KEY, WEIGHT
+from penstock.circuit.operators import Sessions
+from penstock.plan.nodes import Field, Scan, Session
+from penstock.plan.scalar import quoted
+
+_FANOUT = 32  # rows of the sessions that one row touches
+_ROWS = "#rows"
+
+
+class SessionsRunner(Runner):
+    """Keeps its own output, by key: each row with the start and the end of its session."""
+
+    def __init__(
+        self, workspace: Workspace, operator: Sessions, schema: StructType, output: Callable[[], StructType]
+    ) -> None:
+        super().__init__(workspace)
+        self.node: Session = operator.node  # type: ignore[assignment]
+        self.schema = schema
+        self.output = output()
+        self.terms: Terms = [(key.text, expression_type(workspace, key.text, schema)) for key in self.node.keys]
+        self.traces = [Trace(workspace, with_key(self.output))]
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        del first
+        change = self.keyed(inputs[0], self.terms)
+        if change is None:
+            return None
+        weighted = Scan(_ROWS, (*self.node.input.fields, Field(WEIGHT, "bigint", nullable=False)))
+        renderer = self.workspace.renderer({_ROWS: f"({self._versions(change)})"}, (VERSION,))
+        answer = renderer.sql(replace(self.node, input=weighted))
+        names = [name for name in self.output.names if name != WEIGHT]
+        signed = (
+            f"SELECT {columns_text(tuple(names))}, if({VERSION} = 1, {WEIGHT}, -{WEIGHT}) AS {WEIGHT} FROM ({answer})"
+        )
+        query = consolidation(self.output, f"({signed})", WEIGHT)
+        found = Delta.of_query(self.workspace, query, self.output, estimate=change.count() * _FANOUT)
+        kept = self.keyed(found, self.terms)
+        if kept is None:
+            return None
+        self.proposed = [self.traces[0].appended(kept)]
+        return kept.projected(columns_text(tuple(self.output.names)))
+
+    def _versions(self, change: Delta) -> str:
+        """The rows of the touched sessions, as they were (0) and as they are (1)."""
+        fields = [field for field in self.schema.fields if field.name != WEIGHT]
+        columns = columns_text(tuple(field.name for field in fields))
+        parts = [f"SELECT {columns}, 1 AS {VERSION}, {WEIGHT} FROM {change.view}"]
+        if self.traces[0].view is not None:
+            both = f"LATERAL VIEW explode(array(0, 1)) __both AS {VERSION}"
+            parts.append(f"SELECT {columns}, {VERSION}, {WEIGHT} FROM {self._touched(change)} {both}")
+        tagged = StructType([*fields, StructField(VERSION, IntegerType()), self.schema[WEIGHT]])
+        return consolidation(tagged, f"({' UNION ALL '.join(parts)})", WEIGHT)
+
+    def _touched(self, change: Delta) -> str:
+        """The entries whose session a row of the change lies in, or within a gap of."""
+        trace, time = self.traces[0], self.node.time.text
+        start, end = quoted(self.node.start), quoted(self.node.end)
+        times = f"SELECT DISTINCT {KEY} AS __touched, {time} AS __time FROM {change.view}"
+        less = "<=" if self.node.touching else "<"
+        near = f"__s.{start} {less} __c.__time + {self.node.gap.text} AND __c.__time {less} __s.{end}"
+        hint = self.hint("__c", change.count(), trace)
+        join = f"LEFT SEMI JOIN ({times}) __c ON __s.{KEY} = __c.__touched AND {near}"
+        return f"(SELECT {hint} __s.* FROM {trace.view} __s {join})"

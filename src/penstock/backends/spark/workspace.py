@@ -1,0 +1,203 @@
+"""The workspace that the operators of one engine share: the Spark session, thresholds, and named relations of a step.
+
+A query is given to Spark as text in which each input is a temporary view of a unique name; the names of a step are
+dropped when it ends.
+"""
+
+from __future__ import annotations
+
+import itertools
+import re
+import threading
+import weakref
+from collections import deque
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import cached_property
+from typing import TYPE_CHECKING
+from weakref import WeakKeyDictionary
+
+from penstock.backends.spark.checkpoints import Checkpoints
+from penstock.backends.spark.render import Renderer
+from penstock.backends.spark.scans import Part, Scans
+from penstock.backends.spark.settings import FollowedSettings
+from penstock.backends.spark.shortcuts import Shortcuts
+from penstock.backends.spark.thresholds import DRIVER_ROWS, MEMORY_ROWS
+from penstock.catalog.settings import ANSI, check_ansi
+from penstock.plan.nodes import Plan
+from penstock.plan.rewording import clock_read
+from penstock.plan.scalar import Scalar, quoted
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql.types import StructType
+
+_UNIQUE = itertools.count()
+
+# Standing names that nothing needs any more, by session: whichever pipeline of it ends a step next drops them.
+_ORPHANS: WeakKeyDictionary[SparkSession, deque[str]] = WeakKeyDictionary()
+
+_CLOCK_CALL = re.compile(
+    r"(?i)\b(?:(?P<name>now|curdate)\s*\(\s*\)"
+    r"|(?P<name2>current_timestamp|localtimestamp|current_date|current_time)\b(?:\s*\(\s*(?P<precision>\d*)\s*\))?)"
+)
+
+
+def new_name() -> str:
+    """A name that no other temporary view of this process has."""
+    return f"penstock_{next(_UNIQUE)}"
+
+
+@dataclass
+class Workspace:
+    """One engine's Spark session, settings and temporary names."""
+
+    spark: SparkSession
+    driver_rows: int = DRIVER_ROWS
+    memory_rows: int = MEMORY_ROWS
+    partitions: int = 2
+    _names: list[str] = field(default_factory=list)
+    _standing: set[str] = field(default_factory=set)
+    _lock: threading.Lock = field(default_factory=threading.Lock)
+    clock: datetime | None = None
+    epoch: int = 0
+    checkpoints: Checkpoints = field(default_factory=Checkpoints)
+    scans: Scans | None = None  # what the operator under way has read, while that is measured
+
+    @cached_property
+    def is_local(self) -> bool:
+        """True if Spark works on this machine alone."""
+        return str(self.spark.sparkContext.master).split("[")[0] == "local"
+
+    @cached_property
+    def settings(self) -> FollowedSettings:
+        """The program's settings that are Spark's."""
+        return FollowedSettings(self.spark)
+
+    @cached_property
+    def shortcuts(self) -> Shortcuts:
+        """Names and local rows, cheaper than through the public API."""
+        return Shortcuts(self.spark)
+
+    def standing(self, frame: DataFrame, holder: object) -> str:
+        """Register a relation under a new name, valid until some step after `holder` is gone, or until `close`."""
+        name = new_name()
+        self.shortcuts.name(frame, name)
+        with self._lock:
+            self._standing.add(name)
+        weakref.finalize(holder, self._orphans.append, name)
+        return name
+
+    def name(self, frame: DataFrame) -> str:
+        """Register a relation under a new name, valid until the step ends."""
+        name = new_name()
+        self.shortcuts.name(frame, name)
+        with self._lock:
+            self._names.append(name)
+        return name
+
+    def check_session(self) -> None:
+        """UnsupportedError if the session, which may be the user's, has been taken out of ANSI mode."""
+        check_ansi(self.spark.conf.get(ANSI, None))
+
+    def reads(self, *parts: Part) -> None:
+        """Say that all rows of remembered parts are read; whoever measures wants to know."""
+        if self.scans is not None:
+            self.scans.read(parts)
+
+    def sql(self, text: str) -> DataFrame:
+        """Run (lazily) a query over named relations."""
+        return self.spark.sql(text)
+
+    def release(self) -> None:
+        """Drop the names of the step, and give back rows that nothing reads any more."""
+        with self._lock:
+            names, self._names = self._names, []
+            self.epoch += 1
+            with suppress(IndexError):  # another pipeline may take the last of them
+                while True:
+                    names.append(self._orphans.popleft())
+            self._standing.difference_update(names)
+        for name in names:
+            self.shortcuts.drop(name)
+        self.checkpoints.give_back()
+
+    def close(self) -> None:
+        """Drop all names, which a session that lives on would keep, and have its settings as they were."""
+        with self._lock:
+            self._names += self._standing
+            self._standing.clear()
+        self.release()
+        self.settings.release()
+
+    @property
+    def _orphans(self) -> deque[str]:
+        return _ORPHANS.setdefault(self.spark, deque())
+
+    def local(self, table: pa.Table, schema: StructType) -> DataFrame:
+        """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""
+        return self.shortcuts.local(table, schema)
+
+    def empty(self, schema: StructType) -> DataFrame:
+        """A relation without rows."""
+        return self.spark.createDataFrame([], schema)
+
+    def renderer(
+        self,
+        relations: dict[str, str],
+        carry: tuple[str, ...] = (),
+        clock: datetime | None = None,
+    ) -> Renderer:
+        """A renderer in which the clock stands at `clock`, or at the step's."""
+        at = clock or self.clock
+        return Renderer(relations, carry, scalar=clocked(at), text=clocked_text(at))
+
+    def query(self, plan: Plan, frames: dict[str, DataFrame], carry: tuple[str, ...] = ()) -> DataFrame:
+        """The rows of a plan over leaves given as DataFrames."""
+        names = {leaf: self.name(frame) for leaf, frame in frames.items()}
+        return self.sql(self.renderer(names, carry).sql(plan))
+
+
+def clocked(at: datetime | None) -> Callable[[Scalar], str]:
+    """The rendering of expressions when the clock stands at `at` (UTC); None leaves it to Spark."""
+    if at is None:
+        return lambda scalar: scalar.text
+    literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
+
+    return lambda scalar: clock_read(scalar, lambda name, digits: _clock_text(name, literal, digits))
+
+
+def clocked_text(at: datetime | None) -> Callable[[str], str]:
+    """The same for the text of a recomputed query."""
+    if at is None:
+        return lambda text: text
+
+    literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
+
+    def value(match: re.Match[str]) -> str:
+        name = (match["name"] or match["name2"]).lower()
+        precision = (match["precision"] or "6") if name == "current_time" else ""
+        return _clock_text(name, literal, precision)
+
+    return lambda text: _CLOCK_CALL.sub(value, text)
+
+
+def _clock_text(name: str, literal: str, precision: str) -> str:
+    """The clock's value, given as a literal, as one of the functions would give it."""
+    if name in ("current_date", "curdate", "currentdate"):
+        return f"CAST({literal} AS DATE)"
+    if name == "unix_timestamp":
+        return f"unix_timestamp({literal})"
+    if name == "localtimestamp":
+        return f"CAST({literal} AS TIMESTAMP_NTZ)"
+    if name in ("current_time", "currenttime"):
+        return f"CAST(to_time(date_format({literal}, 'HH:mm:ss.SSSSSS')) AS TIME({precision}))"
+    return literal
+
+
+def columns_text(names: tuple[str, ...]) -> str:
+    """Names as a list of Spark SQL."""
+    return ", ".join(quoted(name) for name in names)

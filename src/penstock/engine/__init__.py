@@ -1,0 +1,14 @@
+"""Circuits at work, step by step: each operator on Spark or in the process.
+
+| module       | what is in it                                                              |
+| ------------ | -------------------------------------------------------------------------- |
+| engine       | the circuits of one pipeline at work, step by step                         |
+| result       | what the engine makes of a step, until it is committed or discarded        |
+| installed    | one circuit in the engine: its runners and their measurements              |
+| placing      | which operators work in the process, and why the others do not             |
+| native       | an operator in the process among those on Spark                            |
+| native_lines | waterlines as constants of DuckDB's SQL                                    |
+| native_types | the Spark schema of columns that can lie in DuckDB                         |
+| raising      | rows of a change for which an expression raises, by one query              |
+| profiler     | the cost of each operator, while that is asked for                         |
+"""

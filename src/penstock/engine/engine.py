@@ -1,0 +1,410 @@
+"""The engine: circuits at work.
+
+Views that are installed together share one circuit. A circuit's first step is fed with the whole contents of its
+tables, so that a view created late starts with its whole content; all later ones with the tables' changes. A step
+evaluates the touched operators level by level, operators of one level on threads, and proposes new state; `commit`
+or `discard` ends it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+from pyspark.sql.types import LongType, StructField, StructType
+
+from penstock.backends.native.store import Store
+from penstock.backends.spark.batch import batch_frame, struct_of, table_schema
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.collecting import LineText
+from penstock.backends.spark.operators.cleaned import CleanedRunner, Gate
+from penstock.backends.spark.operators.make import make_runner
+from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.typed import SparkTyping
+from penstock.backends.spark.workspace import Workspace
+from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.catalog.reserved import WEIGHT
+from penstock.circuit.build import build_circuit
+from penstock.circuit.error_view import reads_error_view
+from penstock.circuit.measured import Profile
+from penstock.circuit.narrowing import narrowed
+from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
+from penstock.engine.installed import Installed, InstalledOperator
+from penstock.engine.native import NativeRunner
+from penstock.engine.native_types import change_schema
+from penstock.engine.placing import check_native, placed, wants_process
+from penstock.engine.profiler import Profiler
+from penstock.engine.result import StepResult
+from penstock.plan.nodes import Plan
+from penstock.plan.scalar import quoted
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+Content = Callable[[str], "DataFrame | None"]
+_THREADS = 2
+
+
+class Engine:
+    """All circuits of one pipeline over one Spark session."""
+
+    def __init__(self, workspace: Workspace) -> None:
+        self.workspace = workspace
+        self.store: Store | None = None  # where operators work in the process, if any do
+        self.clock: datetime | None = None
+        self.profiler = Profiler(workspace)
+        self.installed: list[Installed] = []
+        self._content: Content = lambda name: None  # noqa: ARG005
+        self._grown: list[Runner] = []
+        # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
+        self.lines: LineText | None = None
+        self._gate: Callable[[View], Gate] | None = None
+        self._views: dict[str, View] = {}
+        self.failed: InstalledOperator | None = None  # the operator at which the last step has failed, if one has
+
+    def install(
+        self,
+        catalog: Catalog,
+        names: Collection[str],
+        content: Content | None = None,
+        gate: Callable[[View], Gate] | None = None,
+    ) -> None:
+        """Maintain the views `names` of `catalog` from the next step on.
+
+        `content` gives a table's rows before that step (columns and `__weight`), None for an empty table; `gate` the
+        filter of a view with LATENESS.
+        """
+        self._gate = gate or self._gate
+        self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
+        if content is not None:
+            self._content = content
+        views = {name.lower(): catalog.views[name.lower()].plan for name in names}
+        behind = {name: plan for name, plan in views.items() if reads_error_view(plan, catalog)}
+        before = {name: plan for name, plan in views.items() if name not in behind}
+        for part in (before, behind):
+            if part:
+                self._install(catalog, part, behind=part is behind)
+        self.workspace.release()
+
+    def _install(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> None:
+        in_process = wants_process(catalog, local=self.workspace.is_local)
+        if in_process and self.store is None:
+            self.store = Store()
+        circuit = narrowed(
+            build_circuit(
+                views,
+                catalog,
+                SparkTyping(self.workspace, catalog),
+                self.gates(),
+                bucketed=not in_process,
+            )
+        )
+        tables = {
+            operator.relation: _relation_schema(catalog, operator.relation)
+            for operator in circuit.operators
+            if isinstance(operator, Source)
+        }
+        installed = Installed(circuit, tables, behind)
+        if self.store is not None and in_process:
+            installed.native, installed.reasons = placed(self.store, circuit)
+            check_native(catalog, circuit, installed.reasons)
+        self.installed.append(installed)
+
+    def gates(self) -> dict[str, Gate | None]:
+        """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""
+        found: dict[str, Gate | None] = {}
+        for installed in self.installed:
+            for operator in installed.circuit.operators:
+                if isinstance(operator, Cleaned):
+                    runner = installed.runners.get(operator.number)
+                    found[operator.view] = runner.proposed_gate if isinstance(runner, CleanedRunner) else None
+        return found
+
+    def remove(self, name: str, among: int | None = None) -> None:
+        """Stop maintaining a view; operators that only it needed go with it.
+
+        `among` limits this to the first so many circuits: a view that replaces another is installed before the old
+        one goes.
+        """
+        for installed in self.installed[:among]:
+            outputs = {view: number for view, number in installed.circuit.outputs.items() if view != name.lower()}
+            needed = installed.circuit.needed(outputs.values())
+            operators = tuple(item for item in installed.circuit.operators if item.number in needed)
+            installed.circuit = Circuit(operators, outputs)
+            installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
+            if not outputs:
+                self.installed.remove(installed)
+        left = [runner for installed in self.installed for runner in installed.runners.values()]
+        self._grown = [runner for runner in self._grown if any(runner is item for item in left)]
+
+    def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
+        """Evaluate one step; `inputs` maps lower-case table names to changes."""
+        self.maintain()
+        for installed in self.installed:
+            for runner in installed.runners.values():
+                runner.discard()  # a step that was stopped where nothing could follow it
+        self.failed = None
+        self.profiler.begin()
+        self._begin(clock)
+        result = StepResult(self, {}, [])
+        try:
+            for installed in sorted(self.installed, key=lambda item: item.behind):
+                self._evaluate(installed, self._with_cleaned(inputs, result), result)
+        except BaseException:
+            result.discard()
+            raise
+        return result
+
+    def _begin(self, clock: datetime | None) -> None:
+        self.workspace.clock = clock
+        if self.store is not None:
+            self.store.begin(clock, self.clock)
+
+    @contextmanager
+    def failing_at(self, place: InstalledOperator) -> Iterator[None]:
+        """Note the operator that is at work when something fails."""
+        try:
+            yield
+        except Exception:
+            self.failed = self.failed or place
+            raise
+
+    def attempt(self, inputs: Mapping[str, Delta], clock: datetime, place: InstalledOperator) -> None:
+        """Evaluate what leads to one operator in such a step, and forget it again; raises what that raises."""
+        self.failed = None
+        self._begin(clock)
+        result = StepResult(self, {}, [])
+        try:
+            for installed in sorted(self.installed, key=lambda item: item.behind):
+                found = self._with_cleaned(inputs, result)
+                if installed is place.installed:
+                    needed = installed.circuit.needed([place.number])
+                    delta = self._evaluate(installed, found, result, needed).get(place.number)
+                    if delta is not None:
+                        delta.settled()
+                    return
+                if any(isinstance(operator, Cleaned) for operator in installed.circuit.operators):
+                    self._evaluate(installed, found, result)
+        finally:
+            result.discard()
+
+    def _with_cleaned(self, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
+        """The inputs of a circuit: the step's, and what circuits before it say of views with LATENESS."""
+        cleaned = {name: result.changes[name] for name in self.gates() if name in result.changes}
+        found = {**inputs, **{name: delta.settled() for name, delta in cleaned.items()}}
+        if result.late:
+            found[ERROR_VIEW.name] = self._errors(inputs.get(ERROR_VIEW.name), result.late)
+        return found
+
+    def _errors(self, reported: Delta | None, late: Sequence[pa.Table]) -> Delta:
+        """The change of `error_view`: what intake has rejected, and late rows of views."""
+        tables = ([] if reported is None else [reported.arrow()]) + list(late)
+        together = pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
+        schema = table_schema(ERROR_VIEW).add(WEIGHT, LongType())
+        return Delta.of_arrow(self.workspace, together, schema)
+
+    def _evaluate(
+        self,
+        installed: Installed,
+        inputs: Mapping[str, Delta],
+        result: StepResult,
+        only: Collection[int] | None = None,
+    ) -> dict[int, Delta | None]:
+        """The changes of a circuit's operators, or of some of them and what they read."""
+        deltas: dict[int, Delta | None] = {}
+        consumers = installed.circuit.consumers()
+        for level in _levels(installed.circuit):
+            wanted = [operator for operator in level if only is None or operator.number in only]
+            jobs = [operator for operator in wanted if self._due(installed, operator, deltas, inputs)]
+            run = self._job(installed, deltas, inputs, consumers, result)
+            if self.profiler.on:
+                found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
+            elif len(jobs) - sum(item.number in installed.native for item in jobs) > 1:
+                with ThreadPoolExecutor(_THREADS) as pool:
+                    found = list(pool.map(run, jobs))
+            else:
+                found = [run(operator) for operator in jobs]
+            deltas.update((operator.number, delta) for operator, delta in zip(jobs, found, strict=True))
+        for view, number in installed.circuit.outputs.items():
+            delta = deltas.get(number)
+            if delta is not None:
+                result.changes[view] = delta
+                result.outputs[view] = InstalledOperator(installed, number)
+        runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
+        result.late += [item.late for item in runners if item.late is not None]
+        return deltas
+
+    def _due(
+        self, installed: Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]
+    ) -> bool:
+        if isinstance(operator, Source):
+            return installed.fresh or operator.relation in inputs or bool(self._late_of(installed, operator))
+        if installed.fresh:
+            return True
+        runner = installed.runners.get(operator.number)
+        changed = any(_has_rows(deltas.get(number)) for number in operator.inputs)
+        return changed or (runner is not None and runner.wants_step())
+
+    def _job(
+        self,
+        installed: Installed,
+        deltas: Mapping[int, Delta | None],
+        inputs: Mapping[str, Delta],
+        consumers: Mapping[int, int],
+        result: StepResult,
+    ) -> Callable[[Operator], Delta | None]:
+        def run(operator: Operator) -> Delta | None:
+            if isinstance(operator, Source):
+                return self._source(installed, operator, inputs)
+            runner = self._runner(installed, operator)
+            result.touched.append(runner)
+            changed = [deltas.get(number) for number in operator.inputs]
+            with self.failing_at(InstalledOperator(installed, operator.number)):
+                found = runner.step(changed, first=installed.fresh)
+                if found is not None and consumers[operator.number] > 1:
+                    found.shared()
+            return None if found is None or found.is_empty() else found
+
+        return run
+
+    def _late_of(self, installed: Installed, operator: Source) -> list[pa.Table]:
+        """The late rows that the operators before `error_view` have found in this step."""
+        runners = [installed.runners.get(number) for number in operator.inputs]
+        return [item.late for item in runners if isinstance(item, CleanedRunner) and item.late is not None]
+
+    def _source(self, installed: Installed, operator: Source, inputs: Mapping[str, Delta]) -> Delta | None:
+        delta = inputs.get(operator.relation)
+        late = self._late_of(installed, operator)
+        if late:
+            delta = self._errors(delta, late)
+        delta = None if delta is None else delta.selected(operator.node.names)
+        before = self._content(operator.relation) if installed.fresh else None
+        if before is not None:
+            frame = before.select(*map(quoted, (*operator.node.names, WEIGHT)))
+            both = frame if delta is None else frame.unionByName(delta.frame())
+            delta = Delta.of_frame(self.workspace, both, estimate=1 << 40).settled()
+        return delta
+
+    def _runner(self, installed: Installed, operator: Operator) -> Runner:
+        if operator.number not in installed.runners and isinstance(operator, Cleaned):
+            assert self._gate is not None  # noqa: S101 - given when a view with LATENESS is installed
+            gate = self._gate(self._views[operator.view])
+            installed.runners[operator.number] = CleanedRunner(self.workspace, operator, gate)
+        if operator.number not in installed.runners and operator.number in installed.native:
+            installed.runners[operator.number] = NativeRunner(self.workspace, installed.native[operator.number])
+        if operator.number not in installed.runners:
+            schemas = [self._schema(installed, number) for number in operator.inputs]
+            installed.runners[operator.number] = make_runner(
+                self.workspace, operator, schemas, lambda: self._schema(installed, operator.number)
+            )
+            installed.runners[operator.number].expiries = operator.expiries
+        return installed.runners[operator.number]
+
+    def schemas(self, installed: Installed) -> dict[int, StructType]:
+        """The schema of each operator's change in a circuit."""
+        return {item.number: self._schema(installed, item.number) for item in installed.circuit.operators}
+
+    def _schema(self, installed: Installed, number: int) -> StructType:
+        """The schema of an operator's change, from empty inputs; asked once."""
+        if number not in installed.schemas:
+            operator = next(item for item in installed.circuit.operators if item.number == number)
+            installed.schemas[number] = self._schema_of(installed, operator)
+        return installed.schemas[number]
+
+    def _schema_of(self, installed: Installed, operator: Operator) -> StructType:
+        weight = StructField(WEIGHT, LongType(), nullable=False)
+        if isinstance(operator, Source):
+            kinds = installed.tables[operator.relation]
+            return StructType([*(kinds[name] for name in operator.node.names), weight])
+        if operator.number in installed.native:
+            return change_schema(installed.native[operator.number].outputs)
+        leaves = {
+            f"#{number}": self.workspace.empty(_without_weight(self._schema(installed, number)))
+            for number in operator.inputs
+        }
+        found = batch_frame(self.workspace, operator.node, leaves).schema
+        fields = [] if isinstance(operator, Constant) and not operator.fields else found.fields
+        return StructType([*fields, weight])
+
+    def maintain(self) -> None:
+        """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
+        if self.profiler.on or len(self._grown) <= 1:
+            for runner in self._grown:
+                with self.profiler.merging(runner, self.installed):
+                    runner.merge(self.lines)
+        else:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                list(pool.map(lambda runner: runner.merge(self.lines), self._grown))
+        self._grown = []
+        self.workspace.checkpoints.give_back()
+
+    def columns_read(self, relation: str) -> frozenset[str]:
+        """The columns of a table, in lower case, that some operator reads."""
+        return frozenset(
+            name.lower()
+            for installed in self.installed
+            for operator in installed.circuit.operators
+            if isinstance(operator, Source) and operator.relation == relation
+            for name in operator.node.names
+        )
+
+    def profile(self) -> Profile:
+        """The measurements so far."""
+        found = (self.profiler.of_circuit(item.circuit, item.tallies, item.runners) for item in self.installed)
+        return replace(self.profiler.profile, circuits=tuple(found))
+
+    def state(self) -> Iterator[tuple[Circuit, Operator, int, int]]:
+        """Each stateful operator, in its circuit, with the rows and bytes that it keeps."""
+        for installed in self.installed:
+            for operator in installed.circuit.operators:
+                runner = installed.runners.get(operator.number)
+                sizes = list(runner.state()) if runner is not None else []
+                if sizes:
+                    yield installed.circuit, operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
+
+    def place_of(self, circuit: Circuit, operator: Operator) -> tuple[str, str]:
+        """Where an operator works, 'process' or 'spark', and what of it is not proven for the process."""
+        for installed in self.installed:
+            if installed.circuit is circuit and operator.number in installed.native:
+                return "process", ""
+            if installed.circuit is circuit:
+                return "spark", installed.reasons.get(operator.number, "")
+        return "spark", ""
+
+    def compact(self) -> None:
+        """Merge every trace into one layer, and drop what no accepted input can touch again."""
+        for installed in self.installed:
+            for runner in installed.runners.values():
+                runner.compact(self.lines)
+        self.workspace.release()
+
+
+def _relation_schema(catalog: Catalog, name: str) -> StructType:
+    table = catalog.tables.get(name)
+    return table_schema(table) if table is not None else struct_of(catalog.views[name].columns)
+
+
+def _has_rows(delta: Delta | None) -> bool:
+    return delta is not None and not delta.is_empty()
+
+
+def _without_weight(schema: StructType) -> StructType:
+    return StructType([item for item in schema.fields if item.name != WEIGHT])
+
+
+def _levels(circuit: Circuit) -> list[list[Operator]]:
+    """The operators in groups, each of which needs only groups before it."""
+    level: dict[int, int] = {}
+    groups: list[list[Operator]] = []
+    for operator in circuit.operators:
+        mine = 1 + max((level[number] for number in operator.inputs), default=-1)
+        level[operator.number] = mine
+        while len(groups) <= mine:
+            groups.append([])
+        groups[mine].append(operator)
+    return groups

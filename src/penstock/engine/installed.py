@@ -1,0 +1,54 @@
+"""A circuit as it is installed in an engine: its runners, and what has been measured of them."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.spark.operators.runner import Runner
+from penstock.circuit.measured import NO_WORK, Work
+from penstock.circuit.operators import Circuit
+
+if TYPE_CHECKING:
+    from pyspark.sql.types import StructType
+
+
+@dataclass
+class Tally:
+    """The measurements of one operator so far.
+
+    `at` and `merged_at` count measured steps: up to the last of its own, and to that behind which its state was merged.
+    """
+
+    steps: int = 0
+    total: Work = NO_WORK
+    last: Work = NO_WORK
+    at: int = 0
+    merging: Work = NO_WORK
+    merged: Work = NO_WORK
+    merged_at: int = 0
+
+
+@dataclass
+class Installed:
+    """One circuit, its runners made as they are first needed, and whether it has had a step."""
+
+    circuit: Circuit
+    tables: dict[str, StructType]
+    behind: bool = False  # evaluated after the others: it reads error_view
+    fresh: bool = True
+    native: dict[int, NativeOperator] = field(default_factory=dict)  # those that are at work in the process
+    reasons: dict[int, str] = field(default_factory=dict)  # of each other one, what is not proven
+    runners: dict[int, Runner] = field(default_factory=dict)
+    schemas: dict[int, StructType] = field(default_factory=dict)
+    tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+
+
+@dataclass(frozen=True)
+class InstalledOperator:
+    """An operator in an installed circuit."""
+
+    installed: Installed
+    number: int

@@ -1,0 +1,89 @@
+"""An operator in DuckDB among those on Spark: changes are handed over as Arrow, or as they are."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import pyarrow as pa
+
+from penstock.backends.native.kinds import in_arrow, to_arrow
+from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.trace import Columns, Rows, listed
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.collecting import LineText
+from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.workspace import Workspace
+from penstock.catalog.reserved import WEIGHT
+from penstock.engine.native_lines import native_lines
+from penstock.engine.native_types import change_schema
+from penstock.errors import Diagnostic, InternalError
+
+
+class NativeRunner(Runner):
+    """Runs an operator in DuckDB within the step's transaction, which the engine begins and ends."""
+
+    def __init__(self, workspace: Workspace, native: NativeOperator) -> None:
+        super().__init__(workspace)
+        self.native = native
+        self.schema = change_schema(native.outputs)
+        self._arrow = arrow_schema(native.outputs)
+
+    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        changes = [self._rows(delta, columns) for delta, columns in zip(inputs, self.native.inputs, strict=True)]
+        found = self.native.step(changes, first=first)
+        if found is None:
+            return None
+        return Delta.of_native(self.workspace, found, self.schema, self)
+
+    def _rows(self, delta: Delta | None, columns: Columns) -> Rows | None:
+        """The change as a relation of the step; one that comes from elsewhere is given over once."""
+        if delta is None or delta.is_empty():
+            return None
+        if delta.native is None:
+            table = delta.arrow()
+            wanted = arrow_schema(columns)
+            if table.schema.types != wanted.types:
+                table = _as_declared(table, wanted)
+            delta.native = Rows(self.native.store.taken(table), table.num_rows)
+        return delta.native if delta.native.count != 0 else None
+
+    def fetched(self, rows: Rows) -> pa.Table:
+        """The rows of a change as Arrow."""
+        names = listed((*(name for name, _ in self.native.outputs), WEIGHT))
+        return to_arrow(self.native.store.arrow(f"SELECT {names} FROM {rows.name}"), self._arrow)
+
+    def evaluated(self, rows: Rows) -> Rows:
+        """A change that is a query, as a table of the step."""
+        return self.native.evaluated(rows)
+
+    def wants_step(self) -> bool:
+        return self.native.wants_step()
+
+    def commit(self) -> None:
+        self.native.commit()
+
+    def discard(self) -> None:
+        self.native.discard()
+
+    def merge(self, lines: LineText | None = None) -> None:
+        self.native.merge(native_lines(self.workspace, lines))
+
+    def compact(self, lines: LineText | None = None) -> None:
+        self.native.merge(native_lines(self.workspace, lines), whole=True)
+
+    def state(self) -> Iterator[tuple[int, int]]:
+        return self.native.state()
+
+
+def arrow_schema(columns: Columns) -> pa.Schema:
+    """The schema of a change in Arrow, as Spark has it."""
+    return pa.schema([*((name, in_arrow(kind)) for name, kind in columns), (WEIGHT, pa.int64())])
+
+
+def _as_declared(table: pa.Table, wanted: pa.Schema) -> pa.Table:
+    """The rows of a change in the types that its reader was made for; InternalError if they are others."""
+    try:
+        return table.cast(wanted)
+    except pa.ArrowInvalid as error:
+        message = f"a change has columns of the types {table.schema.types}, its reader expects {wanted.types}: {error}"
+        raise InternalError(Diagnostic("UNLIKE_TYPES", message)) from error

@@ -1,0 +1,73 @@
+"""The engine's part of a step, until it is committed or discarded."""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.operators.runner import Runner
+from penstock.engine.installed import InstalledOperator
+
+if TYPE_CHECKING:
+    from penstock.engine.engine import Engine
+
+_THREADS = 2
+
+
+@dataclass
+class StepResult:
+    """The changes of a step, until it is committed or discarded; views that did not change may be missing.
+
+    `late` has the rows that LATENESS of a view has dropped, as changes of `error_view`.
+    """
+
+    engine: Engine
+    changes: dict[str, Delta]
+    touched: list[Runner]
+    late: list[pa.Table] = field(default_factory=list)
+    outputs: dict[str, InstalledOperator] = field(default_factory=dict)
+
+    def settled(self, names: Collection[str]) -> dict[str, Delta]:
+        """The changes of those views, evaluated, so that nothing can fail later; without empty ones."""
+        found = {name: delta for name, delta in self.changes.items() if name in names}
+        waiting = [name for name, delta in found.items() if delta.rows is None]
+        if len(waiting) > 1:
+            with ThreadPoolExecutor(_THREADS) as pool:
+                list(pool.map(self._settle, waiting))
+        else:
+            for name in waiting:
+                self._settle(name)
+        return {name: delta for name, delta in found.items() if not delta.is_empty()}
+
+    def _settle(self, name: str) -> None:
+        with self.engine.failing_at(self.outputs[name]):
+            self.changes[name].settled()
+
+    def commit(self) -> None:
+        """Make the step's state the engine's; what lies in the process only as long as the step is fetched before."""
+        for delta in self.changes.values():
+            delta.detached()
+        if self.engine.store is not None:
+            self.engine.store.commit()
+        for runner in self.touched:
+            runner.commit()
+        self.engine.profiler.commit()
+        self.engine._grown = self.touched  # noqa: SLF001 (the result is a part of the engine)
+        for installed in self.engine.installed:
+            installed.fresh = False
+        self.engine.clock = self.engine.workspace.clock
+        self.engine.workspace.release()
+
+    def discard(self) -> None:
+        """Forget the step."""
+        if self.engine.store is not None:
+            self.engine.store.discard()
+        for runner in self.touched:
+            runner.discard()
+        self.engine.profiler.discard()
+        self.engine.workspace.release()
