@@ -13,7 +13,8 @@ from pathlib import Path
 import duckdb
 import pytest
 
-from penstock.backends.spark.render import Renderer
+from penstock.backends.render import Renderer
+from penstock.backends.spark.dialect import SparkDialect
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.explain.plans import plan_text
@@ -66,7 +67,7 @@ def filled(catalog, inserts):
 def answer(connection, catalog, plan):
     """The rows of a plan, in no order of its own: a line each, below the names of the columns."""
     assert any(isinstance(node, Scan) for node in plan.walk())
-    text = Renderer({name: name for name in catalog.tables}).sql(plan)
+    text = Renderer(SparkDialect(), {name: name for name in catalog.tables}).sql(plan)
     rows = connection.execute(untied(translated(text.replace("now()", NOW)))).fetchall()
     return "\n".join([" | ".join(plan.names), *sorted(" | ".join(map(shown, row)) for row in rows)])
 

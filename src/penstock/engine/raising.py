@@ -42,7 +42,7 @@ def raising_rows(workspace: Workspace, place: InstalledOperator, rows: Numbered,
     plan = over_sources(circuit, operator_of(circuit, place.number).node)
     for below, scalars in () if plan is None else evaluated_by_row(plan, says):
         source = _named(workspace, place, below, rows)
-        given = ", ".join(workspace.renderer({}).scalar(scalar) for scalar in scalars)
+        given = ", ".join(workspace.renderer({}).dialect.value(scalar) for scalar in scalars)
         raised = f"try_to_binary(CAST(struct({given}) AS STRING), 'utf-8') IS NULL"
         found = workspace.sql(f"SELECT {quoted(WEIGHT)} AS at FROM ({source}) WHERE {raised}").toArrow()
         if found.num_rows:
@@ -65,7 +65,7 @@ def keys_met(
         plan = chain_of(circuit, number)
         if plan is None:
             return None
-        texts = [workspace.renderer({}).scalar(scalar) for scalar in scalars]
+        texts = [workspace.renderer({}).dialect.value(scalar) for scalar in scalars]
         hashed = hash_text([(text, expression_type(workspace, text, schemas[number])) for text in texts])
         query = f"SELECT {quoted(WEIGHT)} AS at, {hashed} AS hash FROM ({_named(workspace, place, plan, rows)})"
         for row in workspace.sql(query).toArrow().to_pylist():

@@ -17,10 +17,11 @@ from pyspark.errors import ArithmeticException
 from tests.backends.native.shapes import BY_HAND, COLUMNS, SHAPES, TABLES
 from tests.planning import scalar, scan
 
+from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.raised import diagnosed
-from penstock.backends.native.render import Renderer
-from penstock.backends.spark import render as on_spark
+from penstock.backends.render import Renderer
+from penstock.backends.spark.dialect import SparkDialect
 from penstock.bind.program.compile import compile_program
 from penstock.plan.nodes import Aggregate, AggregateCall, Plan
 from penstock.testing.multisets import difference
@@ -92,7 +93,7 @@ def planning_little(interpreting) -> Iterator[Any]:
 
 def native_query(name: str, plan: Plan, carry: tuple[str, ...]) -> str | None:
     try:
-        return Renderer({"l": "l", "r": "r"}, carry).sql(plan)
+        return Renderer(NativeDialect(), {"l": "l", "r": "r"}, carry).sql(plan)
     except NotProvenError:
         assert any(word in name for word in REFUSED), name
         return None
@@ -108,7 +109,7 @@ def compared(spark: Any, plans: dict[str, Plan], rows: dict[str, list[Row]], car
         native = native_query(name, plan, carry)
         if native is None:
             continue
-        expected = spark.sql(on_spark.Renderer({"l": "native_l", "r": "native_r"}, carry).sql(plan)).collect()
+        expected = spark.sql(Renderer(SparkDialect(), {"l": "native_l", "r": "native_r"}, carry).sql(plan)).collect()
         found = difference(
             [(1, tuple(row)) for row in expected], [(1, row) for row in connection.sql(native).fetchall()]
         )
@@ -165,9 +166,9 @@ def test_duckdb_fails_as_spark_does(planning_little, call):
     connection.execute(f"CREATE TABLE large AS {rows} UNION ALL {rows}")
     plan = planned(call)
     with pytest.raises(ArithmeticException) as wanted:
-        spark.sql(on_spark.Renderer({"large": "native_large"}).sql(plan)).collect()
+        spark.sql(Renderer(SparkDialect(), {"large": "native_large"}).sql(plan)).collect()
     with pytest.raises(duckdb.Error) as given:
-        connection.sql(Renderer({"large": "large"}).sql(plan)).fetchall()
+        connection.sql(Renderer(NativeDialect(), {"large": "large"}).sql(plan)).fetchall()
     raised, error = diagnosed(given.value), wanted.value
     assert raised is not None
     assert (raised.code, raised.sqlstate) == (error.getCondition(), error.getSqlState())

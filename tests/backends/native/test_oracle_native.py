@@ -16,13 +16,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.operators.make import native_operator
-from penstock.backends.native.render import Renderer
-from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, spelled
 from penstock.backends.native.typing import completed
+from penstock.backends.render import Renderer
 from penstock.bind.program.compile import compile_program
 from penstock.circuit.build import build_circuit
 from penstock.circuit.narrowing import narrowed
@@ -226,7 +226,7 @@ class Circuits:
             relation = self.store.taken(from_arrow(weighted(table, content)))
             relations[table] = f"({spelled(SCHEMAS[table].names, relation)})"
         plan = of_view(completed(self.catalog.views[name].plan, {}), self.catalog)
-        return self.store.arrow(Renderer(relations, scalar=proven).sql(plan)).to_pylist()
+        return self.store.arrow(Renderer(NativeDialect(), relations).sql(plan)).to_pylist()
 
 
 def check(names, steps, *, merged):

@@ -5,14 +5,14 @@
 | aggregates   | Spark's aggregates as DuckDB's, with their types and errors                 |
 | collecting   | traces without what their operator may forget                               |
 | comparing    | values told apart and ordered: in keys, in ORDER BY, as a whole row         |
+| dialect      | DuckDB's SQL for the nodes of plans                                         |
 | expressions/ | Spark's operators and functions in DuckDB's SQL, a table for each theme     |
 | generators   | generators that give a known number of rows for each row                    |
-| joins        | joins as DuckDB's SQL                                                       |
+| not_in       | NOT IN as DuckDB's SQL                                                      |
 | kinds        | types as they lie in DuckDB and in Arrow                                    |
 | operators/   | operators at work, a file for each class                                    |
 | proof        | an expression in DuckDB's SQL, and the refusal of one that is not proven    |
 | raised       | errors that DuckDB raises in the place of Spark's, and how they are known   |
-| render       | plans as DuckDB's SQL                                                       |
 | scalars      | the proof of a scalar expression of a plan                                  |
 | wide_sums    | sums of DECIMALs of so many digits that they may overflow                   |
 | store        | one connection for an engine, whose step is one transaction                 |

@@ -7,8 +7,8 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from penstock.backends.native.aggregates import Calls, aggregated
+from penstock.backends.native.dialect import types_of
 from penstock.backends.native.proof import NotProvenError, Proven
-from penstock.backends.native.render import types_of
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.trace import Columns
 from penstock.backends.native.windows import windowed

@@ -12,8 +12,7 @@
 | checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
 | scans        | which parts of traces have been read, while that is measured               |
-| render       | plans as Spark SQL                                                         |
-| asof         | ASOF JOIN as Spark SQL                                                     |
+| dialect      | Spark's SQL for the nodes of plans                                         |
 | window_calls | window calls with further keys; what the order of equal rows changes       |
 | grouping     | rows as keys: grouping, and the hash that places a key                     |
 | lines        | waterlines as Spark SQL                                                    |

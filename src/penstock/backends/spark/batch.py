@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING
 
 from pyspark.sql.types import DataType, StructType
 
+from penstock.backends.render import Renderer
+from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.fixpoint import least_fixpoint
-from penstock.backends.spark.render import Renderer
 from penstock.backends.spark.workspace import Workspace, clocked, clocked_text
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.plan.nodes import Fixpoint, Plan, Scan
@@ -38,8 +39,8 @@ def batch_frame(
     def fixpoint(node: Fixpoint) -> str:
         return workspace.name(evaluated(node))
 
-    renderer = Renderer(names, scalar=clocked(clock), fixpoint=fixpoint, text=clocked_text(clock))
-    return workspace.sql(renderer.sql(plan))
+    dialect = SparkDialect(clocked(clock), fixpoint, clocked_text(clock))
+    return workspace.sql(Renderer(dialect, names).sql(plan))
 
 
 def _with_inner(node: Fixpoint, leaves: dict[str, DataFrame], evaluate: Callable[[Fixpoint], DataFrame]) -> Fixpoint:

@@ -19,8 +19,9 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from penstock.backends.render import Renderer
 from penstock.backends.spark.checkpoints import Checkpoints
-from penstock.backends.spark.render import Renderer
+from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.scans import Part, Scans
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
@@ -153,7 +154,7 @@ class Workspace:
     ) -> Renderer:
         """A renderer in which the clock stands at `clock`, or at the step's."""
         at = clock or self.clock
-        return Renderer(relations, carry, scalar=clocked(at), text=clocked_text(at))
+        return Renderer(SparkDialect(clocked(at), text=clocked_text(at)), relations, carry)
 
     def query(self, plan: Plan, frames: dict[str, DataFrame], carry: tuple[str, ...] = ()) -> DataFrame:
         """The rows of a plan over leaves given as DataFrames."""

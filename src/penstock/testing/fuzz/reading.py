@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from random import Random
 
-from penstock.backends.spark.render import Renderer
+from penstock.backends.render import Renderer
+from penstock.backends.spark.dialect import SparkDialect
 from penstock.bind.program.compile import compile_program
 from penstock.catalog.model import View
 from penstock.errors import PenstockError
@@ -49,7 +50,7 @@ class Reading:
         assert view.plan is not None  # noqa: S101 - it is readable
         leaves = {node.relation.lower(): node.relation for node in view.plan.walk() if isinstance(node, Scan)}
         expected = duck.answer(f"SELECT * FROM {view.name}")
-        actual = duck.answer(Renderer(leaves).sql(view.plan))
+        actual = duck.answer(Renderer(SparkDialect(), leaves).sql(view.plan))
         if expected is None or actual is None:
             return ""
         self.compared += 1

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from penstock.backends.native.joins import join_condition
+from penstock.backends.joins import join_condition
+from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import cast
-from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, summed
 from penstock.catalog.reserved import WEIGHT
@@ -22,7 +22,7 @@ class JoinOperator(NativeOperator):
         weight = f"__left.{WEIGHT} * __right.{WEIGHT} AS {WEIGHT}"
         self._select = f"SELECT {', '.join([*cast(self.outputs), weight])}"
         self._retracts = not all(operator.append_only)
-        self._on = join_condition(node, proven)
+        self._on = join_condition(NativeDialect(), node)
         self.traces = [
             Trace(store, columns, append_only=only)
             for columns, only in zip(self.inputs, operator.append_only, strict=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
+from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.kinds import stored
 from penstock.backends.native.proof import quoted
-from penstock.backends.native.render import Renderer
-from penstock.backends.native.scalars import proven
 from penstock.backends.native.trace import Columns
+from penstock.backends.render import Renderer
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.nodes import Plan
 
@@ -36,7 +36,7 @@ def place(name: str) -> str:
 def template(plan: Plan, inputs: tuple[int, ...], outputs: Columns, carry: tuple[str, ...] = ()) -> Template:
     """The query for an operator's node over its inputs, each column of the type that it is known by."""
     relations = {f"#{number}": place(f"#{number}") for number in inputs}
-    text = Renderer(relations, carry, scalar=proven).sql(plan)
+    text = Renderer(NativeDialect(), relations, carry).sql(plan)
     return Template(f"SELECT {', '.join([*cast(outputs), *carry]) or '1 AS __none'} FROM ({text})")
 
 

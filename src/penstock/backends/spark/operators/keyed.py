@@ -13,11 +13,11 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.operators.join import expression_type, join_terms
 from penstock.backends.spark.operators.runner import Fanout, Runner, Terms
-from penstock.backends.spark.render import VERSION
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
 from penstock.backends.spark.window_calls import adds_up

@@ -14,11 +14,11 @@ from dataclasses import replace
 
 from pyspark.sql.types import IntegerType, StructField, StructType
 
+from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.operators.join import expression_type
 from penstock.backends.spark.operators.runner import Runner, Terms
-from penstock.backends.spark.render import VERSION
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace, columns_text
 from penstock.catalog.reserved import KEY, WEIGHT
