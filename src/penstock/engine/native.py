@@ -8,7 +8,7 @@ import pyarrow as pa
 
 from penstock.backends.native.kinds import in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
-from penstock.backends.native.trace import Columns, Rows, listed
+from penstock.backends.native.trace import Columns, Rows, weighing
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.collecting import LineText
 from penstock.backends.spark.operators.runner import Runner
@@ -49,7 +49,7 @@ class NativeRunner(Runner):
 
     def fetched(self, rows: Rows) -> pa.Table:
         """The rows of a change as Arrow."""
-        names = listed((*(name for name, _ in self.native.outputs), WEIGHT))
+        names = weighing(name for name, _ in self.native.outputs)
         return to_arrow(self.native.store.arrow(f"SELECT {names} FROM {rows.name}"), self._arrow)
 
     def evaluated(self, rows: Rows) -> Rows:

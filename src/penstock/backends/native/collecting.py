@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from penstock.analysis.derived import Derived
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven
-from penstock.backends.native.trace import Columns, Trace, listed
+from penstock.backends.native.trace import Columns, Trace, weighing
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
 from penstock.circuit.forgetting import Best, Expiry
@@ -79,7 +79,7 @@ def _keep(item: Expiry, trace: Trace, line: str) -> None:
     computed = [f"{value} AS {name}" for value, name in values.items()]
     marked = f"SELECT {', '.join(['*', f'{below} AS __below', *computed])} FROM {trace.table}"
     flagged = f"SELECT *, NOT __below OR {chosen} AS __stays FROM ({marked})"
-    columns = listed((*trace.names, WEIGHT))
+    columns = weighing(trace.names)
     trace.rows = trace.store.rewritten(trace.table, f"SELECT {columns} FROM ({flagged}) WHERE __stays")
 
 

@@ -47,9 +47,7 @@ class Trace:
 
     def append(self, rows: Rows) -> None:
         """Take in the change of a step."""
-        self._proposed += self.store.changed(
-            f"INSERT INTO {self.table} SELECT {listed((*self.names, WEIGHT))} FROM {rows.name}"
-        )
+        self._proposed += self.store.changed(f"INSERT INTO {self.table} SELECT {weighing(self.names)} FROM {rows.name}")
 
     def commit(self) -> None:
         """Count what the step has appended."""
@@ -68,9 +66,7 @@ class Trace:
         """Have each different row once, but none for which one of the conditions holds."""
         kept = " AND ".join(f"NOT coalesce({item}, false)" for item in without)
         source = f"{self.table}{f' WHERE {kept}' if kept else ''}"
-        query = (
-            f"SELECT {listed((*self.names, WEIGHT))} FROM {source}" if self.append_only else summed(self.names, source)
-        )
+        query = f"SELECT {weighing(self.names)} FROM {source}" if self.append_only else summed(self.names, source)
         self.rows = self._merged = self.store.rewritten(self.table, query)
 
 
@@ -79,14 +75,36 @@ def listed(names: Iterable[str]) -> str:
     return ", ".join(map(quoted, names))
 
 
+def weighing(names: Iterable[str], weight: str = "") -> str:
+    """Columns as a SELECT lists them, and the weight, or what is to be the weight."""
+    return ", ".join([*map(quoted, names), f"{weight} AS {WEIGHT}" if weight else WEIGHT])
+
+
 def summed(names: Sequence[str], source: str, having: str = "<> 0") -> str:
     """The query for each different row once, with the sum of its weights."""
-    columns = listed(names)
     total = f"sum({WEIGHT})::BIGINT"
-    grouped = f" GROUP BY {columns}" if columns else ""
-    return (
-        f"SELECT {columns}{', ' if columns else ''}{total} AS {WEIGHT} FROM {source}{grouped} HAVING {total} {having}"
-    )
+    grouped = f" GROUP BY {listed(names)}" if names else ""
+    return f"SELECT {weighing(names, total)} FROM {source}{grouped} HAVING {total} {having}"
+
+
+def added_up(names: Sequence[str], parts: Iterable[str]) -> str:
+    """The query for the rows of several queries together, without those that cancel one another."""
+    return summed(names, f"({' UNION ALL '.join(parts)})")
+
+
+def once_each(names: Sequence[str], source: str) -> str:
+    """The query for rows without weights, each of which is there once."""
+    return f"SELECT {weighing(names, '1::BIGINT')} FROM {source}"
+
+
+def negated(names: Sequence[str], source: str) -> str:
+    """The query for rows that go, as often as they came."""
+    return f"SELECT {weighing(names, f'-{WEIGHT}')} FROM {source}"
+
+
+def difference(names: Sequence[str], answer: str, before: str) -> str:
+    """The query for the change of an answer: its rows, which have no weights, less what was answered before."""
+    return added_up(names, [once_each(names, answer), negated(names, before)])
 
 
 def spelled(names: Sequence[str], source: str) -> str:
@@ -95,3 +113,9 @@ def spelled(names: Sequence[str], source: str) -> str:
     if not columns:
         return f"SELECT 1 AS __none FROM (SELECT unnest(range({WEIGHT})) FROM {source})"
     return f"SELECT {columns} FROM (SELECT {columns}, unnest(range({WEIGHT})) AS __copy FROM {source})"
+
+
+def content(names: Sequence[str], source: str) -> str:
+    """A relation of the rows that are left of those that came and went, each as often as it is there."""
+    present = summed(names, source, "> 0")
+    return f"({spelled(names, f'({present})')})"

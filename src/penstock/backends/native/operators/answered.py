@@ -12,8 +12,7 @@ from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import template
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, listed, spelled, summed
-from penstock.catalog.reserved import WEIGHT
+from penstock.backends.native.trace import Rows, Trace, content, difference, spelled, summed, weighing
 from penstock.circuit.operators import Keyed, Ranked
 from penstock.plan.scalar import Scalar
 
@@ -68,7 +67,7 @@ class AnsweredOperator(NativeOperator):
         touched = self.keys.touched([rows, None]) if rows is not None and self.keys.any else ""
         before = self._before(touched)
         now = self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched, before)})
-        found = self.made(self._difference(f"({now})", before))
+        found = self.made(difference(self.answers.names, f"({now})", before))
         if found is not None:
             self.answers.append(found)
         return found
@@ -87,7 +86,7 @@ class AnsweredOperator(NativeOperator):
     def _known(self, rows: Rows | None, touched: str, before: str) -> str:
         """All rows of the touched keys as they are now, each as often as it is there."""
         names = tuple(name for name, _ in self.inputs[0])
-        columns = listed((*names, WEIGHT))
+        columns = weighing(names)
         if self.rows is None:
             parts = [f"SELECT {columns} FROM {before}"]
             if rows is not None:
@@ -96,12 +95,4 @@ class AnsweredOperator(NativeOperator):
         if rows is not None:
             self.rows.append(rows)
         among = self._among(0, self.rows, touched)
-        return f"({spelled(names, among if self.rows.append_only else '(' + summed(names, among, '> 0') + ')')})"
-
-    def _difference(self, now: str, before: str) -> str:
-        names = self.answers.names
-        columns = listed(names)
-        separator = ", " if names else ""
-        new = f"SELECT {columns}{separator}1::BIGINT AS {WEIGHT} FROM {now}"
-        old = f"SELECT {columns}{separator}-{WEIGHT} AS {WEIGHT} FROM {before}"
-        return summed(names, f"({new} UNION ALL {old})")
+        return f"({spelled(names, among)})" if self.rows.append_only else content(names, among)

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 from penstock.backends.native.operators.linear import LinearOperator
 from penstock.backends.native.operators.operator import Changes
-from penstock.backends.native.proof import quoted
 from penstock.backends.native.store import CLOCK, CLOCK_BEFORE, Store
-from penstock.backends.native.trace import Rows, Trace, summed
-from penstock.catalog.reserved import WEIGHT
+from penstock.backends.native.trace import Rows, Trace, added_up, negated
 from penstock.circuit.operators import Clocked
 
 
@@ -23,28 +21,19 @@ class ClockedOperator(LinearOperator):
 
     def step(self, changes: Changes, *, first: bool) -> Rows | None:
         del first
-        parts = []
+        parts, names = [], tuple(name for name, _ in self.outputs)
         if any(rows is not None for rows in changes):
             parts.append(self.applied([None if rows is None else rows.name for rows in changes]))
         if self.wants_step():
             now = self.applied([trace.table for trace in self.traces])
-            parts += [now, _negated(_before(now), [name for name, _ in self.outputs])]
-        found = self.made(self._together(parts)) if parts else None
+            parts += [now, negated(names, f"({_before(now)})")]
+        found = self.made(added_up(names, parts)) if parts else None
         for trace, rows in zip(self.traces, changes, strict=True):
             if rows is not None:
                 trace.append(rows)
         return found
 
-    def _together(self, parts: list[str]) -> str:
-        names = tuple(name for name, _ in self.outputs)
-        return summed(names, f"({' UNION ALL '.join(f'({part})' for part in parts)})")
-
 
 def _before(query: str) -> str:
     """The query as of the clock before."""
     return query.replace(f"'{CLOCK}'", f"'{CLOCK_BEFORE}'")
-
-
-def _negated(query: str, names: list[str]) -> str:
-    columns = [*map(quoted, names), f"-{WEIGHT} AS {WEIGHT}"]
-    return f"SELECT {', '.join(columns)} FROM ({query})"

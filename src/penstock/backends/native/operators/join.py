@@ -7,7 +7,7 @@ from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import cast
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, summed
+from penstock.backends.native.trace import Rows, Trace, added_up
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Bilinear
 from penstock.plan.nodes import Join
@@ -39,14 +39,14 @@ class JoinOperator(NativeOperator):
             parts.append(self._probe(left.name, new_right.table))
         if right is not None and old_left.rows:
             parts.append(self._probe(old_left.table, right.name))
-        found = self.made(self._added_up(" UNION ALL ".join(parts))) if parts else None
+        found = self.made(self._together(parts)) if parts else None
         if left is not None:
             old_left.append(left)
         return found
 
-    def _added_up(self, rows: str) -> str:
+    def _together(self, parts: list[str]) -> str:
         """The rows without those that cancel one another, which the next join would multiply (docs/adr/0018)."""
-        return summed(tuple(name for name, _ in self.outputs), f"({rows})") if self._retracts else rows
+        return added_up([name for name, _ in self.outputs], parts) if self._retracts else " UNION ALL ".join(parts)
 
     def _probe(self, left: str, right: str) -> str:
         return f"{self._select} FROM {left} __left JOIN {right} __right ON {self._on}"

@@ -10,12 +10,11 @@ from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import template
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, listed, summed
+from penstock.backends.native.trace import Rows, Trace, added_up, listed, summed, weighing
+from penstock.backends.render import VERSION
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Keyed
 from penstock.plan.nodes import Aggregate
-
-VERSION = "__version"
 
 
 class KeyedOperator(NativeOperator):
@@ -40,10 +39,10 @@ class KeyedOperator(NativeOperator):
         versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(changes)}
         answer = self.template.over(self.names(versions))
         names = tuple(name for name, _ in self.outputs)
-        sign = f"CASE WHEN {VERSION} = 1 THEN 1 ELSE -1 END::BIGINT AS {WEIGHT}"
+        sign = f"CASE WHEN {VERSION} = 1 THEN 1 ELSE -1 END::BIGINT"
         where = f" WHERE {VERSION} = 1" if first else ""
-        signed = f"SELECT {', '.join([*([listed(names)] if names else []), sign])} FROM ({answer}){where}"
-        found = self.made(summed(names, f"({signed})"))
+        signed = f"SELECT {weighing(names, sign)} FROM ({answer}){where}"
+        found = self.made(added_up(names, [signed]))
         for trace, rows in zip(self.traces, changes, strict=True):
             if rows is not None:
                 trace.append(rows)
@@ -56,7 +55,7 @@ class KeyedOperator(NativeOperator):
     def _versions(self, place: int, rows: Rows | None, touched: str) -> str:
         """The rows of the touched keys of an input, as they were (0) and as they are (1), duplicates spelled out."""
         trace = self.traces[place]
-        columns = listed((*trace.names, WEIGHT))
+        columns = weighing(trace.names)
         old = f"SELECT {columns} FROM {self.keys.among(place, trace.table, touched)}"
         parts = [f"SELECT *, unnest([0, 1]) AS {VERSION} FROM ({old})"]
         if rows is not None:

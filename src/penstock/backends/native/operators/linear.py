@@ -6,7 +6,7 @@ from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import nothing, template
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, listed
+from penstock.backends.native.trace import Rows, once_each
 from penstock.backends.render import Renderer
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
@@ -39,9 +39,8 @@ class ConstantOperator(NativeOperator):
 
     def __init__(self, store: Store, operator: Constant) -> None:
         super().__init__(store, operator)
-        names = listed(name for name, _ in self.outputs)
         rows = Renderer(NativeDialect(), {}).sql(operator.node)
-        self._query = f"SELECT {names + ', ' if names else ''}1::BIGINT AS {WEIGHT} FROM ({rows})"
+        self._query = once_each([name for name, _ in self.outputs], f"({rows})")
 
     def step(self, changes: Changes, *, first: bool) -> Rows | None:
         del changes

@@ -5,8 +5,7 @@ from __future__ import annotations
 from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import template
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, listed, spelled, summed
-from penstock.catalog.reserved import WEIGHT
+from penstock.backends.native.trace import Rows, Trace, content, difference
 from penstock.circuit.operators import Recomputed
 
 
@@ -30,18 +29,9 @@ class RecomputedOperator(NativeOperator):
         for trace, rows in zip(inputs, changes, strict=True):
             if rows is not None:
                 trace.append(rows)
-        contents = {
-            place: f"({spelled(trace.names, '(' + summed(trace.names, trace.table, '> 0') + ')')})"
-            for place, trace in enumerate(inputs)
-        }
-        found = self.made(self._difference(self.template.over(self.names(contents))))
+        contents = {place: content(trace.names, trace.table) for place, trace in enumerate(inputs)}
+        answer = self.template.over(self.names(contents))
+        found = self.made(difference(self.answers.names, f"({answer})", self.answers.table))
         if found is not None:
             self.answers.append(found)
         return found
-
-    def _difference(self, answer: str) -> str:
-        names = self.answers.names
-        columns = f"{listed(names)}, " if names else ""
-        now = f"SELECT {columns}1::BIGINT AS {WEIGHT} FROM ({answer})"
-        before = f"SELECT {columns}-{WEIGHT} AS {WEIGHT} FROM {self.answers.table}"
-        return summed(names, f"({now} UNION ALL {before})")

@@ -8,8 +8,7 @@ from penstock.backends.native.operators.text import template
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, listed, spelled, summed
-from penstock.catalog.reserved import WEIGHT
+from penstock.backends.native.trace import Rows, Trace, content, difference, summed, weighing
 from penstock.circuit.operators import Sessions
 from penstock.plan.forms import Call
 from penstock.plan.nodes import Session
@@ -39,14 +38,10 @@ class SessionsOperator(NativeOperator):
             return None
         self.store.made(before := self._old, self._next_to(rows))
         names = tuple(name for name, _ in self.inputs[0])
-        columns = listed((*names, WEIGHT))
+        columns = weighing(names)
         together = f"(SELECT {columns} FROM {before} UNION ALL SELECT {columns} FROM {rows.name})"
-        known = f"({spelled(names, '(' + summed(names, together, '> 0') + ')')})"
-        answer = self.template.over({f"#{self.operator.inputs[0]}": known})
-        outputs = listed(self.traces[0].names)
-        now = f"SELECT {outputs}, 1::BIGINT AS {WEIGHT} FROM ({answer})"
-        was = f"SELECT {outputs}, -{WEIGHT} AS {WEIGHT} FROM {before}"
-        found = self.made(summed(self.traces[0].names, f"({now} UNION ALL {was})"))
+        answer = self.template.over({f"#{self.operator.inputs[0]}": content(names, together)})
+        found = self.made(difference(self.traces[0].names, f"({answer})", before))
         if found is not None:
             self.traces[0].append(found)
         return found
