@@ -3,7 +3,7 @@
 import pytest
 
 import penstock
-from penstock.backends.spark.thresholds import DRIVER_ROWS
+from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.errors import DataError
 
 TABLE = """CREATE TABLE t (id BIGINT NOT NULL, g INT, at TIMESTAMP LATENESS INTERVAL 10 SECONDS, words STRING)

@@ -29,7 +29,7 @@ def outcome(bench, rows):
 @pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
 @pytest.mark.parametrize("seed", range(20))
 def test_no_judgement_changes(monkeypatch, sql, seed):
-    monkeypatch.setattr(base, "_LEAST_ENTRIES", 1)
+    monkeypatch.setattr(base, "LEAST_FORGOTTEN_ROWS", 1)
     chance = random.Random(seed)
     forgetting, keeping = Bench(sql), Bench(sql)
     assert forgets(forgetting.table) is (sql == KEYED)

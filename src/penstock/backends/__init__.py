@@ -1,11 +1,12 @@
 """Engines that evaluate queries and keep state.
 
-| module  | what is in it                                             |
-| ------- | --------------------------------------------------------- |
-| native  | DuckDB in the process of the pipeline                     |
-| spark   | DataFrames, on this machine or a cluster                  |
-| render  | plans as SQL: what each node means, once for both         |
-| dialect | what the SQL of each has of its own                       |
-| joins   | joins as SQL                                              |
-| asof    | ASOF JOIN as SQL, in one pass over the rows of a key      |
+| module     | what is in it                                          |
+| ---------- | ------------------------------------------------------ |
+| native     | DuckDB in the process of the pipeline                  |
+| spark      | DataFrames, on this machine or a cluster               |
+| render     | plans as SQL: what each node means, once for both      |
+| dialect    | what the SQL of each has of its own                    |
+| joins      | joins as SQL                                           |
+| asof       | ASOF JOIN as SQL, in one pass over the rows of a key   |
+| thresholds | from how many rows on a step does something else       |
 """

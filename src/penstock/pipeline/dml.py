@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.backends.spark.thresholds import DRIVER_ROWS
 from penstock.backends.spark.workspace import clocked
+from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean

@@ -8,15 +8,13 @@ import pyarrow as pa
 
 from penstock.backends.spark.change import consolidated
 from penstock.backends.spark.trace import may_be_null
+from penstock.backends.thresholds import CONTENT_LAYERS, HELD_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from penstock.backends.spark.change import Delta
     from penstock.backends.spark.workspace import Workspace
-
-_DRIVER_ROWS = 100_000
-_LAYERS = 6
 
 
 class Layers:
@@ -35,9 +33,9 @@ class Layers:
             self._layers.append((delta.frame(), delta.count()))
         elif delta.count():
             self._recent.append(delta.arrow())
-        if sum(piece.num_rows for piece in self._recent) > _DRIVER_ROWS:
+        if sum(piece.num_rows for piece in self._recent) > HELD_ROWS:
             self._settle()
-        if len(self._layers) > _LAYERS:
+        if len(self._layers) > CONTENT_LAYERS:
             self._merge()
 
     def _settle(self) -> None:
@@ -48,7 +46,7 @@ class Layers:
     def _merge(self) -> None:
         """Merge the newest layers, up to the first that is larger than all of them."""
         frame, rows = self._layers.pop()
-        while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= _LAYERS):
+        while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= CONTENT_LAYERS):
             older, more = self._layers.pop()
             frame, rows = older.union(frame), rows + more
         self._layers.append(self._workspace.checkpoints.evaluated(consolidated(frame)))

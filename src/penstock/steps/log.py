@@ -27,6 +27,7 @@ from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
 from penstock.backends.spark.temporary import TemporaryFolder
+from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
@@ -43,8 +44,6 @@ if TYPE_CHECKING:
     from penstock.backends.spark.workspace import Workspace
 
 FORMAT = 1
-_MEMORY_ROWS = 100_000
-_MEMORY_PIECES = 64
 _ARROW = ".arrow"
 
 
@@ -188,7 +187,7 @@ class InputLog:
         if isinstance(change, pa.Table):
             retracts = -1 in change.column(WEIGHT).unique().to_pylist()
             segment = Segment(step, clock, change.num_rows, retracts, arrow=change)
-            return self._as_file(table, segment, path) if self._durable or change.num_rows > _MEMORY_ROWS else segment
+            return self._as_file(table, segment, path) if self._durable or change.num_rows > HELD_ROWS else segment
         path.parent.mkdir(parents=True, exist_ok=True)
         change.frame().write.mode("overwrite").parquet(str(path))
         return Segment(step, clock, change.count(), retracts=not table.append_only, path=path)
@@ -209,7 +208,7 @@ class InputLog:
     def _tidy(self, name: str, history: _History, table: Table, staged: Staged) -> None:
         """Merge small pieces in memory, move them to a file when there is much, drop what is too old."""
         recent = [segment for segment in history.segments if segment.arrow is not None]
-        if len(recent) > _MEMORY_PIECES or sum(segment.rows for segment in recent) > _MEMORY_ROWS:
+        if len(recent) > LOG_PIECES or sum(segment.rows for segment in recent) > HELD_ROWS:
             merged = Segment(
                 recent[0].step,
                 recent[-1].clock,
@@ -217,7 +216,7 @@ class InputLog:
                 any(segment.retracts for segment in recent),
                 arrow=pa.concat_tables([segment.arrow for segment in recent]).combine_chunks(),
             )
-            if merged.rows > _MEMORY_ROWS:
+            if merged.rows > HELD_ROWS:
                 merged = self._as_file(
                     table, merged, self._folder / "data" / _folder_name(name) / f"{staged.step:012}m.parquet"
                 )
@@ -250,7 +249,7 @@ class InputLog:
         files = [segment for segment in files if segment.path is not None and segment.path.suffix != _ARROW]
         small = [segment.path for segment in files if segment.path is not None and segment.path.is_file()]
         large = [str(segment.path) for segment in files if segment.path not in small]
-        if sum(segment.rows for segment in files if segment.path in small) <= _MEMORY_ROWS:
+        if sum(segment.rows for segment in files if segment.path in small) <= HELD_ROWS:
             here += [pq.read_table(path) for path in small]
         else:
             large += [str(path) for path in small]

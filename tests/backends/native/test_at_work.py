@@ -118,8 +118,8 @@ def test_what_raises_is_said_as_on_spark_and_leaves_no_trace(interpreting, view,
 
 
 def test_state_below_the_waterline_goes(interpreting, monkeypatch):
-    monkeypatch.setattr(collecting, "_LEAST_COLLECTED_ROWS", 4)
-    monkeypatch.setattr(trace, "_LEAST_MERGED_ROWS", 4)
+    monkeypatch.setattr(collecting, "LEAST_FORGOTTEN_ROWS", 4)
+    monkeypatch.setattr(trace, "LEAST_MERGED_ROWS", 4)
     text = """
     CREATE TABLE e (at BIGINT LATENESS 5, k INT, x INT);
     CREATE VIEW sums AS SELECT at, count(*) AS n FROM e GROUP BY at;
@@ -146,7 +146,7 @@ def test_an_answer_that_each_step_replaces_does_not_pile_up(interpreting):
         for number in range(60):
             change = pipeline.step({"e": [(1, 1)]})["all"]
             assert max(change.rows) == (1, (3 * number + 3,))
-        assert max(item.rows for item in pipeline.state()) <= 4 * trace._LEAST_MERGED_ROWS
+        assert max(item.rows for item in pipeline.state()) <= 4 * trace.LEAST_MERGED_ROWS
 
 
 def test_the_clock_moves_rows_in_the_process(interpreting):

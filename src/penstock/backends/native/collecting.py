@@ -10,6 +10,7 @@ from penstock.analysis.derived import Derived
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.trace import Columns, Trace, weighing
+from penstock.backends.thresholds import LEAST_FORGOTTEN_ROWS
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
 from penstock.circuit.forgetting import Best, Expiry
@@ -17,7 +18,6 @@ from penstock.plan.scalar import parsed
 
 # The waterline of a derived column as constant DuckDB SQL.
 LineText = Callable[[Derived], str]
-_LEAST_COLLECTED_ROWS = 10_000
 _SORTED = re.compile(r"^(?P<value>.*) (?P<direction>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)$", re.DOTALL)
 
 
@@ -39,7 +39,7 @@ class Collector:
         self, position: int, columns: Columns, rows: int, lines: LineText | None, *, whole: bool = False
     ) -> list[str]:
         """The conditions of entries that can go now; they are looked for when the state has doubled, or is `whole`."""
-        doubled = rows >= 2 * max(self._collected.get(position, 0), _LEAST_COLLECTED_ROWS)
+        doubled = rows >= 2 * max(self._collected.get(position, 0), LEAST_FORGOTTEN_ROWS)
         if lines is None or not rows or not (whole or doubled):
             return []
         return [_below(item, columns, lines(item.waterline)) for item in self._of(position) if not item.keep]
@@ -50,7 +50,7 @@ class Collector:
 
     def collect(self, position: int, trace: Trace, lines: LineText | None, *, whole: bool = False) -> None:
         """Merge a trace where that is due, without what has expired if it is gone through for that."""
-        doubled = trace.rows >= 2 * max(self._collected.get(position, 0), _LEAST_COLLECTED_ROWS)
+        doubled = trace.rows >= 2 * max(self._collected.get(position, 0), LEAST_FORGOTTEN_ROWS)
         mine = self._of(position) if lines is not None and (whole or doubled) else []
         if not (trace.is_due() or mine or (whole and trace.rows)):
             return

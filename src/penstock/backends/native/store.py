@@ -15,8 +15,8 @@ import pyarrow as pa
 
 from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.proof import quoted
+from penstock.backends.thresholds import LYING_ROWS
 
-_LARGE = 50_000  # rows of a change that are not left to lie until the next one
 CLOCK, CLOCK_BEFORE = "penstock_clock", "penstock_clock_before"
 _SETTINGS = (
     "SET disabled_optimizers = 'common_subplan'",  # 2.0.0 mixes up columns of equal subqueries
@@ -108,7 +108,7 @@ class Store:
         with self._lock:
             found = self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}").fetchone()
             count = int(found[0]) if found else 0
-            if count > _LARGE:
+            if count > LYING_ROWS:
                 self._large.append(name)
         return count
 

@@ -12,10 +12,10 @@ from dataclasses import dataclass
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.store import Store
+from penstock.backends.thresholds import LEAST_MERGED_ROWS
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
 
-_LEAST_MERGED_ROWS = 64  # an answer that each step replaces must not pile up: joins multiply what cancels
 Columns = tuple[tuple[str, Type], ...]
 
 
@@ -60,7 +60,7 @@ class Trace:
 
     def is_due(self) -> bool:
         """True if it has as many new entries as it had in all."""
-        return not self.append_only and self.rows >= 2 * max(self._merged, _LEAST_MERGED_ROWS)
+        return not self.append_only and self.rows >= 2 * max(self._merged, LEAST_MERGED_ROWS)
 
     def merge(self, without: Sequence[str] = ()) -> None:
         """Have each different row once, but none for which one of the conditions holds."""

@@ -8,7 +8,6 @@
 | collecting   | a trace without what its operator may forget                               |
 | sums         | partial results of a small change, added up on the driver                  |
 | workspace    | what the operators of one engine share: session, sizes, names of relations |
-| thresholds   | from how many rows on a step does something else                           |
 | checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
 | scans        | which parts of traces have been read, while that is measured               |

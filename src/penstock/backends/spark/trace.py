@@ -27,8 +27,8 @@ import pyarrow as pa
 import pyarrow.types as kinds
 
 from penstock.backends.spark.change import Delta, added_up, consolidated, groups_alike, without_cancelled
-from penstock.backends.spark.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE, TRACE_LAYERS
 from penstock.catalog.reserved import KEY
 
 if TYPE_CHECKING:
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 _COUNTER = itertools.count()
-_MAX_LAYERS = 4
 _TIER_BITS = 4  # a large layer is not merged before there are 2 ** 4 in its tier
 _REPEATED = 2  # where rows stand so often on average, adding them up is worth it
 _JUDGED_AGAIN = 4  # times as many rows as before, and a merge adds up again, to see whether rows repeat
@@ -267,7 +266,7 @@ class Trace:
         waits = self._only_grows and (not self.may_repeat or self.distinct_at > 0)
         still = [layer for layer in self.layers if waits and layer.rows >= LARGE_LAYER_ROWS]
         kept = [layer for layer in self.layers if layer not in still]
-        if len(kept) > _MAX_LAYERS:
+        if len(kept) > TRACE_LAYERS:
             newest = [kept.pop(), kept.pop()][::-1]
             while kept and 2 * sum(layer.rows for layer in newest) >= kept[-1].rows:
                 newest.insert(0, kept.pop())

@@ -25,7 +25,7 @@ from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.scans import Part, Scans
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
-from penstock.backends.spark.thresholds import DRIVER_ROWS, MEMORY_ROWS
+from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
 from penstock.catalog.settings import ANSI, check_ansi
 from penstock.plan.nodes import Plan
 from penstock.plan.rewording import clock_read

@@ -11,6 +11,7 @@ import pyarrow as pa
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.trace import Trace
+from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.plan.scalar import quoted
@@ -24,9 +25,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
     from penstock.backends.spark.workspace import Workspace
-
-DRIVER_ENTRIES = 100_000
-_LEAST_ENTRIES = 10_000  # below twice so many entries there is nothing to win by forgetting
 
 
 def forgets(table: Table) -> bool:
@@ -79,8 +77,8 @@ class Base:
 
     def worth_forgetting(self, entries: int, kept: int) -> bool:
         """True if there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
-        doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, DRIVER_ENTRIES)
-        return doubled or entries >= 2 * max(kept, _LEAST_ENTRIES)
+        doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, HELD_ROWS)
+        return doubled or entries >= 2 * max(kept, LEAST_FORGOTTEN_ROWS)
 
     def forget(self, lateness: TableLateness) -> None:
         """Drop the rows that are below a waterline."""

@@ -13,7 +13,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.spark.change import Delta, consolidated
-from penstock.backends.spark.thresholds import DRIVER_ROWS
+from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE, WEIGHT
 from penstock.catalog.types import INTEGRAL, is_decimal

@@ -1,7 +1,7 @@
 """The memory by which the input of a table with a key is judged: the row of each key.
 
     newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
-    base             a Trace on the executors, once the dict has outgrown `DRIVER_ENTRIES`
+    base             a Trace on the executors, once the dict has outgrown `HELD_ROWS`
 
 A store changes only by `apply`, after the step has succeeded.
 """
@@ -11,8 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
-from penstock.steps.intake.base import DRIVER_ENTRIES, Base, is_late
+from penstock.steps.intake.base import Base, is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, weighted_schema
 from penstock.steps.rows.exchange import as_delta, as_frame, repeated
@@ -58,7 +59,7 @@ class KeyStore:
                 self._newest.pop(key, None)
             else:
                 self._newest[key] = (base, after)
-        if len(self._newest) > DRIVER_ENTRIES:
+        if len(self._newest) > HELD_ROWS:
             self.flush()
 
     def forget(self, lateness: TableLateness) -> None:

@@ -1,7 +1,7 @@
 """The memory of a table without a key once rows are deleted from it: how often each row is there.
 
     newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
-    base             a Trace on the executors, once the dict has outgrown `DRIVER_ENTRIES`
+    base             a Trace on the executors, once the dict has outgrown `HELD_ROWS`
 
 A store changes only by `apply`, after the step has succeeded.
 """
@@ -12,10 +12,11 @@ from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
 from penstock.backends.spark.change import consolidated
+from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
-from penstock.steps.intake.base import DRIVER_ENTRIES, Base, is_late
+from penstock.steps.intake.base import Base, is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows, weighted_schema
 from penstock.steps.rows.exchange import as_delta, in_arrow
@@ -68,7 +69,7 @@ class RowCounts:
                 self._newest[key] = (row, total)
             else:
                 self._newest.pop(key, None)
-        if len(self._newest) > DRIVER_ENTRIES:
+        if len(self._newest) > HELD_ROWS:
             self._flush()
 
     def forget(self, lateness: TableLateness) -> None:

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import common_type
 from penstock.backends.spark.operators.runner import Fanout, Runner, Terms
-from penstock.backends.spark.thresholds import BROADCAST_ROWS
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import BROADCAST_ROWS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Bilinear
 from penstock.plan.nodes import AsofJoin, Join

@@ -15,12 +15,12 @@ from penstock.backends.spark.collecting import LineText
 from penstock.backends.spark.operators.runner import Runner
 from penstock.backends.spark.trace import Trace
 from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.thresholds import ROUND_LAYERS
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Circuit, Operator, Source, leaf
 
 # What makes the runner of an operator: from its description, the schemas of its inputs' changes, and that of its own.
 Make = Callable[[Workspace, Operator, "Sequence[StructType]", "Callable[[], StructType]"], Runner]
-_MAX_LAYERS = 8  # of a trace within one step; between steps there are fewer
 
 
 class Nested:
@@ -98,7 +98,7 @@ class Nested:
         runner.commit()  # the next run builds on it; `discard` has what was before
         if self.workspace.scans is not None:
             self.workspace.scans.add_up()  # the next run reads its state again
-        if any(len(trace.layers) > _MAX_LAYERS for trace in runner.traces):
+        if any(len(trace.layers) > ROUND_LAYERS for trace in runner.traces):
             runner.merge()
         return found
 

@@ -13,9 +13,9 @@ from typing import TYPE_CHECKING
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.collecting import LineText, collected, unexpired
 from penstock.backends.spark.grouping import hash_text
-from penstock.backends.spark.thresholds import BROADCAST_ROWS, LEAST_COLLECTED_ROWS
 from penstock.backends.spark.trace import Trace, by_key
 from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.thresholds import BROADCAST_ROWS, LEAST_COLLECTED_ROWS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.forgetting import Expiry
 from penstock.plan.scalar import quoted

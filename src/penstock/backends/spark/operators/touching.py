@@ -15,7 +15,7 @@ from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.entries import OF_CHANGE
 from penstock.backends.spark.operators.groupstate import GroupState
 from penstock.backends.spark.sums import STATES, Adder
-from penstock.backends.spark.thresholds import PLANNED_ROWS
+from penstock.backends.thresholds import PLANNED_ROWS
 from penstock.catalog.reserved import KEY
 from penstock.plan.scalar import quoted
 

@@ -5,18 +5,40 @@ These are defaults or fixed sizes, measured on two cores; docs/adr/0002 has the 
 
 from __future__ import annotations
 
+# Where rows lie.
+
 # A change of at most so many rows lives on the driver as an Arrow table, where a further step can use it without
 # a Spark job; what is larger stays on the executors.
 DRIVER_ROWS = 50_000
 # The newest part of a trace stays on the driver up to this size.
 MEMORY_ROWS = 20_000
+# What is kept beside traces (contents of views, steps of the log, keys of tables) stays on the driver up to this size.
+HELD_ROWS = 100_000
+# A change in DuckDB of more rows is dropped when the step ends; a smaller one lies until the next one replaces it.
+LYING_ROWS = 50_000
+
+# How Spark is given them.
+
 # What is given to Spark anew at each step is at most so many rows, or such a share of those on the driver.
 NEWEST_ROWS, NEWEST_SHARE = 512, 8
 # While it plans, Spark interprets expressions; for more rows than this, compiling them and running a job is faster.
 PLANNED_ROWS = 2_000
 # A relation of at most so many rows is sent to every executor to meet a trace; a larger one is exchanged.
 BROADCAST_ROWS = 200_000
+
+# When what is kept is gone through.
+
+# Layers on the executors are merged when there are more: of a trace between steps, of one within a step that goes
+# round by round, of a view's content.
+TRACE_LAYERS, ROUND_LAYERS, CONTENT_LAYERS = 4, 8, 6
+# So do pieces of the log that are in memory.
+LOG_PIECES = 64
 # A layer of so many rows that a merge would only copy waits until there are sixteen of its tier.
 LARGE_LAYER_ROWS = 200_000
 # Below twice so many rows a trace is not worth a Spark job to make it smaller.
 LEAST_COLLECTED_ROWS = 4_096
+# Below twice so many entries there is nothing to win by forgetting some of those that the process keeps.
+LEAST_FORGOTTEN_ROWS = 10_000
+# A table of DuckDB is merged when it has twice as many rows as after the last time, and twice so many: an answer that
+# each step replaces must not pile up, for joins multiply what cancels.
+LEAST_MERGED_ROWS = 64
