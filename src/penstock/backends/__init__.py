@@ -4,6 +4,7 @@
 | ---------- | ------------------------------------------------------ |
 | native     | DuckDB in the process of the pipeline                  |
 | spark      | DataFrames, on this machine or a cluster               |
+| api        | an operator at work, as the engine knows it            |
 | render     | plans as SQL: what each node means, once for both      |
 | dialect    | what the SQL of each has of its own                    |
 | joins      | joins as SQL                                           |

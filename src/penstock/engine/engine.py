@@ -18,13 +18,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 from pyspark.sql.types import LongType, StructField, StructType
 
+from penstock.backends.api import LineText, Runner
 from penstock.backends.native.store import Store
 from penstock.backends.spark.batch import batch_frame, struct_of, table_schema
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.collecting import LineText
 from penstock.backends.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.backends.spark.operators.make import make_runner
-from penstock.backends.spark.operators.runner import Runner
 from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
@@ -60,7 +59,7 @@ class Engine:
         self.profiler = Profiler(workspace)
         self.installed: list[Installed] = []
         self._content: Content = lambda name: None  # noqa: ARG005
-        self._grown: list[Runner] = []
+        self._grown: list[Runner[Delta]] = []
         # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
         self.lines: LineText | None = None
         self._gate: Callable[[View], Gate] | None = None
@@ -290,7 +289,7 @@ class Engine:
             delta = Delta.of_frame(self.workspace, both, estimate=1 << 40).settled()
         return delta
 
-    def _runner(self, installed: Installed, operator: Operator) -> Runner:
+    def _runner(self, installed: Installed, operator: Operator) -> Runner[Delta]:
         if operator.number not in installed.runners and isinstance(operator, Cleaned):
             assert self._gate is not None  # noqa: S101 - given when a view with LATENESS is installed
             gate = self._gate(self._views[operator.view])
@@ -299,10 +298,9 @@ class Engine:
             installed.runners[operator.number] = NativeRunner(self.workspace, installed.native[operator.number])
         if operator.number not in installed.runners:
             schemas = [self._schema(installed, number) for number in operator.inputs]
-            installed.runners[operator.number] = make_runner(
-                self.workspace, operator, schemas, lambda: self._schema(installed, operator.number)
-            )
-            installed.runners[operator.number].expiries = operator.expiries
+            runner = make_runner(self.workspace, operator, schemas, lambda: self._schema(installed, operator.number))
+            runner.expiries = operator.expiries
+            installed.runners[operator.number] = runner
         return installed.runners[operator.number]
 
     def schemas(self, installed: Installed) -> dict[int, StructType]:

@@ -6,8 +6,9 @@ from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
-from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.change import Delta
 from penstock.circuit.measured import NO_WORK, Work
 from penstock.circuit.operators import Circuit
 
@@ -41,7 +42,7 @@ class Installed:
     fresh: bool = True
     native: dict[int, NativeOperator] = field(default_factory=dict)  # those that are at work in the process
     reasons: dict[int, str] = field(default_factory=dict)  # of each other one, what is not proven
-    runners: dict[int, Runner] = field(default_factory=dict)
+    runners: dict[int, Runner[Delta]] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
 

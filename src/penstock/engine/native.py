@@ -6,12 +6,11 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from penstock.backends.api import LineText, Runner
 from penstock.backends.native.kinds import in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.trace import Columns, Rows, weighing
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.collecting import LineText
-from penstock.backends.spark.operators.runner import Runner
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native_lines import native_lines
@@ -19,11 +18,11 @@ from penstock.engine.native_types import change_schema
 from penstock.errors import Diagnostic, InternalError
 
 
-class NativeRunner(Runner):
+class NativeRunner(Runner[Delta]):
     """Runs an operator in DuckDB within the step's transaction, which the engine begins and ends."""
 
     def __init__(self, workspace: Workspace, native: NativeOperator) -> None:
-        super().__init__(workspace)
+        self.workspace = workspace
         self.native = native
         self.schema = change_schema(native.outputs)
         self._arrow = arrow_schema(native.outputs)
@@ -69,7 +68,7 @@ class NativeRunner(Runner):
         self.native.merge(native_lines(self.workspace, lines))
 
     def compact(self, lines: LineText | None = None) -> None:
-        self.native.merge(native_lines(self.workspace, lines), whole=True)
+        self.native.compact(native_lines(self.workspace, lines))
 
     def state(self) -> Iterator[tuple[int, int]]:
         return self.native.state()

@@ -5,10 +5,9 @@ from __future__ import annotations
 import re
 
 from penstock.analysis.derived import Derived
-from penstock.backends.native.collecting import LineText as NativeText
+from penstock.backends.api import LineText
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven
-from penstock.backends.spark.collecting import LineText
 from penstock.backends.spark.waterlines import typed_literal
 from penstock.backends.spark.workspace import Workspace
 from penstock.plan.scalar import parsed
@@ -16,7 +15,7 @@ from penstock.plan.scalar import parsed
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 
 
-def native_lines(workspace: Workspace, lines: LineText | None) -> NativeText | None:
+def native_lines(workspace: Workspace, lines: LineText | None) -> LineText | None:
     """The waterlines that `lines` gives as Spark SQL; Spark evaluates what is not proven."""
     if lines is None:
         return None

@@ -19,8 +19,8 @@ from penstock.circuit.operators import Circuit, Operator, Source
 from penstock.engine.installed import Installed, Tally
 
 if TYPE_CHECKING:
+    from penstock.backends.api import Runner
     from penstock.backends.spark.change import Delta
-    from penstock.backends.spark.operators.runner import Runner
 
 Run = Callable[[Operator], "Delta | None"]
 Changes = Mapping[int, "Delta | None"]
@@ -57,7 +57,7 @@ class Profiler:
         return found if rows else None
 
     @contextmanager
-    def merging(self, runner: Runner, installed: Sequence[Installed]) -> Iterator[None]:
+    def merging(self, runner: Runner[Delta], installed: Sequence[Installed]) -> Iterator[None]:
         """Measure the merging of an operator's state, between two steps."""
         if not self.on:
             yield
@@ -87,7 +87,7 @@ class Profiler:
             self.profile = self.profile.followed(number, seconds)
 
     def of_circuit(
-        self, circuit: Circuit, tallies: Mapping[int, Tally], runners: Mapping[int, Runner]
+        self, circuit: Circuit, tallies: Mapping[int, Tally], runners: Mapping[int, Runner[Delta]]
     ) -> MeasuredCircuit:
         """The measurements of a circuit, with the size of its state now."""
         found = {}
@@ -126,7 +126,7 @@ def _rows_in(operator: Operator, inputs: Changes) -> int:
     return sum(delta.count() for delta in found if delta is not None)
 
 
-def _tally(runner: Runner, installed: Sequence[Installed]) -> Tally:
+def _tally(runner: Runner[Delta], installed: Sequence[Installed]) -> Tally:
     """The tally of a running operator; one that nobody reads if its view has been dropped."""
     found = ((item, number) for item in installed for number, own in item.runners.items() if own is runner)
     return next((item.tallies[number] for item, number in found), Tally())

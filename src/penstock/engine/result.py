@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.api import Runner
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.runner import Runner
 from penstock.engine.installed import InstalledOperator
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class StepResult:
 
     engine: Engine
     changes: dict[str, Delta]
-    touched: list[Runner]
+    touched: list[Runner[Delta]]
     late: list[pa.Table] = field(default_factory=list)
     outputs: dict[str, InstalledOperator] = field(default_factory=dict)
 

@@ -217,7 +217,7 @@ class Circuits:
 
     def merge(self):
         for operator in self.operators.values():
-            operator.merge(None, whole=True)
+            operator.compact()
 
     def batch(self, name, contents):
         """What the view's own plan answers over the tables' contents."""

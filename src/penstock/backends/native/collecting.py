@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from penstock.analysis.derived import Derived
+from penstock.backends.api import LineText
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.trace import Columns, Trace, weighing
@@ -16,8 +16,6 @@ from penstock.catalog.types import Type
 from penstock.circuit.forgetting import Best, Expiry
 from penstock.plan.scalar import parsed
 
-# The waterline of a derived column as constant DuckDB SQL.
-LineText = Callable[[Derived], str]
 _SORTED = re.compile(r"^(?P<value>.*) (?P<direction>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)$", re.DOTALL)
 
 

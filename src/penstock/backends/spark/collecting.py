@@ -10,11 +10,11 @@ whole trace, which is gone through when it has doubled,
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from penstock.analysis.derived import Derived
+from penstock.backends.api import LineText
 from penstock.backends.spark.parameters import as_parameter
 from penstock.backends.spark.trace import Trace
 from penstock.catalog.reserved import KEY, WEIGHT
@@ -23,7 +23,6 @@ from penstock.circuit.forgetting import Best, Expiry
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-LineText = Callable[[Derived], str]
 _BELOW = "__below"
 
 

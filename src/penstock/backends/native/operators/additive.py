@@ -32,8 +32,8 @@ class AdditiveOperator(GroupedOperator):
         values += [f"{item.value} AS {quoted(item.name)}" for item in self.partials]
         self._contributed = f"SELECT {', '.join(values)} FROM "
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        (rows,) = changes
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        (rows,) = inputs
         if rows is None and (self.groups or not first):
             return None
         parts = [self._contributed + rows.name] if rows is not None else []

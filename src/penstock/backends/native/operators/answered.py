@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.backends.native.collecting import Collector, LineText
+from penstock.backends.api import LineText
+from penstock.backends.native.collecting import Collector
 from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import template
 from penstock.backends.native.operators.touched import Keys
@@ -53,15 +54,15 @@ class AnsweredOperator(NativeOperator):
         found = [item for item in self.operator.expiries if item.text in texts and not item.keep]
         return Collector([replace(item, trace=0, text=texts[item.text]) for item in found])
 
-    def merge(self, lines: LineText | None, *, whole: bool = False) -> None:
+    def collect(self, lines: LineText | None, *, whole: bool) -> None:
         if self.rows is not None:
             self.collector.collect(0, self.rows, lines, whole=whole)
             self._closing.collect(0, self.answers, lines, whole=whole)
         else:
             self._forgotten.collect(0, self.answers, lines, whole=whole)
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        (rows,) = changes
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        (rows,) = inputs
         if rows is None and not first:
             return None
         touched = self.keys.touched([rows, None]) if rows is not None and self.keys.any else ""

@@ -19,16 +19,16 @@ class ClockedOperator(LinearOperator):
     def wants_step(self) -> bool:
         return self.store.clock_has_moved and any(trace.rows for trace in self.traces)
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first
         parts, names = [], tuple(name for name, _ in self.outputs)
-        if any(rows is not None for rows in changes):
-            parts.append(self.applied([None if rows is None else rows.name for rows in changes]))
+        if any(rows is not None for rows in inputs):
+            parts.append(self.applied([None if rows is None else rows.name for rows in inputs]))
         if self.wants_step():
             now = self.applied([trace.table for trace in self.traces])
             parts += [now, negated(names, f"({_before(now)})")]
         found = self.made(added_up(names, parts)) if parts else None
-        for trace, rows in zip(self.traces, changes, strict=True):
+        for trace, rows in zip(self.traces, inputs, strict=True):
             if rows is not None:
                 trace.append(rows)
         return found

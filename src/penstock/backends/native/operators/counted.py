@@ -28,8 +28,8 @@ class CountedOperator(GroupedOperator):
         self.partials = tuple(Partial(f"__c{side}", "BIGINT", WEIGHT) for side in range(len(self.inputs)))
         self.prepare()
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        sides = [self._side(rows, side) for side, rows in enumerate(changes) if rows is not None]
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        sides = [self._side(rows, side) for side, rows in enumerate(inputs) if rows is not None]
         return self.advance(sides, first=first) if sides else None
 
     def _side(self, rows: Rows, position: int) -> str:

@@ -6,7 +6,7 @@ from abc import abstractmethod
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from penstock.backends.native.collecting import LineText
+from penstock.backends.api import LineText
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.proof import quoted
@@ -107,7 +107,7 @@ class GroupedOperator(NativeOperator):
         )
         self._proposed = came - gone
 
-    def merge(self, lines: LineText | None, *, whole: bool = False) -> None:
+    def collect(self, lines: LineText | None, *, whole: bool) -> None:
         gone = self.collector.expired(0, self.columns, self.entries, lines, whole=whole)
         if gone:
             condition = " OR ".join(f"coalesce({item}, false)" for item in gone)

@@ -28,9 +28,9 @@ class JoinOperator(NativeOperator):
             for columns, only in zip(self.inputs, operator.append_only, strict=True)
         ]
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first
-        left, right = changes
+        left, right = inputs
         old_left, new_right = self.traces
         if right is not None:
             new_right.append(right)

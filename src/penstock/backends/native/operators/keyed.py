@@ -32,18 +32,18 @@ class KeyedOperator(NativeOperator):
             for columns, only in zip(self.inputs, operator.append_only, strict=True)
         ]
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        if not any(rows is not None for rows in changes) and not (first and self._answers_nothing()):
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        if not any(rows is not None for rows in inputs) and not (first and self._answers_nothing()):
             return None
-        touched = self.keys.touched(changes) if self.keys.any else ""
-        versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(changes)}
+        touched = self.keys.touched(inputs) if self.keys.any else ""
+        versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(inputs)}
         answer = self.template.over(self.names(versions))
         names = tuple(name for name, _ in self.outputs)
         sign = f"CASE WHEN {VERSION} = 1 THEN 1 ELSE -1 END::BIGINT"
         where = f" WHERE {VERSION} = 1" if first else ""
         signed = f"SELECT {weighing(names, sign)} FROM ({answer}){where}"
         found = self.made(added_up(names, [signed]))
-        for trace, rows in zip(self.traces, changes, strict=True):
+        for trace, rows in zip(self.traces, inputs, strict=True):
             if rows is not None:
                 trace.append(rows)
         return found

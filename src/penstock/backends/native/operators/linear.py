@@ -19,11 +19,11 @@ class LinearOperator(NativeOperator):
         super().__init__(store, operator)
         self.template = template(operator.node, operator.inputs, self.outputs, (WEIGHT,))
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first
-        if all(rows is None for rows in changes):
+        if all(rows is None for rows in inputs):
             return None
-        return Rows(f"({self.applied([None if rows is None else rows.name for rows in changes])})")
+        return Rows(f"({self.applied([None if rows is None else rows.name for rows in inputs])})")
 
     def applied(self, relations: list[str | None]) -> str:
         """The chain over relations; one that is not there has no rows."""
@@ -42,6 +42,6 @@ class ConstantOperator(NativeOperator):
         rows = Renderer(NativeDialect(), {}).sql(operator.node)
         self._query = once_each([name for name, _ in self.outputs], f"({rows})")
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        del changes
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        del inputs
         return self.made(self._query) if first else None

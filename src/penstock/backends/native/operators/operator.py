@@ -6,10 +6,10 @@ proposed until `commit`.
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 
-from penstock.backends.native.collecting import Collector, LineText
+from penstock.backends.api import LineText, Runner
+from penstock.backends.native.collecting import Collector
 from penstock.backends.native.kinds import stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
@@ -21,7 +21,7 @@ from penstock.plan.nodes import Field, Plan, Scan
 Changes = Sequence[Rows | None]
 
 
-class NativeOperator(ABC):
+class NativeOperator(Runner[Rows]):
     """One operator at work; `traces` is its state, in the order by which its expiries name it."""
 
     def __init__(self, store: Store, operator: Operator) -> None:
@@ -34,31 +34,26 @@ class NativeOperator(ABC):
         self._table = store.name()
         self._reads_clock = plan_reads_clock(operator.node)
 
-    @abstractmethod
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        """The change of the output; None if there is none. `first` in the operator's first step."""
-
-    def wants_step(self) -> bool:
-        """True if it must run although none of its inputs has changed."""
-        return False
-
     def commit(self) -> None:
-        """Make what was proposed the state."""
         for trace in self.traces:
             trace.commit()
 
     def discard(self) -> None:
-        """Forget what was proposed."""
         for trace in self.traces:
             trace.discard()
 
-    def merge(self, lines: LineText | None, *, whole: bool = False) -> None:
-        """Between steps: have traces as few entries as there are rows, without what has expired, where that is due."""
+    def merge(self, lines: LineText | None = None) -> None:
+        self.collect(lines, whole=False)
+
+    def compact(self, lines: LineText | None = None) -> None:
+        self.collect(lines, whole=True)
+
+    def collect(self, lines: LineText | None, *, whole: bool) -> None:
+        """Have traces as few entries as there are rows, without what has expired, where that is due, or `whole`."""
         for position, trace in enumerate(self.traces):
             self.collector.collect(position, trace, lines, whole=whole)
 
     def state(self) -> Iterator[tuple[int, int]]:
-        """Rows and bytes of each trace."""
         for trace in self.traces:
             yield trace.rows, trace.bytes
 

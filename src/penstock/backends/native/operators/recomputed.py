@@ -22,14 +22,14 @@ class RecomputedOperator(NativeOperator):
     def wants_step(self) -> bool:
         return self.uses_clock and self.store.clock_has_moved
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
-        if not first and not self.wants_step() and not any(rows is not None for rows in changes):
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
+        if not first and not self.wants_step() and not any(rows is not None for rows in inputs):
             return None
-        inputs = self.traces[:-1]
-        for trace, rows in zip(inputs, changes, strict=True):
+        kept = self.traces[:-1]
+        for trace, rows in zip(kept, inputs, strict=True):
             if rows is not None:
                 trace.append(rows)
-        contents = {place: content(trace.names, trace.table) for place, trace in enumerate(inputs)}
+        contents = {place: content(trace.names, trace.table) for place, trace in enumerate(kept)}
         answer = self.template.over(self.names(contents))
         found = self.made(difference(self.answers.names, f"({answer})", self.answers.table))
         if found is not None:

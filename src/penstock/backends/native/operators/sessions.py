@@ -31,9 +31,9 @@ class SessionsOperator(NativeOperator):
         self._until = proven(Call("+", (node.time.form, node.gap.form)), types).text
         self._start, self._end = quoted(node.start), quoted(node.end)
 
-    def step(self, changes: Changes, *, first: bool) -> Rows | None:
+    def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first
-        (rows,) = changes
+        (rows,) = inputs
         if rows is None:
             return None
         self.store.made(before := self._old, self._next_to(rows))

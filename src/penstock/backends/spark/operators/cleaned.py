@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.operators import Cleaned
 
@@ -34,7 +34,7 @@ class Parted:
     after: Gate
 
 
-class CleanedRunner(Runner):
+class CleanedRunner(SparkRunner):
     """Drops the late rows of a view's change."""
 
     def __init__(self, workspace: Workspace, operator: Cleaned, gate: Gate) -> None:

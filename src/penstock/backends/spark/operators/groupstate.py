@@ -6,7 +6,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.backends.spark.operators.entries import Entries
-from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.trace import Trace
 from penstock.circuit.partials import Partial
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class GroupState(Runner):
+class GroupState(SparkRunner):
     """The shared part; a subclass says what a row contributes and what a group's partials mean as output."""
 
     groups: tuple[str, ...]

@@ -12,11 +12,11 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from pyspark.sql.types import StructType
 
+from penstock.backends.api import LineText
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.collecting import LineText
 from penstock.backends.spark.fixpoint import endless, recursive_schemas
 from penstock.backends.spark.operators.nested import Make, Nested
-from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.operators.waiting import Waiting
 from penstock.backends.spark.workspace import Workspace, columns_text
 from penstock.catalog.reserved import WEIGHT
@@ -25,7 +25,7 @@ from penstock.circuit.rounds import ROUND
 from penstock.plan.nodes import Fixpoint
 
 
-class IteratedRunner(Runner):
+class IteratedRunner(SparkRunner):
     """Keeps what the operators of the bodies keep, and with set semantics the derivations of each row."""
 
     def __init__(

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import common_type
-from penstock.backends.spark.operators.runner import Fanout, Runner, Terms
+from penstock.backends.spark.operators.runner import Fanout, SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import BROADCAST_ROWS
@@ -54,7 +54,7 @@ def expression_type(workspace: Workspace, text: str, schema: StructType) -> Data
     return workspace.sql(f"SELECT {text} AS found FROM {name}").schema["found"].dataType
 
 
-class BilinearRunner(Runner):
+class BilinearRunner(SparkRunner):
     """A join that keeps both inputs, each partitioned by the join key."""
 
     def __init__(self, workspace: Workspace, operator: Bilinear, left: StructType, right: StructType) -> None:

@@ -17,7 +17,7 @@ from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.operators.join import expression_type, join_terms
-from penstock.backends.spark.operators.runner import Fanout, Runner, Terms
+from penstock.backends.spark.operators.runner import Fanout, SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
 from penstock.backends.spark.window_calls import adds_up
@@ -32,7 +32,7 @@ from penstock.plan.scalar import quoted
 _FANOUT = 8  # rows of a touched key, until a step has shown how many there are
 
 
-class KeyedRunner(Runner):
+class KeyedRunner(SparkRunner):
     """Any plan node that never lets rows of two keys meet."""
 
     def __init__(

@@ -11,7 +11,7 @@ from pyspark.sql.types import StructType
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.operators.absent import without
-from penstock.backends.spark.operators.runner import Runner, column_terms
+from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace
 from penstock.backends.spark.workspace import Workspace, columns_text
 from penstock.catalog.reserved import KEY, WEIGHT
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 GENERATED = 4  # rows that a generator is expected to give for one, where nothing is known
 
 
-class ConstantRunner(Runner):
+class ConstantRunner(SparkRunner):
     """Rows of a VALUES: all of them in the first step, nothing afterwards."""
 
     def __init__(self, workspace: Workspace, operator: Constant) -> None:
@@ -47,7 +47,7 @@ class ConstantRunner(Runner):
         )
 
 
-class LinearRunner(Runner):
+class LinearRunner(SparkRunner):
     """A chain of filters, projections, unions and generators over the change, lazily."""
 
     def __init__(

@@ -14,7 +14,7 @@ from penstock.backends.spark.operators.keyed import KeyedRunner
 from penstock.backends.spark.operators.linear import ClockedRunner, ConstantRunner, LinearRunner
 from penstock.backends.spark.operators.ranked import RankedRunner
 from penstock.backends.spark.operators.recomputed import RecomputedRunner, RepeatedRunner
-from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.operators.sessions import SessionsRunner
 from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.operators import (
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 def make_runner(
     workspace: Workspace, operator: Operator, schemas: Sequence[StructType], output: Callable[[], StructType]
-) -> Runner:
+) -> SparkRunner:
     """A runner without state; `schemas` are those of the inputs' changes, `output` that of its own, `__weight` last."""
     found = cast("AnyOperator", operator)
     match found:

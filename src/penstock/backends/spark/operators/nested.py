@@ -9,10 +9,10 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 
 from pyspark.sql.types import LongType, StructField, StructType
 
+from penstock.backends.api import LineText
 from penstock.backends.spark.batch import batch_frame
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.collecting import LineText
-from penstock.backends.spark.operators.runner import Runner
+from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.trace import Trace
 from penstock.backends.spark.workspace import Workspace, columns_text
 from penstock.backends.thresholds import ROUND_LAYERS
@@ -20,7 +20,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Circuit, Operator, Source, leaf
 
 # What makes the runner of an operator: from its description, the schemas of its inputs' changes, and that of its own.
-Make = Callable[[Workspace, Operator, "Sequence[StructType]", "Callable[[], StructType]"], Runner]
+Make = Callable[[Workspace, Operator, "Sequence[StructType]", "Callable[[], StructType]"], SparkRunner]
 
 
 class Nested:
@@ -42,7 +42,7 @@ class Nested:
         source = Source(0, leaf(0, fields), (), relation="#0")
         return cls(workspace, Circuit((source, operator), {"": operator.number}), {"#0": schema}, make)
 
-    def _runner(self, operator: Operator) -> Runner:
+    def _runner(self, operator: Operator) -> SparkRunner:
         schemas = [self._schema(number) for number in operator.inputs]
         return self.make(self.workspace, operator, schemas, lambda: self._schema(operator.number))
 

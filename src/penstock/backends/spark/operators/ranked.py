@@ -15,7 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.grouping import consolidation
-from penstock.backends.spark.operators.runner import Runner, column_terms
+from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
 from penstock.backends.spark.workspace import Workspace, columns_text
@@ -33,7 +33,7 @@ _SPARE = 1000  # candidates beyond those shown
 _BORDER = "__border"
 
 
-class RankedRunner(Runner):
+class RankedRunner(SparkRunner):
     """The first rows of everything, in one order."""
 
     def __init__(self, workspace: Workspace, operator: Ranked, schema: StructType) -> None:

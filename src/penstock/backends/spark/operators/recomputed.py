@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.fixpoint import least_fixpoint
-from penstock.backends.spark.operators.runner import Runner, column_terms
+from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace, columns_text
 from penstock.catalog.reserved import KEY, WEIGHT
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from pyspark.sql.types import StructType
 
 
-class RecomputedRunner(Runner):
+class RecomputedRunner(SparkRunner):
     """Keeps its inputs and its last answer."""
 
     def __init__(self, workspace: Workspace, operator: Recomputed | Iterated, schemas: Sequence[StructType]) -> None:

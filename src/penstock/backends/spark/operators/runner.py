@@ -1,17 +1,13 @@
-"""The base of every running operator.
-
-A runner takes the changes of its inputs and gives its own. What it will remember is only proposed until
-`commit`; `discard` forgets the proposal, so a step that fails anywhere has changed nothing.
-"""
+"""The base of every operator at work on Spark, whose state is traces."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.backends.api import LineText, Runner
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.collecting import LineText, collected, unexpired
+from penstock.backends.spark.collecting import collected, unexpired
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.trace import Trace, by_key
 from penstock.backends.spark.workspace import Workspace, columns_text
@@ -26,7 +22,7 @@ if TYPE_CHECKING:
 Terms = list[tuple[str, "DataType"]]
 
 
-class Runner(ABC):
+class SparkRunner(Runner[Delta]):
     """One operator at work; `traces` is its state, one for each input or one for its groups."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -37,23 +33,14 @@ class Runner(ABC):
         self._unexpired: dict[int, str] = {}  # by trace: which rows something may still touch, as of the last step
         self.collected: dict[int, int] = {}  # how large a trace was when all that had expired was gone
 
-    @abstractmethod
-    def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        """The change of the output; None stands for no change. `first` in the operator's first step."""
-
-    def wants_step(self) -> bool:
-        """True if the operator must run although none of its inputs changed."""
-        return False
-
     def commit(self) -> None:
-        """Make what was proposed the state."""
         if self.proposed is not None:
             self.traces, self.proposed = self.proposed, None
 
     def merge(self, lines: LineText | None = None) -> None:
         """Merge layers of the traces where that is due, without what has expired.
 
-        It runs Spark jobs, so it is no part of `commit`. `lines` gives a waterline as constant Spark SQL.
+        It runs Spark jobs, so it is no part of `commit`.
         """
         self._look_at(lines)
         self.traces = [self._collecting(place, trace, lines) for place, trace in enumerate(self.traces)]
@@ -81,7 +68,6 @@ class Runner(ABC):
         return self._unexpired.get(place, "")
 
     def discard(self) -> None:
-        """Forget what was proposed."""
         self.proposed = None
 
     def compact(self, lines: LineText | None = None) -> None:
@@ -93,7 +79,6 @@ class Runner(ABC):
         self.collected = {place: trace.rows for place, trace in enumerate(self.traces)}
 
     def state(self) -> Iterator[tuple[int, int]]:
-        """Rows and bytes of each trace."""
         for trace in self.traces:
             yield trace.rows, trace.bytes
 

@@ -18,7 +18,7 @@ from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.operators.join import expression_type
-from penstock.backends.spark.operators.runner import Runner, Terms
+from penstock.backends.spark.operators.runner import SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.workspace import Workspace, columns_text
 from penstock.catalog.reserved import KEY, WEIGHT
@@ -30,7 +30,7 @@ _FANOUT = 32  # rows of the sessions that one row touches
 _ROWS = "#rows"
 
 
-class SessionsRunner(Runner):
+class SessionsRunner(SparkRunner):
     """Keeps its own output, by key: each row with the start and the end of its session."""
 
     def __init__(
