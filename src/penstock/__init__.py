@@ -8,7 +8,7 @@ The life of a query, stage by stage; each is a function from one frozen value to
       rewrite.rewrite(plan)                         the same answer with less work: one rule per file, each checked
       analysis.*                                    facts about a plan: append-only? which key? what state?
       circuit.build.build_circuit(views)            operators that take changes: linear, bilinear, keyed, recomputed
-      spark.engine.Engine.install(…)                the operators at work, their state in traces (`spark.trace`)
+      engine.engine.Engine.install(…)               the operators at work, on Spark or in the process (`backends`)
 
 Then rows come, from `Pipeline.step`, from INSERT, or from a source (`sources.*`) that `pipeline.run` follows; one step:
 
@@ -16,12 +16,12 @@ Then rows come, from `Pipeline.step`, from INSERT, or from a source (`sources.*`
       steps.stepper.Stepper.step(batches)           all of what follows, or nothing of it
       steps.proposing.propose(state, given)         the first half, down to the files; nothing has happened
       steps.intake.fold.fold_keyed(batch, …)        late rows put aside; of the rest, the change of the table
-      spark.engine.Engine.step(changes)             every view's change, from the tables' changes and the traces
+      engine.engine.Engine.step(changes)            every view's change, from the tables' changes and the traces
       emit.api.Emission.after(change, …)            what of it is shown, what waits, and until when
       steps.log.InputLog.stage(…)                   the tables' changes as files that nobody reads yet
       steps.committing.commit(state, proposal)      the second half
       steps.log.InputLog.publish(staged)            the manifest: from here on the step has happened
-      spark.engine.StepResult.commit()              the new traces count, and the old ones go
+      engine.result.StepResult.commit()             the new traces count, and the old ones go
       outputs.*                                     each view's change to its receivers, and as the answer
 
 `Pipeline` is all of it. Importing this package, or `penstock.sql` and `penstock.bind`, does not import pyspark, and

@@ -1,4 +1,4 @@
-"""What the engine knows of an operator at work, wherever that is."""
+"""An operator at work, as the engine knows it, wherever that is."""
 
 from __future__ import annotations
 

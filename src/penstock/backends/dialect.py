@@ -1,4 +1,4 @@
-"""How an engine writes what plans say: the little in which the SQL of one differs from that of another.
+"""The little in which one engine writes what plans say otherwise than another.
 
 `render.Renderer` knows what each node means, once for all engines. It asks a dialect for expressions, which one engine
 takes as they are and another has to prove, and for what only one of them has words for.
@@ -91,7 +91,7 @@ class Dialect(ABC):
 
     @abstractmethod
     def read_twice(self, query: str) -> tuple[str, str]:
-        """What stands before a query that reads another more than once, and the relation that it reads."""
+        """The begin of a query that reads another more than once, and the relation that it reads."""
 
     @abstractmethod
     def rank(self, number: str) -> str:

@@ -112,7 +112,7 @@ class Renderer:
 
     @property
     def _none(self) -> str:
-        """What stands in a SELECT of no columns."""
+        """The item of a SELECT of no columns."""
         return f"1 AS {self.dialect.quoted('__none')}"
 
     def _quoted(self, fields: tuple[Field, ...]) -> list[str]:
