@@ -14,7 +14,7 @@ Type = str
 INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FRACTIONAL = ("float", "double")
 TEMPORAL = ("date", "timestamp", "timestamp_ntz")
-_NOT_NULL = re.compile(r"(?i)\s+not null$")
+NOT_NULL = re.compile(r"(?i)\s+not null$")
 
 
 def is_decimal(kind: Type) -> bool:
@@ -50,11 +50,13 @@ def struct_type(fields: Iterable[tuple[str, Type]]) -> Type:
 
 def struct_fields(kind: Type) -> list[tuple[str, Type]]:
     """Names and types of a STRUCT's fields; a NOT NULL behind a field's type is left out."""
-    found = []
-    for item in type_arguments(kind)[1]:
-        name, _, of = _parted(item)
-        found.append((name, _NOT_NULL.sub("", of.strip())))
-    return found
+    return [(name, NOT_NULL.sub("", of)) for name, of in struct_fields_as_written(kind)]
+
+
+def struct_fields_as_written(kind: Type) -> list[tuple[str, Type]]:
+    """Names and types of a STRUCT's fields, with a NOT NULL behind a field's type."""
+    parted = (_parted(item) for item in type_arguments(kind)[1])
+    return [(name, of.strip()) for name, _, of in parted]
 
 
 def type_arguments(kind: Type) -> tuple[str, list[str]]:

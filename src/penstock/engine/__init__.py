@@ -8,7 +8,7 @@
 | placing      | which operators work in the process, and why the others do not             |
 | native       | an operator in the process among those on Spark                            |
 | native_lines | waterlines as constants of DuckDB's SQL                                    |
-| native_types | the Spark schema of columns that can lie in DuckDB                         |
 | raising      | rows of a change for which an expression raises, by one query              |
+| typed        | types that no JVM is asked for                                             |
 | profiler     | the cost of each operator, while that is asked for                         |
 """

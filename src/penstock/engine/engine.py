@@ -16,14 +16,15 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.types import LongType, StructField, StructType
+from pyspark.sql.types import StructType
 
 from penstock.backends.api import LineText, Runner
 from penstock.backends.native.store import Store
-from penstock.backends.spark.batch import batch_frame, struct_of, table_schema
+from penstock.backends.spark.batch import batch_frame, struct_of
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.backends.spark.operators.make import make_runner
+from penstock.backends.spark.schemas import spark_schema, weight_field
 from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
@@ -35,10 +36,10 @@ from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
 from penstock.engine.installed import Installed, InstalledOperator
 from penstock.engine.native import NativeRunner
-from penstock.engine.native_types import change_schema
 from penstock.engine.placing import check_native, placed, wants_process
 from penstock.engine.profiler import Profiler
 from penstock.engine.result import StepResult
+from penstock.engine.typed import ProvenTyping
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import quoted
 
@@ -72,11 +73,13 @@ class Engine:
         names: Collection[str],
         content: Content | None = None,
         gate: Callable[[View], Gate] | None = None,
+        ask: Callable[[], object] | None = None,
     ) -> None:
         """Maintain the views `names` of `catalog` from the next step on.
 
         `content` gives a table's rows before that step (columns and `__weight`), None for an empty table; `gate` the
-        filter of a view with LATENESS.
+        filter of a view with LATENESS. `ask` has Spark read the program, which it has not yet: it is asked where
+        something is not proven.
         """
         self._gate = gate or self._gate
         self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
@@ -85,24 +88,19 @@ class Engine:
         views = {name.lower(): catalog.views[name.lower()].plan for name in names}
         behind = {name: plan for name, plan in views.items() if reads_error_view(plan, catalog)}
         before = {name: plan for name, plan in views.items() if name not in behind}
-        for part in (before, behind):
-            if part:
-                self._install(catalog, part, behind=part is behind)
+        made = [self._made(catalog, part, behind=part is behind) for part in (before, behind) if part]
+        if ask is not None and any(item.needs_spark for item in made):
+            ask()
+        self.installed += made
         self.workspace.release()
 
-    def _install(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> None:
+    def _made(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> Installed:
         in_process = wants_process(catalog, local=self.workspace.is_local)
         if in_process and self.store is None:
             self.store = Store()
-        circuit = narrowed(
-            build_circuit(
-                views,
-                catalog,
-                SparkTyping(self.workspace, catalog),
-                self.gates(),
-                bucketed=not in_process,
-            )
-        )
+        spark = SparkTyping(self.workspace, catalog)
+        typing = ProvenTyping(catalog, spark) if in_process else spark
+        circuit = narrowed(build_circuit(views, catalog, typing, self.gates(), bucketed=not in_process))
         tables = {
             operator.relation: _relation_schema(catalog, operator.relation)
             for operator in circuit.operators
@@ -112,7 +110,7 @@ class Engine:
         if self.store is not None and in_process:
             installed.native, installed.reasons = placed(self.store, circuit)
             check_native(catalog, circuit, installed.reasons)
-        self.installed.append(installed)
+        return installed
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""
@@ -204,7 +202,7 @@ class Engine:
         """The change of `error_view`: what intake has rejected, and late rows of views."""
         tables = ([] if reported is None else [reported.arrow()]) + list(late)
         together = pa.concat_tables([table.cast(tables[-1].schema) for table in tables])
-        schema = table_schema(ERROR_VIEW).add(WEIGHT, LongType())
+        schema = struct_of(ERROR_VIEW.columns).add(WEIGHT, "long")
         return Delta.of_arrow(self.workspace, together, schema)
 
     def _evaluate(
@@ -315,19 +313,18 @@ class Engine:
         return installed.schemas[number]
 
     def _schema_of(self, installed: Installed, operator: Operator) -> StructType:
-        weight = StructField(WEIGHT, LongType(), nullable=False)
         if isinstance(operator, Source):
             kinds = installed.tables[operator.relation]
-            return StructType([*(kinds[name] for name in operator.node.names), weight])
+            return StructType([*(kinds[name] for name in operator.node.names), weight_field()])
         if operator.number in installed.native:
-            return change_schema(installed.native[operator.number].outputs)
+            return spark_schema(installed.native[operator.number].outputs, weighted=True)
         leaves = {
             f"#{number}": self.workspace.empty(_without_weight(self._schema(installed, number)))
             for number in operator.inputs
         }
         found = batch_frame(self.workspace, operator.node, leaves).schema
         fields = [] if isinstance(operator, Constant) and not operator.fields else found.fields
-        return StructType([*fields, weight])
+        return StructType([*fields, weight_field()])
 
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
@@ -383,8 +380,7 @@ class Engine:
 
 
 def _relation_schema(catalog: Catalog, name: str) -> StructType:
-    table = catalog.tables.get(name)
-    return table_schema(table) if table is not None else struct_of(catalog.views[name].columns)
+    return struct_of((catalog.tables.get(name) or catalog.views[name]).columns)
 
 
 def _has_rows(delta: Delta | None) -> bool:

@@ -10,7 +10,7 @@ from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
 from penstock.circuit.measured import NO_WORK, Work
-from penstock.circuit.operators import Circuit
+from penstock.circuit.operators import Circuit, Cleaned, Source
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -45,6 +45,15 @@ class Installed:
     runners: dict[int, Runner[Delta]] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+
+    @property
+    def needs_spark(self) -> bool:
+        """True if some operator works on Spark."""
+        return any(
+            operator.number not in self.native
+            for operator in self.circuit.operators
+            if not isinstance(operator, Source | Cleaned)
+        )
 
 
 @dataclass(frozen=True)

@@ -11,10 +11,10 @@ from penstock.backends.native.kinds import in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.trace import Columns, Rows, weighing
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.schemas import spark_schema
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native_lines import native_lines
-from penstock.engine.native_types import change_schema
 from penstock.errors import Diagnostic, InternalError
 
 
@@ -24,7 +24,7 @@ class NativeRunner(Runner[Delta]):
     def __init__(self, workspace: Workspace, native: NativeOperator) -> None:
         self.workspace = workspace
         self.native = native
-        self.schema = change_schema(native.outputs)
+        self.schema = spark_schema(native.outputs, weighted=True)
         self._arrow = arrow_schema(native.outputs)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:

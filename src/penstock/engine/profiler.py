@@ -116,7 +116,9 @@ class Profiler:
         )
 
     def _jobs(self) -> int:
-        """The number of jobs that the session's context has started so far."""
+        """The number of jobs that the session's context has started so far; none before there is one."""
+        if not self.workspace.has_spark:
+            return 0
         context = self.workspace.spark.sparkContext._jsc.sc()  # noqa: SLF001
         return int(context.dagScheduler().numTotalJobs())
 

@@ -13,6 +13,9 @@ from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.catalog.settings import TIME_ZONE
+from penstock.engine.placing import wants_process
+from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
@@ -254,11 +257,10 @@ class Execution:
 
     def declared(self, texts: Iterable[str]) -> None:
         """Have the log know what has been declared."""
-        conf = self.stepper.engine.workspace.spark.conf
         understood = {
             "dialect": self.dialect,
-            "ansi": conf.get("spark.sql.ansi.enabled") == "true",
-            "time zone": conf.get("spark.sql.session.timeZone"),
+            "ansi": True,  # a session in another mode is refused
+            "time zone": self.catalog.settings.get(TIME_ZONE, "UTC"),
         }
         self.stepper.declare(understood, texts)
 
@@ -277,16 +279,26 @@ class Execution:
         workspace, stepper = self.stepper.engine.workspace, self.stepper
         workspace.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
+        ask: Callable[[], Catalog] | None = None
         if added:
-            typed = self._spark(lambda: resolve_types(workspace, typed), catalog)
+            typed, ask = self._spark(lambda: self._typed(typed, added), catalog)
             for table in {table for name in added for table in tables_read(typed, name)}:
                 stepper.stored.check_reach(table)
             check_promises(typed)
-        workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
-        workspace.settings.follow(catalog.settings)
+        workspace.follow(catalog.settings)
         planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
-        wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten)
+        wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
         self._spark(lambda: stepper.install(wanted), catalog)
+
+    def _typed(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, Callable[[], Catalog] | None]:
+        """The catalog with the types of all columns; and what asks Spark for them, if it has not been asked."""
+        workspace = self.stepper.engine.workspace
+
+        def ask() -> Catalog:
+            return resolve_types(workspace, catalog)
+
+        proven = typed_in_process(catalog, added) if wants_process(catalog, local=workspace.is_local) else None
+        return (ask(), None) if proven is None else (proven, ask)
 
     # Queries
 

@@ -10,7 +10,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from penstock.backends.spark.session import adopt_session, open_session
+from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE, check_conf, check_setting
@@ -46,20 +46,22 @@ class Opened:
 
     @cached_property
     def workspace(self) -> Workspace:
-        """The session with Penstock's settings; a JVM starts here if none was given."""
+        """The session with Penstock's settings, or what opens one when it is first needed."""
         if self.spark is not None:
-            session = adopt_session(self.spark, self.conf)
-        else:
-            session = open_session(master=self.master, conf=self.conf)
-        return Workspace(session, partitions=int(session.conf.get("spark.sql.shuffle.partitions", "2") or 2))
+            return Workspace(adopt_session(self.spark, self.conf))
+        if running_session() is not None:
+            return Workspace(open_session(master=self.master, conf=self.conf))
+        return Workspace(self._open, local_master=is_local(self.master))
+
+    def _open(self) -> SparkSession:
+        return open_session(master=self.master, conf=self.conf)
 
     def execution(self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime]) -> Execution:
         """The program at work, its views installed, before its first step."""
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
-        self.workspace.spark.conf.set("spark.sql.session.timeZone", catalog.settings.get("time zone", "UTC"))
         try:
-            self.workspace.settings.follow(catalog.settings)
+            self.workspace.follow(catalog.settings)
             stepper = Stepper(Engine(self.workspace), log, self.retain)
             execution = Execution(stepper, dialect, readers, clock)
             execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])

@@ -43,7 +43,8 @@ class Installation:
     """A new catalog, and what is to be done for it.
 
     `typed` is the catalog in types that the engine carries. Of its views those `added` are maintained from the next
-    step on; `removed` ones, and tables to be `forgotten`, are named in lower case.
+    step on; `removed` ones, and tables to be `forgotten`, are named in lower case. `ask` has Spark read the program,
+    where it has not yet.
     """
 
     catalog: Catalog
@@ -51,6 +52,7 @@ class Installation:
     added: Sequence[str] = ()
     removed: Sequence[str] = ()
     forgotten: Sequence[str] = ()
+    ask: Callable[[], object] | None = None
 
 
 class Stepper:
@@ -133,7 +135,7 @@ class Stepper:
         earlier = len(engine.installed)
         if wanted.added:
             gate = partial(view_gate, clock=state.step_clock)
-            engine.install(rewrite_views(typed), wanted.added, self.stored.weighted, gate)
+            engine.install(rewrite_views(typed), wanted.added, self.stored.weighted, gate, wanted.ask)
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)
             earlier = min(earlier, len(engine.installed) - bool(wanted.added))

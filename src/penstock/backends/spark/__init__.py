@@ -20,6 +20,7 @@
 | batch        | plans over whole contents, and the types that only Spark knows             |
 | fixpoint     | recursive views over whole contents                                        |
 | typed        | types of expressions as Spark gives them, for the circuit                  |
+| schemas      | Spark's schemas of declared columns, made without asking a JVM             |
 | typetext     | a Spark type as the catalog writes it                                      |
 | session      | the Spark session and its settings                                         |
 | settings     | the settings of a program that are Spark's, in its session while it runs   |

@@ -6,20 +6,19 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from pyspark.sql.types import DataType, StructType
-
 from penstock.backends.render import Renderer
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.fixpoint import least_fixpoint
+from penstock.backends.spark.schemas import spark_schema
 from penstock.backends.spark.workspace import Workspace, clocked, clocked_text
-from penstock.catalog.model import Catalog, Column, Table, View
+from penstock.catalog.model import Catalog, Column, View
 from penstock.plan.nodes import Fixpoint, Plan, Scan
-from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from datetime import datetime
 
     from pyspark.sql import DataFrame
+    from pyspark.sql.types import StructType
 
 
 def batch_frame(
@@ -61,20 +60,9 @@ def _outside(node: Fixpoint, frames: dict[str, DataFrame]) -> dict[str, DataFram
     return {name: frame for name, frame in frames.items() if name not in recursive}
 
 
-def schema_ddl(columns: tuple[Column, ...]) -> str:
-    """The columns of a relation as Spark's DDL."""
-    return ", ".join(f"{quoted(column.name)} {column.type}" for column in columns)
-
-
-def table_schema(table: Table) -> StructType:
-    """The Spark schema of a table."""
-    return struct_of(table.columns)
-
-
 def struct_of(columns: tuple[Column, ...]) -> StructType:
     """The Spark schema of declared columns."""
-    found = DataType.fromDDL(schema_ddl(columns))
-    return found if isinstance(found, StructType) else StructType([])
+    return spark_schema((column.name, column.type) for column in columns)
 
 
 def empty_relation(workspace: Workspace, columns: tuple[Column, ...]) -> DataFrame:

@@ -7,6 +7,7 @@ adopt_session()  the user's own session; what can be set at run time is set
 from __future__ import annotations
 
 import os
+import sys
 from base64 import standard_b64decode
 from collections.abc import Mapping
 from functools import cache
@@ -82,8 +83,7 @@ def open_session(
     from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
 
     check_conf(conf or {})
-    _forget_lost_jvm()
-    running = SparkSession.getActiveSession()
+    running = running_session()
     if running is not None:
         return adopt_session(running, conf)
     jvm.use_this_python()
@@ -105,6 +105,16 @@ def open_session(
     _know_classes(session.sparkContext)
     _silence_python()
     return session
+
+
+def running_session() -> SparkSession | None:
+    """The session that this process has open; a JVM that is gone has none."""
+    if "pyspark" not in sys.modules:
+        return None
+    from pyspark.sql import SparkSession  # noqa: PLC0415 - `check` goes without PySpark
+
+    _forget_lost_jvm()
+    return SparkSession.getActiveSession()
 
 
 def _forget_lost_jvm() -> None:

@@ -1,5 +1,7 @@
 """The workspace that the operators of one engine share: the Spark session, thresholds, and named relations of a step.
 
+The session is opened when it is first asked for: a program that works in the process alone never does.
+
 A query is given to Spark as text in which each input is a temporary view of a unique name; the names of a step are
 dropped when it ends.
 """
@@ -11,7 +13,7 @@ import re
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -26,7 +28,7 @@ from penstock.backends.spark.scans import Part, Scans
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
 from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
-from penstock.catalog.settings import ANSI, check_ansi
+from penstock.catalog.settings import ANSI, SPARK, TIME_ZONE, check_ansi
 from penstock.plan.nodes import Plan
 from penstock.plan.rewording import clock_read
 from penstock.plan.scalar import Scalar, quoted
@@ -36,7 +38,11 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+Opener = Callable[[], "SparkSession"]
+
 _UNIQUE = itertools.count()
+_PARTITIONS = "spark.sql.shuffle.partitions"
+_TIME_ZONE = "spark.sql.session.timeZone"
 
 # Standing names that nothing needs any more, by session: whichever pipeline of it ends a step next drops them.
 _ORPHANS: WeakKeyDictionary[SparkSession, deque[str]] = WeakKeyDictionary()
@@ -54,24 +60,61 @@ def new_name() -> str:
 
 @dataclass
 class Workspace:
-    """One engine's Spark session, settings and temporary names."""
+    """One engine's Spark session, settings and temporary names.
 
-    spark: SparkSession
+    `opened` is the session, or opens one; `local_master` says, before that, whether it works on this machine alone.
+    """
+
+    opened: SparkSession | Opener | None
     driver_rows: int = DRIVER_ROWS
     memory_rows: int = MEMORY_ROWS
-    partitions: int = 2
+    local_master: bool | None = None
     _names: list[str] = field(default_factory=list)
     _standing: set[str] = field(default_factory=set)
     _lock: threading.Lock = field(default_factory=threading.Lock)
+    _opening: threading.RLock = field(default_factory=threading.RLock)
     clock: datetime | None = None
     epoch: int = 0
     checkpoints: Checkpoints = field(default_factory=Checkpoints)
     scans: Scans | None = None  # what the operator under way has read, while that is measured
+    _program: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def has_spark(self) -> bool:
+        """True if there is a session."""
+        return not callable(self.opened)
+
+    @property
+    def spark(self) -> SparkSession:
+        """The session, which a JVM is started for if there is none; UnsupportedError if no Java is found."""
+        if callable(self.opened):
+            with self._opening:
+                if callable(self.opened):
+                    self.opened = self.opened()
+                    self._set()
+        return self.opened  # type: ignore[return-value]  # None in tests of what needs no session
+
+    @cached_property
+    def partitions(self) -> int:
+        """The number of parts into which rows are exchanged."""
+        return 2 if self.opened is None else int(self.spark.conf.get(_PARTITIONS, "2") or 2)
 
     @cached_property
     def is_local(self) -> bool:
-        """True if Spark works on this machine alone."""
+        """True if Spark works, or would work, on this machine alone."""
+        if self.local_master is not None:
+            return self.local_master
         return str(self.spark.sparkContext.master).split("[")[0] == "local"
+
+    def follow(self, settings: Mapping[str, str]) -> None:
+        """Have the session follow a program's settings, now or when there is one; SqlError for what Spark refuses."""
+        self._program = settings
+        if self.has_spark or any(name.startswith(SPARK) for name in settings):
+            self._set()
+
+    def _set(self) -> None:
+        self.spark.conf.set(_TIME_ZONE, self._program.get(TIME_ZONE, "UTC"))
+        self.settings.follow(self._program)
 
     @cached_property
     def settings(self) -> FollowedSettings:
@@ -102,7 +145,8 @@ class Workspace:
 
     def check_session(self) -> None:
         """UnsupportedError if the session, which may be the user's, has been taken out of ANSI mode."""
-        check_ansi(self.spark.conf.get(ANSI, None))
+        if self.has_spark:
+            check_ansi(self.spark.conf.get(ANSI, None))
 
     def reads(self, *parts: Part) -> None:
         """Say that all rows of remembered parts are read; whoever measures wants to know."""
@@ -118,6 +162,8 @@ class Workspace:
         with self._lock:
             names, self._names = self._names, []
             self.epoch += 1
+            if not self.has_spark:
+                return
             with suppress(IndexError):  # another pipeline may take the last of them
                 while True:
                     names.append(self._orphans.popleft())
@@ -132,7 +178,8 @@ class Workspace:
             self._names += self._standing
             self._standing.clear()
         self.release()
-        self.settings.release()
+        if self.has_spark:
+            self.settings.release()
 
     @property
     def _orphans(self) -> deque[str]:

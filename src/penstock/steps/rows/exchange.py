@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.schemas import spark_schema
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
@@ -69,18 +70,10 @@ def _carried_part(text: str, kind: str) -> str:
     return text if carried_plainly(kind) else f"CAST(CAST({text} AS INTERVAL MONTH) AS INT)"
 
 
-_SCHEMAS: dict[tuple[str, bool], Any] = {}
-
-
 def plain_schema(table: Table, *, weighted: bool) -> Any:
-    """The Spark schema of a table's columns as they are carried, asked of Spark once for each declaration."""
-    declared = ", ".join(f"{quoted(column.name)} {plain_type(column.type)}" for column in table.columns)
-    if (declared, weighted) not in _SCHEMAS:
-        from pyspark.sql import types as T  # noqa: N812, PLC0415 - check starts without pyspark
-
-        schema: Any = T.StructType.fromDDL(declared)
-        _SCHEMAS[declared, weighted] = schema.add(WEIGHT, T.LongType()) if weighted else schema
-    return _SCHEMAS[declared, weighted]
+    """The Spark schema of a table's columns as they are carried."""
+    schema = spark_schema((column.name, plain_type(column.type)) for column in table.columns)
+    return schema.add(WEIGHT, "long") if weighted else schema
 
 
 def plain_type(kind: str) -> str:
