@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.backends.spark.change import Delta, consolidated
-from penstock.backends.spark.schemas import spark_schema
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
@@ -72,6 +71,8 @@ def _carried_part(text: str, kind: str) -> str:
 
 def plain_schema(table: Table, *, weighted: bool) -> Any:
     """The Spark schema of a table's columns as they are carried."""
+    from penstock.backends.spark.schemas import spark_schema  # noqa: PLC0415 - check starts without pyspark
+
     schema = spark_schema((column.name, plain_type(column.type)) for column in table.columns)
     return schema.add(WEIGHT, "long") if weighted else schema
 
