@@ -11,6 +11,7 @@ from penstock.bind.level import Level
 from penstock.bind.scalars import unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
 from penstock.catalog.model import Table, View
+from penstock.catalog.types import plain_type
 from penstock.plan.nodes import Field, Project, Scan, Values
 from penstock.plan.scalar import column
 from penstock.sql.complaints import wrong
@@ -21,7 +22,7 @@ ONE_ROW = Values(((),), ())
 
 def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
     """The rows of a declared relation, under its own column names."""
-    fields = tuple(Field(item.name, item.type, item.nullable) for item in found.columns)
+    fields = tuple(Field(item.name, item.type and plain_type(item.type), item.nullable) for item in found.columns)
     return Scan(found.name, fields, None if place is None else span_of(place))
 
 

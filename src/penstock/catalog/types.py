@@ -14,6 +14,7 @@ Type = str
 INTEGRAL = ("tinyint", "smallint", "int", "bigint")
 FRACTIONAL = ("float", "double")
 TEMPORAL = ("date", "timestamp", "timestamp_ntz")
+_OF_A_LENGTH = re.compile(r"(?i)\b(varchar|char)\(\d+\)")
 NOT_NULL = re.compile(r"(?i)\s+not null$")
 
 
@@ -35,6 +36,11 @@ def is_temporal(kind: Type) -> bool:
 def is_interval(kind: Type) -> bool:
     """True if the type is a span of time."""
     return kind.startswith("interval")
+
+
+def plain_type(kind: Type) -> Type:
+    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked."""
+    return _OF_A_LENGTH.sub("string", kind)
 
 
 def plain_name(name: str) -> bool:

@@ -11,7 +11,6 @@
 | `repl/` | the interactive shell |
 | `attach/` | a shell that asks a pipeline in another process |
 | `results` | rows on stdout, in each format |
-| `textual` | rows as text, in columns or a line for each value |
 | `changes` | changes of views on stdout |
 | `show` | SHOW and DESCRIBE |
 | `definitions` | the statements that declare a table or view again |

@@ -14,7 +14,8 @@ from penstock.bind.program.queries import bind_query
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
 from penstock.cli.reporting import warn
-from penstock.cli.results import Table, table_of, write_frame, write_table
+from penstock.cli.results import Table, table_of, write_table
+from penstock.cli.results import write_answer as write_whole
 from penstock.cli.show import described, shown
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
 from penstock.explain import explain_query as explained
@@ -128,11 +129,11 @@ def write_answer(pipeline: Pipeline, text: str, results: Results) -> None:
     """The answer of a query; what fails while it is computed is said of the query."""
     span, most = Span(len(text) - len(text.lstrip()), len(text.rstrip())), results.most_rows
     with said_of_spark(pipeline.catalog, span):
-        frame = pipeline.query(text)
+        answer = pipeline.query(text)
         if results.style in ("arrow", "parquet"):
-            write_frame(frame, results.style)
+            write_whole(answer, results.style)
             return
-        table = table_of(frame if most is None else frame.limit(most + 1))
+        table = table_of(answer if most is None else answer.first(most + 1))
     if most is not None and len(table.rows) > most:
         message = f"the answer has more than {most:,} rows"
         raise DataError(Diagnostic("TOO_MANY_ROWS", message, span, hint="add LIMIT, a condition or an aggregate"))

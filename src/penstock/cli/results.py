@@ -13,14 +13,15 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
-from penstock.cli.textual import flat, is_number, laid_out, width_for
 from penstock.outputs.lines import json_line
+from penstock.outputs.textual import flat, is_number, laid_out, width_for
 from penstock.steps.rows.rejected import json_text
 from penstock.testing.values import plain
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
+
+    from penstock.pipeline.answer import Answer
 
 ONE_RELATION = ("csv", "arrow", "parquet")
 
@@ -34,19 +35,17 @@ class Table:
     title: str | None = None
 
 
-def table_of(frame: DataFrame, title: str | None = None) -> Table:
-    """The rows of a Spark DataFrame."""
-    from penstock.steps.rows.fetched import fetched_rows  # noqa: PLC0415 - `--help` and `check` show no frame
-
-    return Table(tuple(frame.columns), fetched_rows(frame), title)
+def table_of(answer: Answer, title: str | None = None) -> Table:
+    """The rows of an answer."""
+    return Table(answer.columns, answer.rows, title)
 
 
-def write_frame(frame: DataFrame, style: str, title: str | None = None) -> None:
-    """A DataFrame on stdout; Arrow and Parquet keep its types."""
+def write_answer(answer: Answer, style: str, title: str | None = None) -> None:
+    """An answer on stdout; Arrow and Parquet keep its types."""
     if style in ("arrow", "parquet"):
-        write_arrow(frame.toArrow(), style, sys.stdout.buffer)
+        write_arrow(answer.arrow(), style, sys.stdout.buffer)
     else:
-        write_table(table_of(frame, title), style)
+        write_table(table_of(answer, title), style)
 
 
 def write_table(table: Table, style: str, stream: TextIO | None = None, layout: str | int = "auto") -> None:

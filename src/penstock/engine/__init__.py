@@ -10,5 +10,6 @@
 | native_lines | waterlines as constants of DuckDB's SQL                                    |
 | raising      | rows of a change for which an expression raises, by one query              |
 | typed        | types that no JVM is asked for                                             |
+| constants    | constant expressions evaluated: in the process, or by Spark                |
 | profiler     | the cost of each operator, while that is asked for                         |
 """

@@ -95,22 +95,28 @@ class Engine:
         self.workspace.release()
 
     def _made(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> Installed:
-        in_process = wants_process(catalog, local=self.workspace.is_local)
-        if in_process and self.store is None:
-            self.store = Store()
+        store = self.process(catalog)
         spark = SparkTyping(self.workspace, catalog)
-        typing = ProvenTyping(catalog, spark) if in_process else spark
-        circuit = narrowed(build_circuit(views, catalog, typing, self.gates(), bucketed=not in_process))
+        typing = spark if store is None else ProvenTyping(catalog, spark)
+        circuit = narrowed(build_circuit(views, catalog, typing, self.gates(), bucketed=store is None))
         tables = {
             operator.relation: _relation_schema(catalog, operator.relation)
             for operator in circuit.operators
             if isinstance(operator, Source)
         }
         installed = Installed(circuit, tables, behind)
-        if self.store is not None and in_process:
-            installed.native, installed.reasons = placed(self.store, circuit)
+        if store is not None:
+            installed.native, installed.reasons = placed(store, circuit)
             check_native(catalog, circuit, installed.reasons)
         return installed
+
+    def process(self, catalog: Catalog) -> Store | None:
+        """The store in the process; None where the program wants everything on Spark."""
+        if not wants_process(catalog, local=self.workspace.is_local):
+            return None
+        if self.store is None:
+            self.store = Store()
+        return self.store
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""

@@ -9,6 +9,7 @@ import pyarrow as pa
 from penstock.backends.api import LineText, Runner
 from penstock.backends.native.kinds import in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
+from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, weighing
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.schemas import spark_schema
@@ -25,31 +26,19 @@ class NativeRunner(Runner[Delta]):
         self.workspace = workspace
         self.native = native
         self.schema = spark_schema(native.outputs, weighted=True)
-        self._arrow = arrow_schema(native.outputs)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
-        changes = [self._rows(delta, columns) for delta, columns in zip(inputs, self.native.inputs, strict=True)]
+        pairs = zip(inputs, self.native.inputs, strict=True)
+        changes = [relation_of(self.native.store, delta, columns) for delta, columns in pairs]
         found = self.native.step(changes, first=first)
         if found is None:
             return None
         return Delta.of_native(self.workspace, found, self.schema, self)
 
-    def _rows(self, delta: Delta | None, columns: Columns) -> Rows | None:
-        """The change as a relation of the step; one that comes from elsewhere is given over once."""
-        if delta is None or delta.is_empty():
-            return None
-        if delta.native is None:
-            table = delta.arrow()
-            wanted = arrow_schema(columns)
-            if table.schema.types != wanted.types:
-                table = _as_declared(table, wanted)
-            delta.native = Rows(self.native.store.taken(table), table.num_rows)
-        return delta.native if delta.native.count != 0 else None
-
     def fetched(self, rows: Rows) -> pa.Table:
         """The rows of a change as Arrow."""
         names = weighing(name for name, _ in self.native.outputs)
-        return to_arrow(self.native.store.arrow(f"SELECT {names} FROM {rows.name}"), self._arrow)
+        return arrow_of(self.native.store, f"SELECT {names} FROM {rows.name}", self.native.outputs)
 
     def evaluated(self, rows: Rows) -> Rows:
         """A change that is a query, as a table of the step."""
@@ -72,6 +61,24 @@ class NativeRunner(Runner[Delta]):
 
     def state(self) -> Iterator[tuple[int, int]]:
         return self.native.state()
+
+
+def relation_of(store: Store, delta: Delta | None, columns: Columns) -> Rows | None:
+    """The change as a relation of the step; one that comes from elsewhere is given over once."""
+    if delta is None or delta.is_empty():
+        return None
+    if delta.native is None:
+        table = delta.arrow()
+        wanted = arrow_schema(columns)
+        if table.schema.types != wanted.types:
+            table = _as_declared(table, wanted)
+        delta.native = Rows(store.taken(table), table.num_rows)
+    return delta.native if delta.native.count != 0 else None
+
+
+def arrow_of(store: Store, query: str, columns: Columns) -> pa.Table:
+    """The rows of a query for a change with those columns."""
+    return to_arrow(store.arrow(query), arrow_schema(columns))
 
 
 def arrow_schema(columns: Columns) -> pa.Schema:

@@ -2,17 +2,12 @@
 
 from __future__ import annotations
 
-import re
-
 from penstock.analysis.derived import Derived
 from penstock.backends.api import LineText
 from penstock.backends.native.proof import NotProvenError
-from penstock.backends.native.scalars import proven
 from penstock.backends.spark.waterlines import typed_literal
 from penstock.backends.spark.workspace import Workspace
-from penstock.plan.scalar import parsed
-
-_IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
+from penstock.engine.constants import proven_constant
 
 
 def native_lines(workspace: Workspace, lines: LineText | None) -> LineText | None:
@@ -23,16 +18,11 @@ def native_lines(workspace: Workspace, lines: LineText | None) -> LineText | Non
     def text(derived: Derived) -> str:
         constant = lines(derived)
         try:
-            return _proven(constant)
+            return proven_constant(constant).text
         except NotProvenError:
-            return _proven(_evaluated(workspace, constant))
+            return proven_constant(_evaluated(workspace, constant)).text
 
     return text
-
-
-def _proven(constant: str) -> str:
-    """A constant as DuckDB's SQL; times that say that they are in UTC are, whether they say it or not."""
-    return proven(parsed(_IN_UTC.sub("'", constant)), {}).text
 
 
 def _evaluated(workspace: Workspace, constant: str) -> str:

@@ -11,7 +11,7 @@ from penstock.backends.native.scalars import proven
 from penstock.backends.native.trace import Columns
 from penstock.backends.native.typing import completed
 from penstock.catalog.model import Catalog, View
-from penstock.catalog.types import Type
+from penstock.catalog.types import Type, plain_type
 from penstock.circuit.build import Typing
 from penstock.plan.nodes import Field, Plan, Scan
 from penstock.plan.scalar import Scalar
@@ -43,7 +43,7 @@ def leaves_of(catalog: Catalog, plan: Plan) -> dict[str, Columns]:
     read = {node.relation for node in plan.walk() if isinstance(node, Scan)}
     relations = {name: catalog.relation(name) for name in read}
     return {
-        name: tuple((column.name, column.type) for column in relation.columns if column.type is not None)
+        name: tuple((column.name, plain_type(column.type)) for column in relation.columns if column.type is not None)
         for name, relation in relations.items()
         if relation is not None
     }

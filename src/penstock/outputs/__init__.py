@@ -2,6 +2,7 @@
 
 | module | what it does |
 | --- | --- |
+| `textual` | rows as text for people, in columns or a line for each value |
 | `lines` | lines on a stream, or a file for each step in a folder |
 | `names` | the name of a view as that of a file |
 | `ownership` | whose a folder of changes is |

@@ -12,14 +12,16 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.spark.batch import batch_frame
 from penstock.catalog.model import Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
+from penstock.pipeline.here import ContentsHere
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake
-from penstock.steps.rows.exchange import as_frame, plain_schema, repeated
+from penstock.steps.rows.exchange import as_frame, carried, in_arrow, plain_schema, repeated
 from penstock.steps.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -36,8 +38,35 @@ class Contents:
     clock: datetime
     pending: Sequence[Intake] = ()
 
+    def answered(self, plan: Plan) -> pa.Table | DataFrame:
+        """The answer of a plan over the present contents: in Arrow where all of it is in the process."""
+        try:
+            return self._here().rows(plan)
+        except NotProvenError:
+            return self.query(plan)
+
+    def rows(self, plan: Plan, table: Table) -> pa.Table:
+        """The answer of a plan that gives columns of a table, in the Arrow types of their declaration."""
+        found = self.answered(plan)
+        names = [column.name for column in table.columns]
+        return in_arrow(table, found.rename_columns(names) if isinstance(found, pa.Table) else _fetched(found, table))
+
+    def kept(self, view: View) -> pa.Table | DataFrame | None:
+        """The rows of a view as its changes add up; None if they are not kept."""
+        try:
+            return self._here().kept(view)
+        except NotProvenError:
+            return self.stepper.stored.view(view)
+
+    def _here(self) -> ContentsHere:
+        engine = self.stepper.engine
+        store = engine.process(self.stepper.catalog)
+        if store is None:
+            not_proven("a program that works on Spark")
+        return ContentsHere(self.stepper, store, self.clock, self.pending)
+
     def query(self, plan: Plan) -> DataFrame:
-        """The answer of a plan over the present contents."""
+        """The answer of a plan over the present contents, by Spark."""
         self.stepper.engine.workspace.check_session()
         return batch_frame(self.stepper.engine.workspace, plan, self.relations(plan), self.clock)
 
@@ -103,3 +132,7 @@ class Contents:
         if total is None:
             return workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
         return repeated(total)
+
+
+def _fetched(frame: DataFrame, table: Table) -> pa.Table:
+    return carried(frame.toDF(*(column.name for column in table.columns)), table).toArrow()

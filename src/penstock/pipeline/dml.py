@@ -2,19 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.backends.spark.workspace import clocked
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
+from penstock.catalog.types import plain_type
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.contents import Contents
-from penstock.plan.nodes import Values
+from penstock.plan.nodes import Field, Filter, Plan, Project, Scan, Values
 from penstock.plan.scalar import Scalar, quoted
+from penstock.plan.scalar import column as plan_column
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
@@ -33,13 +35,17 @@ def insert_batch(
     """The rows of an INSERT; a large SELECT stays a DataFrame."""
     bound = bind_insert(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
-    frame = contents.query(bound.plan).toDF(*bound.columns)
-    if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
-        frame, rows = contents.stepper.engine.workspace.checkpoints.evaluated(frame)
-        if rows > DRIVER_ROWS:
-            return FrameBatch(table, frame, readers(table))
-    rows_here = in_arrow(table, carried(frame, table).toArrow())
-    return readers(table).read_arrow(rows_here, Rejections(), carried=True)
+    found = contents.answered(bound.plan)
+    if isinstance(found, pa.Table):
+        rows_here = found.rename_columns(bound.columns)
+    else:
+        frame = found.toDF(*bound.columns)
+        if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
+            frame, rows = contents.stepper.engine.workspace.checkpoints.evaluated(frame)
+            if rows > DRIVER_ROWS:
+                return FrameBatch(table, frame, readers(table))
+        rows_here = carried(frame, table).toArrow()
+    return readers(table).read_arrow(in_arrow(table, rows_here), Rejections(), carried=True)
 
 
 def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Contents) -> Batch:
@@ -47,11 +53,7 @@ def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Con
     bound = bind_delete(statement, catalog, source)
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "DELETE")
-    if bound.rows is None:
-        chosen = _chosen(table, contents, bound.condition)
-    else:
-        chosen = contents.query(bound.rows).toDF(*(column.name for column in table.columns))
-    rows = _fetched(table, chosen)
+    rows = contents.rows(_chosen(table, bound.condition) if bound.rows is None else bound.rows, table)
     return Batch(table, rows, (DELETE,) * rows.num_rows)
 
 
@@ -62,11 +64,10 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
     _refuse_append_only(table, "UPDATE")
     assigned = {name.lower(): scalar for name, scalar in bound.assignments}
     if bound.rows is None:
-        chosen = _chosen(table, contents, bound.condition)
-        updated = _updated(table, contents, chosen, assigned)
+        old, new = _updated(table, contents, _chosen(table, bound.condition), assigned)
     else:
         chosen, updated = _paired(table, contents.query(bound.rows), list(assigned))
-    old, new = _fetched(table, chosen), _fetched(table, updated)
+        old, new = _fetched(table, chosen), _fetched(table, updated)
     _check_required(table, new)
     # A cast to VARCHAR or CHAR does nothing in Spark: the reader holds lengths.
     new = readers(table).read_arrow(new, Rejections(), carried=True).rows
@@ -93,21 +94,28 @@ def _refuse_append_only(table: Table, statement: str) -> None:
         refuse_deletion(table, statement)
 
 
-def _chosen(table: Table, contents: Contents, condition: Scalar | None) -> DataFrame:
-    """The rows that the condition holds for, evaluated, so that old and new rows are read off the same ones."""
-    frame = contents.table(table)
-    if condition is not None:
-        frame = frame.where(_text(condition, table, contents))
-    return frame.localCheckpoint(eager=True)
+def _chosen(table: Table, condition: Scalar | None) -> Plan:
+    """The rows that the condition holds for."""
+    fields = tuple(Field(column.name, plain_type(column.type), column.nullable) for column in table.columns)
+    rows = Scan(table.name, fields)
+    return rows if condition is None else Filter(rows, _over_columns(condition, table))
 
 
-def _updated(table: Table, contents: Contents, chosen: DataFrame, assigned: dict[str, Scalar]) -> DataFrame:
-    items = []
-    for column in table.columns:
+def _updated(
+    table: Table, contents: Contents, chosen: Plan, assigned: Mapping[str, Scalar]
+) -> tuple[pa.Table, pa.Table]:
+    """The rows as they are and as they will be, read in one query."""
+    named = {column: f"__new_{place}" for place, column in enumerate(table.columns)}
+    items = [(column.name, plan_column(column.name, plain_type(column.type))) for column in table.columns]
+    for column, name in named.items():
         scalar = assigned.get(column.name.lower())
-        text = quoted(column.name) if scalar is None else f"CAST({_text(scalar, table, contents)} AS {column.type})"
-        items.append(f"{text} AS {quoted(column.name)}")
-    return chosen.selectExpr(*items)
+        kind = plain_type(column.type)
+        new = plan_column(column.name, kind) if scalar is None else _over_columns(scalar, table).cast_to(kind)
+        items.append((name, new))
+    both = replace(table, columns=(*table.columns, *(replace(column, name=name) for column, name in named.items())))
+    found = contents.rows(Project(chosen, tuple(items)), both)
+    names = [column.name for column in table.columns]
+    return found.select(names), found.select(list(named.values())).rename_columns(names)
 
 
 def _paired(table: Table, found: DataFrame, assigned: list[str]) -> tuple[DataFrame, DataFrame]:
@@ -123,10 +131,10 @@ def _paired(table: Table, found: DataFrame, assigned: list[str]) -> tuple[DataFr
     return rows.select(*map(quoted, names)), rows.selectExpr(*items)
 
 
-def _text(scalar: Scalar, table: Table, contents: Contents) -> str:
-    """An expression over the table's fields as Spark SQL over its content; the binder may qualify the names."""
+def _over_columns(scalar: Scalar, table: Table) -> Scalar:
+    """An expression over the table's columns; the binder may qualify the names."""
     names = {name: name.rpartition(".")[2] for name in scalar.columns if table.column(name) is None}
-    return clocked(contents.clock)(scalar.renamed(names) if names else scalar)
+    return scalar.renamed(names) if names else scalar
 
 
 def _fetched(table: Table, frame: DataFrame) -> pa.Table:

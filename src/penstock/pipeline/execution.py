@@ -8,15 +8,18 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.backends.spark.batch import resolve_types
+from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.settings import TIME_ZONE
+from penstock.engine.constants import constants_here
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.pipeline.answer import Answer
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
@@ -34,7 +37,7 @@ from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
 from penstock.steps.manifest import Advances
 from penstock.steps.proposing import StepInput
-from penstock.steps.rows.fetched import fetched_rows
+from penstock.steps.rows.fetched import fetched_rows, python_values
 from penstock.steps.stepper import Installation, Stepper
 from penstock.steps.tables import Incoming
 
@@ -230,11 +233,15 @@ class Execution:
                 Diagnostic("IN_TRANSACTION", "ADVANCE is a step of its own", statement.span, hint="give it alone")
             )
         table, column = advanced_column(self.catalog, statement)
-        text = f"SELECT CAST(({spark_sql(statement.value)}) AS {column.type}) AS value"
-        value = self._spark(lambda: fetched_rows(self.stepper.engine.workspace.spark.sql(text))[0][0])
+        value = self._spark(lambda: self._constant(f"CAST(({spark_sql(statement.value)}) AS {column.type})"))
         if value is None:
             raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
         return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
+
+    def _constant(self, text: str) -> Any:
+        here = constants_here(self.stepper.engine.process(self.catalog), [text])
+        rows = fetched_rows(self.workspace.spark.sql(f"SELECT {text}")) if here is None else python_values(here)
+        return rows[0][0]
 
     # Declarations
 
@@ -302,7 +309,7 @@ class Execution:
 
     # Queries
 
-    def query(self, text: str) -> DataFrame:
+    def query(self, text: str) -> Answer:
         """The answer of the one query in the text."""
         found = parse(text, self.dialect)
         if len(found) != 1 or not isinstance(found[0], sql.Query):
@@ -310,12 +317,27 @@ class Execution:
             raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
         return self.answer(found[0].tree, text)
 
-    def answer(self, tree: Any, text: str) -> DataFrame:
+    def answer(self, tree: Any, text: str) -> Answer:
         """The answer of a parsed query."""
         plan = bind_query(tree, self.catalog, text)
-        return self._spark(lambda: self._released(lambda: self._contents().query(plan)))
+        return Answer(self.workspace, self._spark(lambda: self._released(lambda: self._contents().answered(plan))))
 
-    def _released(self, work: Callable[[], DataFrame]) -> DataFrame:
+    @property
+    def workspace(self) -> Workspace:
+        """What operators on Spark share."""
+        return self.stepper.engine.workspace
+
+    def content(self, name: str) -> Answer:
+        """The rows of a view or table as they are now: those maintained by change where they are kept."""
+        view = self.catalog.views.get(name.lower())
+        if view is not None and self.stepper.stored.has_stepped(view):
+            kept = self._contents().kept(view)
+            if kept is not None:
+                self.workspace.checkpoints.leave_all()
+                return Answer(self.workspace, kept)
+        return self.query(f"SELECT * FROM `{name}`")
+
+    def _released(self, work: Callable[[], Found]) -> Found:
         workspace = self.stepper.engine.workspace
         try:
             return work()

@@ -14,6 +14,7 @@ from penstock.catalog.model import Catalog, View
 from penstock.circuit.measured import Profile, is_measured
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
 from penstock.explain import explain
+from penstock.pipeline.answer import Answer
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, as_wanted, read_program
@@ -32,7 +33,9 @@ from penstock.steps.state import now
 from penstock.steps.tables import Incoming
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame, SparkSession
+    from pyspark.sql import SparkSession
+
+    from penstock.backends.native.store import Store
 
 Rows = Any
 Found = TypeVar("Found")
@@ -223,10 +226,11 @@ class Pipeline:
 
     # Reading it
 
-    def query(self, sql: str) -> DataFrame:
-        """The answer of a query over the present contents, as a Spark DataFrame.
+    def query(self, sql: str) -> Answer:
+        """The answer of a query over the present contents: its `rows`, `arrow()`, `show()`, or `df()` for Spark.
 
-        An open transaction's changes are among them. Raises SqlError or UnsupportedError for the query.
+        What is proven is answered in the process, the rest by Spark, as `engine` says. An open transaction's changes
+        are among them. Raises SqlError or UnsupportedError for the query.
         Raises DataError, once, if `start()`'s thread has ended with an error that no call has said.
         """
         self._supervisor.check()
@@ -246,7 +250,7 @@ class Pipeline:
         self._subscriptions.append(subscription)
         return subscription
 
-    def content(self, view: str) -> DataFrame:
+    def content(self, view: str) -> Answer:
         """The rows of a view or table as they are now: those maintained by change where they are kept.
 
         Raises SqlError if there is neither, and DataError as `query()` does.
@@ -254,12 +258,7 @@ class Pipeline:
         self._supervisor.check()
         with self._lock:
             execution = self._opened()
-            found = self.catalog.views.get(view.lower())
-            maintained = None if found is None else execution.stepper.stored.view(found)
-            if maintained is None:
-                return self.query(f"SELECT * FROM `{view}`")
-            execution.stepper.engine.workspace.checkpoints.leave_all()
-            return maintained
+            return self._sourced(None, lambda: execution.content(view))
 
     def verify(self, view: str) -> Verification:
         """Compare a view's maintained content with its query, run in batch over the tables.
@@ -361,8 +360,11 @@ class Pipeline:
 
     def _open(self) -> Execution:
         zone = zone_of(self._catalog)
-        readers = Readers(lambda: self.spark, zone, self._now)
+        readers = Readers(lambda: self.spark, zone, self._now, self._store)
         return self._opening.execution(self._catalog, self.dialect, readers, self._now)
+
+    def _store(self) -> Store | None:
+        return None if self._execution is None else self._execution.stepper.engine.process(self.catalog)
 
     def _started_program(self) -> dict[str, Change]:
         assert self._execution is not None  # noqa: S101 - set by the caller

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.catalog.model import Catalog, View
-from penstock.steps.rows.exchange import plain_type
+from penstock.catalog.types import plain_type
 
 
 def as_spark_sees(catalog: Catalog) -> Catalog:

@@ -33,9 +33,10 @@ def commit(state: State, proposal: Proposal) -> None:
 def _follow(state: State, proposal: Proposal) -> None:
     given = proposal.given
     state.log.adopt(proposal.staged, state.catalog.tables)
+    state.views.keep(proposal.views, state.catalog)
     proposal.result.commit()
     state.tables.follow(proposal.intakes, given.advances)
-    state.views.follow(proposal.views, proposal.shown, state.catalog)
+    state.views.follow(proposal.shown)
     for key, number in counts(given.rejections.rows).items():
         state.rejected[key] = state.rejected.get(key, 0) + number
     state.number, state.clock = proposal.number, given.clock

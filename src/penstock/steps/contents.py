@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
+from penstock.backends.native.proof import not_proven
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.base import forgets
@@ -48,6 +52,31 @@ class Stored:
         if forgets(table):
             self.state.log.check_reach(table)
         return memory.store.content()
+
+    def pieces(self, table: Table) -> Iterator[pa.Table]:
+        """The weighted rows of a table in Arrow, piece by piece; NotProvenError if they lie on the executors.
+
+        SqlError or DataError if the history that this needs is not kept.
+        """
+        memory = self.state.tables.known(table.name.lower())
+        if table.name != ERROR_VIEW.name and (memory is None or not memory.received):
+            return
+        if memory is not None and memory.store is not None:
+            if forgets(table):
+                self.state.log.check_reach(table)
+            yield memory.store.arrow()
+        else:
+            yield from self.state.log.pieces(table)
+
+    def relation_of(self, view: View) -> str | None:
+        """The content of a view as FROM takes it in the process; None if it is not kept.
+
+        NotProvenError if it is kept on Spark.
+        """
+        name = view.name.lower()
+        if self.state.views.is_kept_elsewhere(name):
+            not_proven(f"the content of {view.name}, which lies on Spark")
+        return self.state.views.relation(name) if self.has_stepped(view) else None
 
     def retracts(self, table: Table) -> bool:
         """True if the history of a table holds deletions."""

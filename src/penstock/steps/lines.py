@@ -10,11 +10,12 @@ from typing import Any
 from penstock.analysis.derived import Derived, SourceColumn
 from penstock.backends.spark.lines import alone, line_text
 from penstock.backends.spark.waterlines import typed_literal
-from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.types import Type
+from penstock.engine.constants import constants_here
+from penstock.engine.engine import Engine
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
-from penstock.steps.rows.fetched import fetched_rows
+from penstock.steps.rows.fetched import fetched_rows, python_values
 
 
 @dataclass(frozen=True)
@@ -43,9 +44,9 @@ class Lines:
 
 @dataclass
 class LineReader:
-    """Evaluates derived waterlines; Spark is asked only for those that are computed, and once for each value."""
+    """Evaluates derived waterlines: those that are computed, and once for each value."""
 
-    workspace: Workspace
+    engine: Engine
     _known: dict[str, Any] = field(default_factory=dict)
 
     def values(self, wanted: Sequence[Derived], lines: Lines) -> list[Any]:
@@ -55,7 +56,8 @@ class LineReader:
         found = dict(self._known)
         if unknown:
             terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(unknown))
-            (row,) = fetched_rows(self.workspace.sql(f"SELECT {terms}"))
+            here = constants_here(self.engine.store, unknown)
+            (row,) = fetched_rows(self.engine.workspace.sql(f"SELECT {terms}")) if here is None else python_values(here)
             found |= {text: comparable_value(value) for text, value in zip(unknown, row, strict=True)}
         self._known = {text: found[text] for text in texts if text is not None}
         sources = [alone(derived) for derived in wanted]

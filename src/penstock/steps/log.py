@@ -15,7 +15,7 @@ import json
 import os
 import shutil
 import zlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import feather
+from pyarrow import dataset, feather
 
 from penstock.analysis.bounds import parse_bound
 from penstock.backends.spark.temporary import TemporaryFolder
@@ -156,6 +156,18 @@ class InputLog:
             return None
         return _union(self._frames(workspace, table, history.segments))
 
+    def pieces(self, table: Table) -> Iterator[pa.Table]:
+        """The same in Arrow, piece by piece, in the types in which columns are carried."""
+        self.check_reach(table)
+        history = self._histories.get(table.name.lower())
+        for segment in () if history is None else history.segments:
+            if segment.arrow is not None:
+                yield segment.arrow
+            elif segment.path is not None and segment.path.suffix == _ARROW:
+                yield feather.read_table(segment.path)
+            elif segment.path is not None:
+                yield from _read(segment.path)
+
     def check_reach(self, table: Table) -> None:
         """Refuse to answer from a history that is not kept (SqlError), or no longer (DataError)."""
         if table.history.lower() == "none":
@@ -276,6 +288,13 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
     for frame in frames[1:]:
         found = found.selectExpr(*(quoted(name) for name in frame.columns)).union(frame)
     return found
+
+
+def _read(path: Path) -> Iterator[pa.Table]:
+    """The rows of a Parquet file, or of a folder that Spark has written, which writes times as it did long ago."""
+    style = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
+    for batch in dataset.dataset(path, format=style).to_batches():
+        yield pa.Table.from_batches([batch])
 
 
 def _write(rows: pa.Table, path: Path) -> None:

@@ -161,6 +161,7 @@ class Stepper:
         try:
             self.engine.maintain()
             self._state.tables.forget_unreachable()
+            self._state.views.maintain()
         except BaseException as error:
             raise translated(error, self.catalog) from error
 

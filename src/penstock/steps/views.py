@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog, View
 from penstock.emit.api import Emission
+from penstock.engine.engine import Engine
+from penstock.steps.kept import KeptRows, kept_rows
 from penstock.steps.layers import Layers
 
 if TYPE_CHECKING:
@@ -30,10 +31,10 @@ class Shown:
 class Views:
     """The memory of each view that is maintained; it follows committed steps alone. Names are in lower case."""
 
-    def __init__(self, workspace: Workspace, retain: str) -> None:
-        self._workspace = workspace
+    def __init__(self, engine: Engine, retain: str) -> None:
+        self._engine = engine
         self._retain = retain
-        self._contents: dict[str, Layers] = {}
+        self._contents: dict[str, Layers | KeptRows] = {}
         self._emissions: dict[str, Emission] = {}
         self._timers: dict[str, datetime] = {}
         self._without_step: set[str] = set()
@@ -66,11 +67,23 @@ class Views:
                 timers[name] = emitted.timer
         return Shown(found, after, timers)
 
-    def follow(self, changes: Mapping[str, Delta], shown: Shown, catalog: Catalog) -> None:
-        """Remember what a committed step has changed, and what waits after it."""
+    def keep(self, changes: Mapping[str, Delta], catalog: Catalog) -> None:
+        """Add to the contents what a step has changed that is being committed."""
         for name, delta in changes.items():
-            if self.keeps(catalog.views[name]):
-                self._contents.setdefault(name, Layers(self._workspace)).add(delta)
+            view = catalog.views[name]
+            if self.keeps(view):
+                if name not in self._contents:
+                    self._contents[name] = kept_rows(self._engine.store, view) or Layers(self._engine.workspace)
+                self._contents[name].add(delta)
+
+    def maintain(self) -> None:
+        """Between steps: have contents take as little room as they need, where that is due."""
+        for content in self._contents.values():
+            if isinstance(content, KeptRows):
+                content.maintain()
+
+    def follow(self, shown: Shown) -> None:
+        """Remember what waits after a committed step."""
         self._emissions, self._timers = dict(shown.emissions), dict(shown.timers)
         self._without_step.clear()
 
@@ -90,4 +103,15 @@ class Views:
     def weighted(self, name: str) -> DataFrame | None:
         """The changes of a view so far, not added up; None if there were none, or they are not kept."""
         content = self._contents.get(name)
+        if isinstance(content, KeptRows):
+            return content.weighted(self._engine.workspace)
         return None if content is None else content.weighted()
+
+    def relation(self, name: str) -> str | None:
+        """The content of a view as FROM takes it in the process; None where it does not lie there."""
+        content = self._contents.get(name)
+        return content.relation if isinstance(content, KeptRows) else None
+
+    def is_kept_elsewhere(self, name: str) -> bool:
+        """True if the content of a view is kept, but not in the process."""
+        return isinstance(self._contents.get(name), Layers)

@@ -36,7 +36,7 @@ class Observed:
         for name, view in self._pipeline.catalog.views.items():
             if shows_its_content(view):
                 content = Content()
-                content.apply(_once(_fetched(self._pipeline.content(view.name))))
+                content.apply(_once(self._pipeline.content(view.name).rows))
                 self._contents[name] = (view, content)
 
     def take(self, changes: Mapping[str, Change]) -> dict[str, list[Weighted]] | str:
@@ -68,7 +68,7 @@ class Observed:
         view = self._pipeline.catalog.views.get(name.lower())
         if view is not None and shows_its_content(view):
             return _unfolded(self._kept(view))
-        return _fetched(self._pipeline.content(name))
+        return self._pipeline.content(name).rows
 
     def _kept(self, view: View) -> list[Weighted]:
         entry = self._contents.get(view.name.lower())
@@ -76,7 +76,7 @@ class Observed:
 
     def query(self, sql: str) -> list[tuple[Any, ...]]:
         """The answer of a relational query, in its order."""
-        return _fetched(self._pipeline.query(sql))
+        return self._pipeline.query(sql).rows
 
     def tables(self) -> dict[str, list[Weighted]]:
         """The content of every table."""
@@ -86,7 +86,7 @@ class Observed:
         names = [table.name for table in self._pipeline.catalog.tables.values()]
         if reads_error_view(self._pipeline.catalog):
             names.append("error_view")
-        return {name: self._pipeline.query(f"SELECT * FROM `{name}`") for name in names}
+        return {name: self._pipeline.query(f"SELECT * FROM `{name}`").df() for name in names}
 
     def violation(self) -> str | None:
         """The first view that is not what the oracle says (A6), and how it differs."""
@@ -96,7 +96,7 @@ class Observed:
         self._handed = self._table_frames()
         for view, frame in self._oracle.recompute(catalog, self._handed, self._pipeline.clock):
             expected = _once(_fetched(frame))
-            actual = self._kept(view) if shows_its_content(view) else _once(_fetched(self._pipeline.content(view.name)))
+            actual = self._kept(view) if shows_its_content(view) else _once(self._pipeline.content(view.name).rows)
             expected, actual = _folded(view, expected), _folded(view, actual)
             found = difference(expected, actual)
             if found and (found := difference(expected, actual, self._tolerance())):

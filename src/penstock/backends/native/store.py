@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from collections.abc import Iterable
 from datetime import datetime
 
 import pyarrow as pa
@@ -118,6 +119,20 @@ class Store:
             name = f"a{self._given}"
             self._connection.register(name, from_arrow(table))
             self._given += 1
+        return name
+
+    def loaded(self, columns: list[tuple[str, str]], pieces: Iterable[pa.Table]) -> str:
+        """A table of the step, with these columns and DuckDB types, that has the rows of Arrow tables."""
+        with self._lock:
+            name = self.name()
+            listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns)
+            self._connection.execute(f"CREATE TEMP TABLE {name} ({listed})")
+            self._large.append(name)
+            for piece in pieces:
+                ordered = piece.select([column for column, _ in columns])
+                self._connection.register("piece", from_arrow(ordered))
+                self._connection.execute(f"INSERT INTO {name} SELECT * FROM piece")
+                self._connection.unregister("piece")
         return name
 
     def table(self, columns: list[tuple[str, str]]) -> str:

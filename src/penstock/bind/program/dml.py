@@ -15,6 +15,7 @@ from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, relation_in_scope
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, Table
+from penstock.catalog.types import plain_type
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
@@ -167,13 +168,14 @@ def _converted(bound: BoundQuery, columns: tuple[Column, ...]) -> Plan:
     plan, fields = bound.plan, fields_of(bound.plan)
     if isinstance(plan, Values):
         rows = tuple(
-            tuple(cell.cast_to(item.type) for cell, item in zip(row, columns, strict=True)) for row in plan.rows
+            tuple(cell.cast_to(plain_type(item.type)) for cell, item in zip(row, columns, strict=True))
+            for row in plan.rows
         )
-        return Values(rows, tuple(Field(item.name, item.type, item.nullable) for item in columns))
+        return Values(rows, tuple(Field(item.name, plain_type(item.type), item.nullable) for item in columns))
     items = []
     for have, item in zip(bound.fields, columns, strict=True):
         found = fields[have.name]
-        items.append((item.name, column(found.name, found.type, found.nullable).cast_to(item.type)))
+        items.append((item.name, column(found.name, found.type, found.nullable).cast_to(plain_type(item.type))))
     return Project(plan, tuple(items))
 
 
@@ -214,7 +216,7 @@ def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, leve
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
         raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
-    return item.name, _row_scalar(tree, level).cast_to(item.type)
+    return item.name, _row_scalar(tree, level).cast_to(plain_type(item.type))
 
 
 def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:
@@ -251,7 +253,7 @@ def refuse_unfindable(table: Table, span: Span | None = None) -> None:
 
 
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
-    fields = tuple(Field(item.name, item.type, item.nullable) for item in table.columns)
+    fields = tuple(Field(item.name, plain_type(item.type), item.nullable) for item in table.columns)
     names = tuple(item.name for item in fields)
     level = Level(context_of(catalog), Scope((relation_in_scope(alias or table.name, names, fields),)))
     level.fields.update({item.name: item for item in fields})

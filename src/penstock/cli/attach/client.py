@@ -16,8 +16,8 @@ import click
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.cli.attach.wire import LONGEST_QUESTION, address, line, lines
 from penstock.cli.interpreter import Results
-from penstock.cli.textual import width_for
 from penstock.errors import DataError, Diagnostic, PenstockError
+from penstock.outputs.textual import width_for
 
 
 class AnsweredError(PenstockError):

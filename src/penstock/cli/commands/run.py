@@ -106,14 +106,15 @@ def _follow(interpreter: Interpreter, outputs: Sequence[Output], directory: str 
 
 def _write_contents(interpreter: Interpreter, views: Sequence[str], style: str, folder: str | None) -> None:
     from penstock.cli.interpreter import said_of_spark
-    from penstock.cli.results import write_frame
+    from penstock.cli.results import write_answer
     from penstock.outputs.names import file_name
 
     for view in views:
-        frame = interpreter.pipeline.content(view)
+        answer = interpreter.pipeline.content(view)
         if folder is None:
             with said_of_spark(interpreter.pipeline.catalog):
-                write_frame(frame, style, view)
+                write_answer(answer, style, view)
         else:
             target = f"{folder}/{file_name(view)}"
-            (frame.write.mode("overwrite").json if style == "json" else frame.write.mode("overwrite").parquet)(target)
+            writer = answer.df().write.mode("overwrite")
+            (writer.json if style == "json" else writer.parquet)(target)

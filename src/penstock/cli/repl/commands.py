@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Protocol
 import click
 
 from penstock.cli.programs import read_text
-from penstock.cli.textual import LAYOUTS
 from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.outputs.textual import LAYOUTS
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:

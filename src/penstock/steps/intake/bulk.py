@@ -16,7 +16,7 @@ from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE, WEIGHT
-from penstock.catalog.types import INTEGRAL, is_decimal
+from penstock.catalog.types import INTEGRAL, is_decimal, plain_type
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
@@ -28,7 +28,7 @@ from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.defaults import Defaults
-from penstock.steps.rows.exchange import carried, in_arrow, plain_type
+from penstock.steps.rows.exchange import carried, in_arrow
 from penstock.steps.rows.rejected import row_json
 
 if TYPE_CHECKING:

@@ -21,6 +21,8 @@ from penstock.steps.rows.values import STRICT, BadValue, Leniency, converter, sh
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.backends.native.store import Store
+
 
 MakeReader = Callable[[Table, Leniency], RowReader]
 
@@ -28,8 +30,14 @@ MakeReader = Callable[[Table, Leniency], RowReader]
 class Readers:
     """The readers of all tables of a catalog, with their defaults."""
 
-    def __init__(self, spark: Callable[[], SparkSession], zone: tzinfo, clock: Callable[[], datetime]) -> None:
-        self._defaults = Defaults(spark, clock)
+    def __init__(
+        self,
+        spark: Callable[[], SparkSession],
+        zone: tzinfo,
+        clock: Callable[[], datetime],
+        store: Callable[[], Store | None] = lambda: None,
+    ) -> None:
+        self._defaults = Defaults(spark, clock, store)
         self._zone = zone
 
     def __call__(self, table: Table, lenient: Leniency = STRICT) -> RowReader:

@@ -11,6 +11,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
+from penstock.backends.native.proof import not_proven
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
 from penstock.steps.intake.base import Base, is_late
@@ -98,6 +101,12 @@ class KeyStore:
             return as_frame(workspace, self._table, arrow_rows(arrow_schema(self._table.columns), rows))
         newest = as_frame(workspace, self._table, arrow_rows(weighted_schema(self._table.columns), self._unflushed()))
         return repeated(base.union(newest))
+
+    def arrow(self) -> pa.Table:
+        """Every row of the table, with weights that may still cancel; NotProvenError if some lie on the executors."""
+        if self._base.trace is not None:
+            not_proven(f"the rows of {self._table.name}, which lie on Spark")
+        return arrow_rows(weighted_schema(self._table.columns), self._unflushed())
 
     def base_frame(self) -> DataFrame | None:
         """The stored rows with their weights, after `flush`."""

@@ -11,23 +11,33 @@ from typing import TYPE_CHECKING, Any
 from penstock.backends.spark.workspace import clocked_text
 from penstock.bind.program.purity import any_impure
 from penstock.catalog.model import Column, Table
+from penstock.catalog.types import plain_type
+from penstock.engine.constants import constants_here
 from penstock.plan.forms import reads_clock as form_reads_clock
 from penstock.plan.scalar import parsed
 from penstock.sql.parse import parse_expression
 from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import carried, in_arrow, plain_type
+from penstock.steps.rows.exchange import carried, in_arrow
 from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.values import Json
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
+    from penstock.backends.native.store import Store
+
 
 class Defaults:
     """The defaults of columns, as values for rows on the driver and as SQL for DataFrames."""
 
-    def __init__(self, spark: Callable[[], SparkSession], clock: Callable[[], datetime]) -> None:
+    def __init__(
+        self,
+        spark: Callable[[], SparkSession],
+        clock: Callable[[], datetime],
+        store: Callable[[], Store | None] = lambda: None,
+    ) -> None:
         self._spark = spark
+        self._store = store
         self._clock = clock
         self._constants: dict[tuple[str, str], Any] = {}
 
@@ -45,8 +55,11 @@ class Defaults:
 
     def _evaluated(self, column: Column) -> Any:
         holder = Table("default", (replace(column, name="value"),))
-        frame = self._spark().sql(f"SELECT {self.text(column)} AS value")
-        ((value,),) = python_rows(in_arrow(holder, carried(frame, holder).toArrow()))
+        here = constants_here(self._store(), [self.text(column)])
+        if here is None:
+            frame = self._spark().sql(f"SELECT {self.text(column)} AS value")
+            here = carried(frame, holder).toArrow()
+        ((value,),) = python_rows(in_arrow(holder, here.rename_columns(["value"])))
         mark = part_changer(column.type, "variant", Json)
         return value if mark is None else mark(value)
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -10,6 +9,7 @@ import pyarrow as pa
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
+from penstock.catalog.types import plain_type
 from penstock.plan.scalar import quoted
 from penstock.steps.rows.columns import arrow_schema, carried_plainly
 from penstock.steps.rows.parts import changed_parts
@@ -75,11 +75,6 @@ def plain_schema(table: Table, *, weighted: bool) -> Any:
 
     schema = spark_schema((column.name, plain_type(column.type)) for column in table.columns)
     return schema.add(WEIGHT, "long") if weighted else schema
-
-
-def plain_type(kind: str) -> str:
-    """The type in which the rows of a column are carried: a VARCHAR is a STRING whose length has been checked."""
-    return re.sub(r"(?i)\b(varchar|char)\(\d+\)", "string", kind)
 
 
 def in_arrow(table: Table, fetched: pa.Table) -> pa.Table:

@@ -1,0 +1,35 @@
+"""Constant expressions of Spark SQL evaluated: in the process where they are proven, by Spark otherwise."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.backends.native.kinds import in_arrow, to_arrow
+from penstock.backends.native.proof import NotProvenError, Proven
+from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
+from penstock.plan.scalar import parsed
+
+_IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
+
+
+def proven_constant(text: str) -> Proven:
+    """A constant in DuckDB's SQL; times that say that they are in UTC are, whether they say it or not."""
+    return proven(parsed(_IN_UTC.sub("'", text)), {})
+
+
+def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None:
+    """One row with the values of the constants; None where one is not proven, or nothing is in the process."""
+    if store is None:
+        return None
+    try:
+        found = [proven_constant(text) for text in texts]
+        schema = pa.schema([(f"v{place}", in_arrow(item.type)) for place, item in enumerate(found)])
+    except NotProvenError:
+        return None
+    items: list[Any] = [f"{item.text} AS v{place}" for place, item in enumerate(found)]
+    return to_arrow(store.arrow(f"SELECT {', '.join(items)}"), schema)

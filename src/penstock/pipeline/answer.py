@@ -1,0 +1,85 @@
+"""The answer of a query, or the content of a relation: rows that are here, or a Spark DataFrame."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
+
+from penstock.backends.spark.workspace import Workspace
+from penstock.outputs.textual import flat, is_number, laid_out
+from penstock.steps.rows.fetched import fetched_rows, python_values
+from penstock.steps.rows.rejected import json_text
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+
+class Answer:
+    """The rows of an answer, in its order.
+
+    `columns` are their names. `rows` are tuples of Python values: timestamps are naive UTC datetimes, a struct is a
+    dict. `arrow()` gives an Arrow table, `df()` a Spark DataFrame, for which Spark starts if it has not; `show()`
+    prints the first rows. Iterating gives the rows, and `len()` their number. What was answered on Spark is computed
+    when it is first read, so that it has to be read before the next step.
+    """
+
+    def __init__(self, workspace: Workspace, found: pa.Table | DataFrame) -> None:
+        self._workspace = workspace
+        self._found = found
+
+    @property
+    def columns(self) -> tuple[str, ...]:
+        """The names of the columns."""
+        found = self._found
+        return tuple(found.column_names if isinstance(found, pa.Table) else found.columns)
+
+    @cached_property
+    def rows(self) -> list[tuple[Any, ...]]:
+        """The rows as tuples."""
+        return python_values(self._found) if isinstance(self._found, pa.Table) else fetched_rows(self._found)
+
+    def arrow(self) -> pa.Table:
+        """The rows as an Arrow table."""
+        return self._found if isinstance(self._found, pa.Table) else self._found.toArrow()
+
+    def df(self) -> DataFrame:
+        """The rows as a Spark DataFrame."""
+        if not isinstance(self._found, pa.Table):
+            return self._found
+        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an answer here needs no pyspark
+
+        schema = from_arrow_schema(self._found.schema, prefer_timestamp_ntz=True)
+        return self._workspace.spark.createDataFrame(self._found.combine_chunks(), schema=schema)
+
+    def first(self, count: int) -> Answer:
+        """The first so many rows."""
+        found = self._found
+        return Answer(self._workspace, found.slice(0, count) if isinstance(found, pa.Table) else found.limit(count))
+
+    def show(self, count: int = 20) -> None:
+        """Print the first rows as a table."""
+        rows = self.first(count).rows
+        cells = [[_cell(value) for value in row] for row in rows]
+        numeric = [is_number([row[at] for row in rows]) for at in range(len(self.columns))]
+        print(laid_out(None, self.columns, cells, numeric, None), end="")  # noqa: T201 - what it is for
+
+    def __iter__(self) -> Iterator[tuple[Any, ...]]:
+        return iter(self.rows)
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __repr__(self) -> str:
+        return f"Answer(columns={self.columns!r}, rows={self.rows!r})"
+
+
+def _cell(value: Any) -> str:
+    """A value for people."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, list | dict):
+        return flat(json_text(value))
+    return str(value).lower() if isinstance(value, bool) else flat(str(value))
