@@ -109,7 +109,7 @@ INSERT INTO t VALUES (5, 5);"""
         for statement in later:
             interpreter.run(statement, program)
         assert Shell(interpreter, read).loop()
-        assert [tuple(row) for row in pipeline.query("SELECT * FROM t").collect()] == [(5, 5)]
+        assert [tuple(row) for row in pipeline.query("SELECT * FROM t").rows] == [(5, 5)]
         assert pipeline.verify("d")
     errors = capsys.readouterr().err.split("error[")[1:]
     assert [error.splitlines()[0].partition("]")[0] for error in errors] == [

@@ -56,7 +56,7 @@ def test_example(program, copied, spark):
         pipeline.run(once=True)
         for view, expected in EXPECTED[program].items():
             columns = "device, celsius" if view == "last_reading" else "*"
-            rows = pipeline.query(f"SELECT {columns} FROM {view}").collect()
+            rows = pipeline.query(f"SELECT {columns} FROM {view}").rows
             assert {tuple(row) for row in rows} == expected
             assert len(rows) == len(expected)
         assert all(pipeline.verify(view) for view in pipeline.catalog.views)

@@ -168,7 +168,7 @@ def test_final_rows_of_what_has_ended(spark):
             shown += pipeline.step(step)["won"].rows
             pipeline.compact()
         line = min(pipeline.waterlines()[name] for name in ("a.t", "b.t"))
-        rows = [tuple(row) for row in pipeline.content("won").collect()]
+        rows = [tuple(row) for row in pipeline.content("won").rows]
         assert sorted(row for _, row in shown) == sorted(row for row in rows if row[2] is not None and row[2] < line)
         assert {weight for weight, _ in shown} == {1}
         assert len(shown) > 5

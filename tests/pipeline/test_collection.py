@@ -157,7 +157,7 @@ def test_final_rows_are_the_same_with_and_without_collection(spark):
             compacted.compact()
             shown += expected
         line = keeping.waterlines()["a.t"]
-        rows = [tuple(row) for row in keeping.content("final").collect()]
+        rows = [tuple(row) for row in keeping.content("final").rows]
         assert sorted(shown) == sorted((1, row) for row in rows if row[0] is not None and row[0] < line)
         assert len(shown) > 5
 

@@ -26,7 +26,7 @@ def test_a_group_is_shown_once_when_its_hour_has_passed(spark, driver_rows):
         changes = pipeline.step({"t": [("2024-01-01 12:00:00", 7), ("2024-01-01 10:59:30", 4)]})
         assert [(weight, row[1]) for weight, row in changes["v"].rows] == [(1, 7)]
         assert pipeline.step({"t": [("2024-01-01 10:59:59", 9)]})["v"].rows == []
-        assert pipeline.query("SELECT COUNT(*) FROM v").collect()[0][0] == 3
+        assert pipeline.query("SELECT COUNT(*) FROM v").rows[0][0] == 3
         assert pipeline.verify("v")
         assert [row[1] for _, row in pipeline.execute("ADVANCE t.at TO TIMESTAMP '2024-01-01 12:00:00'")["v"].rows] == [
             5

@@ -32,7 +32,7 @@ def rows(changes, view):
 
 
 def content(frame):
-    return sorted((tuple(row) for row in frame.collect()), key=repr)
+    return sorted((tuple(row) for row in frame.rows), key=repr)
 
 
 def test_the_first_step_shows_what_views_answer_over_empty_tables(pipeline):

@@ -46,7 +46,7 @@ def test_once_reads_everything_sets_aside_what_is_broken_and_writes_changes(spar
         pipeline.run(
             once=True, outputs=[StreamOutput(lines, ["total"]), FolderOutput(tmp_path / "out", views=["shares"])]
         )
-        assert [tuple(row) for row in pipeline.query("SELECT * FROM orders").collect()] == [(3, 50)]
+        assert [tuple(row) for row in pipeline.query("SELECT * FROM orders").rows] == [(3, 50)]
         assert pipeline.rejected() == {("orders", "Bad row"): 1, ("shares", "Evaluation error"): 1}
         assert pipeline.verify("shares")
         assert pipeline.verify("total")
@@ -76,7 +76,7 @@ def test_nothing_that_stands_in_files_ends_a_run(spark, folder):
     program += f"CREATE VIEW lengths AS SELECT {columns} FROM json UNION ALL SELECT {columns} FROM csv;"
     with penstock.Pipeline(program, spark=spark) as pipeline:
         pipeline.run(once=True)
-        rows = sorted(tuple(row) for row in pipeline.query("SELECT * FROM lengths").collect())
+        rows = sorted(tuple(row) for row in pipeline.query("SELECT * FROM lengths").rows)
         rejected = pipeline.rejected()
         assert pipeline.verify("lengths")
     assert rows == [(3, None, None), (4, None, None), (5, 200_000, None)]
@@ -120,7 +120,7 @@ def test_a_started_run_that_fails_is_said_once_and_goes_on_when_started_again(sp
         assert (pipeline.status.state, pipeline.status.step) == ("failed", pipeline.steps)
         with pytest.raises(penstock.DataError, match="not JSON"):
             pipeline.query("SELECT * FROM total")
-        assert pipeline.query("SELECT n FROM total").collect()[0].n == 1
+        assert pipeline.query("SELECT n FROM total").rows[0][0] == 1
         put(folder, "3.json", [{"id": 3, "amount": 5}])
         pipeline.start(options=RunOptions(poll_seconds=0.05))
         assert sorted(changes.get().rows) == [(-1, (1, 10)), (1, (2, 15))]

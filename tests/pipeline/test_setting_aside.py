@@ -31,7 +31,7 @@ def put(folder, name, rows, file="1.json"):
 
 
 def rows_of(pipeline, query):
-    return sorted(tuple(row) for row in pipeline.query(query).collect())
+    return sorted(tuple(row) for row in pipeline.query(query).rows)
 
 
 def aside(pipeline):

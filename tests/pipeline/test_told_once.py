@@ -59,7 +59,7 @@ class RaisesOnce:
 
 
 def count(pipeline):
-    return pipeline.query("SELECT COUNT(*) FROM t").collect()[0][0]
+    return pipeline.query("SELECT COUNT(*) FROM t").rows[0][0]
 
 
 def test_a_listener_that_raises_is_heard_and_the_step_has_happened(spark):

@@ -40,7 +40,7 @@ def test_readers_and_outputs_see_only_what_is_not_late(pipeline):
     changes = pipeline.step({"raw": [("-", ("2024-01-01 08:59:59", 3))]})
     assert rows(changes, "n") == []
     assert len(rows(changes, "errors")) == 1
-    assert pipeline.query("SELECT COUNT(*) FROM decoded").collect()[0][0] == 3
+    assert pipeline.query("SELECT COUNT(*) FROM decoded").rows[0][0] == 3
     assert pipeline.verify("n")
     with pytest.raises(penstock.DataError) as error:
         pipeline.verify("decoded")

@@ -134,7 +134,7 @@ def test_differential_what_spark_has_written_is_read_as_spark_reads_it(spark, tm
             pipeline.run(once=True)
             assert pipeline.rejected() == {}
             expected = spark.read.schema(DECLARED).format(style).load(str(tmp_path / "t"))
-            found = pipeline.query("SELECT * FROM v")
+            found = pipeline.query("SELECT * FROM v").df()
             assert found.columns == expected.columns
             assert sorted(map(repr, found.collect())) == sorted(map(repr, expected.collect()))
             assert found.count() == 5

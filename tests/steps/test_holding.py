@@ -88,12 +88,12 @@ def test_held_rows_are_in_no_content_until_the_input_ends(spark, tmp_path):
     with penstock.Pipeline(program, spark=spark) as pipeline:
         changes = pipeline.changes("v")
         pipeline.run(once=True)
-        assert pipeline.query("SELECT COUNT(*) FROM t").collect()[0][0] == 3
+        assert pipeline.query("SELECT COUNT(*) FROM t").rows[0][0] == 3
         assert sorted(changes.get(0).rows) == [(1, (1,))]
         assert sorted(changes.get(0).rows) == [(-1, (1,)), (1, (3,))]
     with penstock.Pipeline("CREATE TABLE t (id INT, x INT WATERMARK 10)", spark=spark) as pipeline:
         pipeline.step({"t": [(1, 0), (2, 10), ("-", (2, 10))]})
-        assert pipeline.query("SELECT id FROM t").collect()[0][0] == 1
+        assert pipeline.query("SELECT id FROM t").rows[0][0] == 1
         pipeline.step({"t": [(2, 10)]})
         pipeline.step({"t": [("-", (2, 10)), (4, 20)]})
-        assert sorted(row[0] for row in pipeline.query("SELECT id FROM t").collect()) == [1]
+        assert sorted(row[0] for row in pipeline.query("SELECT id FROM t").rows) == [1]

@@ -44,7 +44,7 @@ def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
         pipeline.execute("CREATE VIEW pages AS SELECT COUNT(*) AS n FROM clicks")
         declared = json.loads((tmp_path / "log" / "declarations.json").read_text())
         pipeline.run(once=True)
-        clicks = [tuple(row) for row in pipeline.query("SELECT CAST(page AS STRING) FROM clicks").collect()]
+        clicks = [tuple(row) for row in pipeline.query("SELECT CAST(page AS STRING) FROM clicks").rows]
     assert clicks == [('{"to":"home"}',)]
 
     first, second, *read = manifests(tmp_path)
@@ -160,7 +160,7 @@ def test_a_run_that_is_stopped_anywhere_takes_each_row_once(spark, tmp_path, mon
         with pytest.raises(KeyboardInterrupt):
             pipeline.run(once=True, outputs=[output])
         pipeline.run(once=True, outputs=[output])
-        assert sorted(row.id for row in pipeline.query("SELECT id FROM orders").collect()) == [1, 2, 4]
+        assert sorted(row[0] for row in pipeline.query("SELECT id FROM orders").rows) == [1, 2, 4]
         assert pipeline.rejected() == {("shares", "Evaluation error"): 1}
         assert sum(weight * row[0] for weight, row in output.rows) == 3
         assert pipeline.verify("shares")

@@ -62,7 +62,7 @@ TEXT = "CREATE TABLE t (a INT); CREATE VIEW v AS SELECT SUM(a) AS s FROM t"
 first = penstock.Pipeline(TEXT, master="local[1]")
 first.execute("INSERT INTO t VALUES (1)")
 jvm._processes[-1].kill()
-for ask in (lambda: first.execute("INSERT INTO t VALUES (2)"), lambda: first.query("SELECT * FROM v").collect()):
+for ask in (lambda: first.execute("INSERT INTO t VALUES (2)"), lambda: first.query("SELECT * FROM v").rows):
     try:
         ask()
     except penstock.errors.PenstockError as error:

@@ -87,7 +87,7 @@ def test_a_query_of_the_user_outlives_the_contents_that_it_read(spark):
     view = "CREATE MATERIALIZED VIEW m AS SELECT k % 700 AS k, sum(v) AS s FROM t GROUP BY 1"
     with opened(spark, f"CREATE TABLE t (k INT, v INT); {view}", retain="all") as pipeline:
         pipeline.step({"t": rows(spark, 0)})
-        asked = pipeline.query("SELECT count(*) FROM m"), pipeline.content("m")
+        asked = pipeline.query("SELECT count(*) FROM m").df(), pipeline.content("m").df()
         for step in range(9):
             pipeline.step({"t": rows(spark, step * ROWS)})
         gc.collect()

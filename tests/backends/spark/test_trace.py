@@ -197,7 +197,7 @@ def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(i
         assert [trace.rows for item in joins for trace in item.traces] == [280, 8, 280, 8]
         pipeline.step({"t": wide, "u": [*few, {"k": 0, "y": 1.0}, {"k": 0, "y": 2.0}], "w": few})
         assert all(pipeline.verify(name) for name in VIEWS)
-        shown = {tuple(row) for row in pipeline.query("SELECT k, y FROM best WHERE k < 2").collect()}
+        shown = {tuple(row) for row in pipeline.query("SELECT k, y FROM best WHERE k < 2").rows}
         assert shown == {(0, "2.0"), (0, "1.0"), (1, "-0.0")}
 
 
