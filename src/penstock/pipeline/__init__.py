@@ -7,6 +7,8 @@
 | `execution` | statements at work: declarations, changes, transactions, queries |
 | `dml` | INSERT, UPDATE and DELETE as operations on rows |
 | `contents` | what tables and views hold, with an open transaction on top |
+| `here` | queries over them, answered in the process |
+| `answer` | the answer of a query: its rows, or a DataFrame |
 | `reads` | what views read, and the types in which they find it |
 | `supported` | what can be said of a program without Spark, beyond the binder |
 | `blame` | which value of a statement is at fault |

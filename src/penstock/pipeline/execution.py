@@ -324,7 +324,7 @@ class Execution:
 
     @property
     def workspace(self) -> Workspace:
-        """What operators on Spark share."""
+        """The part that operators on Spark share."""
         return self.stepper.engine.workspace
 
     def content(self, name: str) -> Answer:
