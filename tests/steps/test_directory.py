@@ -8,7 +8,7 @@ import sys
 
 import pytest
 
-from penstock.backends.spark.temporary import TemporaryFolder
+from penstock.backends.temporary import TemporaryFolder
 from penstock.errors import DataError
 from penstock.steps.directory import DirectoryLock, directory_id
 from penstock.steps.log import InputLog
@@ -16,7 +16,7 @@ from penstock.steps.log import InputLog
 HOLDING = """
 import sys
 from pathlib import Path
-from penstock.backends.spark.temporary import TemporaryFolder
+from penstock.backends.temporary import TemporaryFolder
 from penstock.steps.directory import DirectoryLock
 lock, folder = DirectoryLock(Path(sys.argv[1])), TemporaryFolder("log")
 lock.take()

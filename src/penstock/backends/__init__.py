@@ -10,4 +10,5 @@
 | joins      | joins as SQL                                           |
 | asof       | ASOF JOIN as SQL, in one pass over the rows of a key   |
 | thresholds | from how many rows on a step does something else       |
+| temporary  | temporary folders, removed when their process ends     |
 """

@@ -16,6 +16,7 @@ from types import FrameType
 
 import click
 
+from penstock.backends.native.interrupts import INTERRUPTS
 from penstock.errors import Diagnostic, InternalError, PenstockError, render
 from penstock.steps.interrupts import interrupt_behind
 
@@ -64,6 +65,7 @@ def end_as_interrupted() -> None:
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is signal.SIG_DFL:
             signal.signal(number, _interrupt)
+            INTERRUPTS.stop_at(number)
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:

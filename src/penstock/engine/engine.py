@@ -177,6 +177,16 @@ class Engine:
             self.failed = self.failed or place
             raise
 
+    @contextmanager
+    def _stopping(self) -> Iterator[None]:
+        """Have Ctrl-C stop what works in the process on another thread, for which the caller waits."""
+        try:
+            yield
+        except KeyboardInterrupt:
+            if self.store is not None:
+                self.store.interrupt()
+            raise
+
     def attempt(self, inputs: Mapping[str, Delta], clock: datetime, place: InstalledOperator) -> None:
         """Evaluate what leads to one operator in such a step, and forget it again; raises what that raises."""
         self.failed = None
@@ -228,7 +238,7 @@ class Engine:
             if self.profiler.on:
                 found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
             elif len(jobs) - sum(item.number in installed.native for item in jobs) > 1:
-                with ThreadPoolExecutor(_THREADS) as pool:
+                with ThreadPoolExecutor(_THREADS) as pool, self._stopping():
                     found = list(pool.map(run, jobs))
             else:
                 found = [run(operator) for operator in jobs]

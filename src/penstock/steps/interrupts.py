@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
+from typing import ClassVar
 
 
 class InterruptedAfterStep(KeyboardInterrupt):
@@ -28,6 +29,7 @@ class Hold:
 
     arrived: int = 0
     obeying: bool = False
+    holds_back: ClassVar[bool] = True  # asked by backends.native.interrupts: no statement is to be stopped now
 
     def obey_the_second(self) -> None:
         """From here on nothing can be torn apart any more: whoever insists is obeyed at once."""

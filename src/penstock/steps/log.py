@@ -26,7 +26,7 @@ import pyarrow.parquet as pq
 from pyarrow import dataset, feather
 
 from penstock.analysis.bounds import parse_bound
-from penstock.backends.spark.temporary import TemporaryFolder
+from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT

@@ -9,15 +9,22 @@ from __future__ import annotations
 
 import itertools
 import threading
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.native.interrupts import INTERRUPTS
 from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.proof import quoted
 from penstock.backends.thresholds import LYING_ROWS
 
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_HANDLER_RAISED = "Query interrupted"  # all that DuckDB says when a signal's handler raises during a statement
 CLOCK, CLOCK_BEFORE = "penstock_clock", "penstock_clock_before"
 _SETTINGS = (
     "SET disabled_optimizers = 'common_subplan'",  # 2.0.0 mixes up columns of equal subqueries
@@ -37,8 +44,10 @@ class Store:
         import duckdb  # noqa: PLC0415 - 100 ms that `check` need not wait
 
         self._connection = duckdb.connect(":memory:")
+        self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
         for setting in _SETTINGS:
             self._connection.execute(setting)
+        self.works_for: int | None = None  # the thread whose statement is under way
         self._lock = threading.RLock()
         self._names = itertools.count(1)
         self._large: list[str] = []
@@ -48,39 +57,62 @@ class Store:
         self._began = False
         self.clock_has_moved = False
 
+    @contextmanager
+    def _working(self, *, stoppable: bool = True) -> Iterator[DuckDBPyConnection]:
+        """The connection; a statement of it that was interrupted is a KeyboardInterrupt."""
+        with self._lock:
+            before, self.works_for = self.works_for, threading.get_ident() if stoppable else None
+            try:
+                yield self._connection
+            except self._interrupted as error:
+                raise KeyboardInterrupt from error
+            except RuntimeError as error:
+                if str(error) != _HANDLER_RAISED:
+                    raise
+                raise KeyboardInterrupt from error
+            finally:
+                self.works_for = before
+
+    def interrupt(self) -> None:
+        """Have the statement under way fail with KeyboardInterrupt, in whatever thread it is."""
+        self._connection.interrupt()
+
     def begin(self, clock: datetime | None, before: datetime | None) -> None:
         """Begin the transaction of a step, at its clock and that of the step before."""
         self.discard()
-        with self._lock:
+        INTERRUPTS.watch(self)
+        with self._working() as connection:
             self.clock_has_moved = clock != before
             self._clocks = (clock, before)
-            self._connection.execute("BEGIN")
-            self._began = True
+            self._began = True  # before it is so: Ctrl-C may come between
+            connection.execute("BEGIN")
 
     def see_clock(self) -> None:
         """Let queries read the clock of the step and that of the step before."""
-        with self._lock:
+        with self._working() as connection:
             if self._variables == self._clocks:
                 return
             for name, at in zip((CLOCK, CLOCK_BEFORE), self._clocks, strict=True):
                 value = "NULL" if at is None else f"'{at:%Y-%m-%d %H:%M:%S.%f}'"
-                self._connection.execute(f"SET VARIABLE {name} = {value}::TIMESTAMP")
+                connection.execute(f"SET VARIABLE {name} = {value}::TIMESTAMP")
             self._variables = self._clocks
 
     def commit(self) -> None:
         """Let what the step has made count, and forget its changes."""
-        with self._lock:
+        with self._working(stoppable=False) as connection:
             if self._began:
                 for name in self._large:
-                    self._connection.execute(f"DROP TABLE IF EXISTS {name}")
-                self._connection.execute("COMMIT")
+                    connection.execute(f"DROP TABLE IF EXISTS {name}")
+                connection.execute("COMMIT")
                 self._ended()
 
     def discard(self) -> None:
         """Forget all that the step has made."""
-        with self._lock:
+        with self._working(stoppable=False) as connection:
             if self._began:
-                self._connection.execute("ROLLBACK")
+                with suppress(self._without_transaction):  # Ctrl-C came before BEGIN, or behind ROLLBACK
+                    connection.execute("ROLLBACK")
+                INTERRUPTS.settle()
                 self._ended()
 
     def _ended(self) -> None:
@@ -97,8 +129,8 @@ class Store:
 
     def execute(self, statement: str) -> None:
         """Run a statement."""
-        with self._lock:
-            self._connection.execute(statement)
+        with self._working() as connection:
+            connection.execute(statement)
 
     def name(self) -> str:
         """A name for the changes of one kind, step after step."""
@@ -106,8 +138,8 @@ class Store:
 
     def made(self, name: str, query: str) -> int:
         """Have a table of the step hold the rows of a query; gives how many they are."""
-        with self._lock:
-            found = self._connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}").fetchone()
+        with self._working() as connection:
+            found = connection.execute(f"CREATE OR REPLACE TEMP TABLE {name} AS {query}").fetchone()
             count = int(found[0]) if found else 0
             if count > LYING_ROWS:
                 self._large.append(name)
@@ -115,56 +147,71 @@ class Store:
 
     def taken(self, table: pa.Table) -> str:
         """A relation of the step that has the rows of an Arrow table."""
-        with self._lock:
+        with self._working() as connection:
             name = f"a{self._given}"
-            self._connection.register(name, from_arrow(table))
+            connection.register(name, from_arrow(table))
             self._given += 1
         return name
 
     def loaded(self, columns: list[tuple[str, str]], pieces: Iterable[pa.Table]) -> str:
         """A table of the step, with these columns and DuckDB types, that has the rows of Arrow tables."""
-        with self._lock:
+        with self._working() as connection:
             name = self.name()
             listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns)
-            self._connection.execute(f"CREATE TEMP TABLE {name} ({listed})")
+            connection.execute(f"CREATE TEMP TABLE {name} ({listed})")
             self._large.append(name)
             for piece in pieces:
-                ordered = piece.select([column for column, _ in columns])
-                self._connection.register("piece", from_arrow(ordered))
-                self._connection.execute(f"INSERT INTO {name} SELECT * FROM piece")
-                self._connection.unregister("piece")
+                connection.register("piece", from_arrow(piece.select([column for column, _ in columns])))
+                connection.execute(f"INSERT INTO {name} SELECT * FROM piece")
+                connection.unregister("piece")
         return name
 
     def table(self, columns: list[tuple[str, str]]) -> str:
         """A new table for state, with these columns and DuckDB types, without rows."""
-        with self._lock:
+        with self._working() as connection:
             name = f"t{next(self._names)}"
             listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns)
-            self._connection.execute(f"CREATE TABLE {name} ({listed})")
+            connection.execute(f"CREATE TABLE {name} ({listed})")
         return name
 
     def changed(self, statement: str) -> int:
         """Run an INSERT, UPDATE or DELETE; the number of rows that it has changed."""
-        with self._lock:
-            found = self._connection.execute(statement).fetchone()
+        with self._working() as connection:
+            found = connection.execute(statement).fetchone()
         return int(found[0]) if found else 0
 
     def rewritten(self, name: str, query: str) -> int:
         """Have a table of state hold the rows of a query over it instead; the number of its rows."""
-        with self._lock:
+        with self._working() as connection, self._whole(connection):
             other = f"{name}_next"
-            (count,) = self._connection.execute(f"CREATE TABLE {other} AS {query}").fetchone() or (0,)
-            self._connection.execute(f"DROP TABLE {name}")
-            self._connection.execute(f"ALTER TABLE {other} RENAME TO {name}")
+            (count,) = connection.execute(f"CREATE TABLE {other} AS {query}").fetchone() or (0,)
+            connection.execute(f"DROP TABLE {name}")
+            connection.execute(f"ALTER TABLE {other} RENAME TO {name}")
         return int(count)
+
+    @contextmanager
+    def _whole(self, connection: DuckDBPyConnection) -> Iterator[None]:
+        """All or nothing, within the step or between steps."""
+        if self._began:
+            yield
+            return
+        INTERRUPTS.watch(self)
+        self._began = True
+        connection.execute("BEGIN")
+        try:
+            yield
+        except BaseException:
+            self.discard()
+            raise
+        self.commit()
 
     def arrow(self, query: str) -> pa.Table:
         """The rows of a query."""
-        with self._lock:
-            return self._connection.sql(query).to_arrow_table()
+        with self._working() as connection:
+            return connection.sql(query).to_arrow_table()
 
     def value(self, query: str) -> object:
         """The first value of a query."""
-        with self._lock:
-            found = self._connection.execute(query).fetchone()
+        with self._working() as connection:
+            found = connection.execute(query).fetchone()
         return None if found is None else found[0]

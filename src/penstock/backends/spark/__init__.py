@@ -24,7 +24,6 @@
 | typetext     | a Spark type as the catalog writes it                                      |
 | session      | the Spark session and its settings                                         |
 | settings     | the settings of a program that are Spark's, in its session while it runs   |
-| temporary    | temporary folders, removed when their process ends                         |
 | jvm          | the Java that Spark runs on                                                |
 | interrupts   | Ctrl-C while Spark works                                                   |
 """

@@ -21,7 +21,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from penstock.backends.spark.temporary import TemporaryFolder
+from penstock.backends.temporary import TemporaryFolder
 from penstock.errors import Diagnostic, UnsupportedError
 
 OLDEST_JAVA = 17

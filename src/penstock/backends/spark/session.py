@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.backends.spark import jvm
 from penstock.backends.spark.interrupts import held_until_started, obey_interrupts
-from penstock.backends.spark.temporary import TemporaryFolder
+from penstock.backends.temporary import TemporaryFolder
 from penstock.catalog.settings import check_conf
 
 if TYPE_CHECKING:
