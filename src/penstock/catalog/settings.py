@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
 
+from penstock.catalog.memory import MEMORY_SIZES, bytes_allowed
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 
 SPARK = "spark."
@@ -21,6 +22,7 @@ ENGINE = "engine"
 AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
 ENGINES = (AUTO, NATIVE, ON_SPARK)
 DEFAULT_ENGINE = ON_SPARK
+MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
 _NEARLY = 0.85
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
@@ -40,6 +42,7 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("unbounded_state", "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
     Setting("recursion_limit", "after how many rounds a recursion is taken to be endless"),
     Setting(ENGINE, "where operators work: 'auto', 'native' (in the process) or 'spark'"),
+    Setting(MEMORY_LIMIT, "how much memory state in the process takes before it lies on disk: '2GB', '40 %'"),
     Setting("profile", "whether operators are measured: 'on', 'off'"),
     Setting("error_history", "how many rows error_view keeps"),
 )
@@ -62,18 +65,26 @@ def known_setting(name: str, span: Span | None = None) -> str:
 
 
 def check_setting(name: str, value: str, span: Span | None = None) -> None:
-    """UnsupportedError for what would switch ANSI mode off, by which types and errors go; SqlError for no engine."""
+    """UnsupportedError for what would switch ANSI mode off, by which types and errors go; SqlError for a bad value."""
     if name == ANSI and value.strip().lower() != "true":
         raise UnsupportedError(Diagnostic("ANSI_MODE", f"{ANSI} cannot be {value[:60]!r}", span, hint=_ANSI_HINT))
     if name == ENGINE and value.strip().lower() not in ENGINES:
         near = did_you_mean(value.strip().lower(), ENGINES)
         message = f"{ENGINE} cannot be {value[:60]!r}: expected {', '.join(map(repr, ENGINES))}"
         raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
+    if name == MEMORY_LIMIT and bytes_allowed(value) is None:
+        message = f"{MEMORY_LIMIT} cannot be {value[:60]!r}: expected {MEMORY_SIZES}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, span))
 
 
 def engine_of(settings: Mapping[str, str]) -> str:
     """The engine that a program asks for: 'auto', 'native' or 'spark'."""
     return settings.get(ENGINE, DEFAULT_ENGINE).lower()
+
+
+def memory_limit_of(settings: Mapping[str, str]) -> str:
+    """The memory that a program allows its state in the process."""
+    return settings.get(MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT)
 
 
 def check_conf(conf: Mapping[str, str]) -> None:

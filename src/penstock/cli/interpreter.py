@@ -181,6 +181,7 @@ def open_interpreter(
             dialect=dialect or program.catalog.settings.get("dialect"),
             master=engine.master,
             engine=engine.engine,
+            memory_limit=engine.memory_limit,
             conf=engine.conf,
             retain=retain,
             profile=profile,

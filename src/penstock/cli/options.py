@@ -53,6 +53,7 @@ class EngineOptions:
     conf: Mapping[str, str]
     directory: str | None
     engine: str | None
+    memory_limit: str | None = None
 
 
 def program_options(command: Command) -> Command:
@@ -78,6 +79,7 @@ def engine_options(command: Command) -> Command:
     for add in (
         option("--dir", "directory", type=click.Path(file_okay=False), help="Keep the input log in this folder."),
         option("--conf", multiple=True, type=Setting(), help="A setting of Spark, as spark-submit has them."),
+        option("--memory-limit", default=None, help="Memory for state in the process, such as 2GB. [default: 40 %]"),
         engine_option,
         option("--master", default="local[*]", show_default=True, help="Where Spark runs."),
     ):
@@ -99,4 +101,6 @@ def format_option(*formats: str) -> Callable[[Command], Command]:
 
 def engine_of(values: Mapping[str, Any]) -> EngineOptions:
     """The engine's options out of a command's parameters."""
-    return EngineOptions(values["master"], dict(values["conf"]), values["directory"], values["engine"])
+    return EngineOptions(
+        values["master"], dict(values["conf"]), values["directory"], values["engine"], values["memory_limit"]
+    )

@@ -33,6 +33,7 @@ class Progress:
         self._step = 0
         self._clock: datetime | None = None
         self._printed = 0.0
+        self._spills = False
 
     def __call__(self, event: Event) -> None:
         """Show one event."""
@@ -41,6 +42,7 @@ class Progress:
                 self._started(event)
             case StepDone():
                 self._step, self._clock = event.step, event.clock
+                self._say_spilled(event)
                 self._draw()
             case RunProgress():
                 self._last = event
@@ -60,6 +62,12 @@ class Progress:
         if self._console.is_terminal:
             self._live = Live(console=self._console, refresh_per_second=4, transient=True)
             self._live.start()
+
+    def _say_spilled(self, event: StepDone) -> None:
+        if event.spilled is not None and not self._spills:
+            self._spills = True
+            allowed = f"{event.spilled.limit / 1e6:,.0f} MB (memory_limit)"
+            self._say(f"state has outgrown {allowed}; what is more lies in {event.spilled.folder}")
 
     def _draw(self) -> None:
         if self._quiet or self._last is None:

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -29,6 +30,7 @@ from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
+from penstock.catalog.settings import memory_limit_of
 from penstock.circuit.build import build_circuit
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
@@ -53,8 +55,11 @@ _THREADS = 2
 class Engine:
     """All circuits of one pipeline over one Spark session."""
 
-    def __init__(self, workspace: Workspace) -> None:
+    def __init__(self, workspace: Workspace, directory: Path | None = None) -> None:
+        """State in the process that memory has no room for lies in `directory`, if the pipeline has one."""
         self.workspace = workspace
+        self._directory = directory
+        self._limit = ""
         self.store: Store | None = None  # where operators work in the process, if any do
         self.clock: datetime | None = None
         self.profiler = Profiler(workspace)
@@ -111,12 +116,22 @@ class Engine:
         return installed
 
     def process(self, catalog: Catalog) -> Store | None:
-        """The store in the process; None where the program wants everything on Spark."""
+        """The store in the process, with the program's limit; None where the program wants everything on Spark."""
         if not wants_process(catalog, local=self.workspace.is_local):
             return None
+        limit = memory_limit_of(catalog.settings)
         if self.store is None:
-            self.store = Store()
+            folder = None if self._directory is None else self._directory / "spilled"
+            self.store = Store(folder, limit)
+        elif limit != self._limit:
+            self.store.limit_memory(limit)
+        self._limit = limit
         return self.store
+
+    def close(self) -> None:
+        """Forget what lies in the process; nothing can be asked of it any more."""
+        if self.store is not None:
+            self.store.close()
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""

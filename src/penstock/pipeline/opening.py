@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import ENGINE, check_conf, check_setting
+from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.errors import DataError, Diagnostic, SqlError
@@ -60,12 +60,14 @@ class Opened:
         """The program at work, its views installed, before its first step."""
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
+        engine = Engine(self.workspace, self.directory)
         try:
             self.workspace.follow(catalog.settings)
-            stepper = Stepper(Engine(self.workspace), log, self.retain)
+            stepper = Stepper(engine, log, self.retain)
             execution = Execution(stepper, dialect, readers, clock)
             execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         except BaseException:
+            engine.close()
             log.close()
             raise
         return execution
@@ -78,13 +80,14 @@ class Opened:
             self.workspace.close()
 
 
-def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None) -> Catalog:
-    """The catalog with what whoever opens a pipeline asks for beside its program; SqlError for no engine."""
+def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None, memory_limit: str | None) -> Catalog:
+    """The catalog with what whoever opens a pipeline asks for beside its program; SqlError for a bad value."""
     found = catalog.with_setting(SETTING, ON) if profile else catalog
-    if engine is None:
-        return found
-    check_setting(ENGINE, engine)
-    return found.with_setting(ENGINE, engine)
+    for name, value in ((ENGINE, engine), (MEMORY_LIMIT, memory_limit)):
+        if value is not None:
+            check_setting(name, value)
+            found = found.with_setting(name, value)
+    return found
 
 
 def read_program(program: str | Path) -> str:

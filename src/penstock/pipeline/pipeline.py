@@ -48,10 +48,11 @@ class Pipeline:
     ANSI mode, and stays so. Without it one is opened by `master` and `conf` when it is first needed. `directory`
     keeps the input log; without it the log is temporary. `dialect` is the SQL's, `penstock` unless the program says
     another. `retain` says whose content is kept for `verify`: 'all' views, or 'materialized' ones only. `profile`
-    measures what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine`
-    is where operators work: 'spark', 'native' (in the process) or 'auto', whatever the program's SET says. `on_event`
-    is told of each step (`StepDone`) and of what `run` does; what it raises comes out of the call, and the step has
-    happened. The attribute `source` is the program's text, and `program` what was compiled of it.
+    measures what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where
+    operators work: 'spark', 'native' (in the process) or 'auto', whatever the program's SET says, and `memory_limit`
+    the memory that state in the process may take, such as '2GB' or '40 %'. `on_event` is told of each step (`StepDone`)
+    and of what `run` does; what it raises comes out of the call, and the step has happened. The attribute `source` is
+    the program's text, and `program` what was compiled of it.
     Raises SqlError for a program that is wrong, UnsupportedError for one that cannot be run, DataError for a file that
     cannot be read.
     """
@@ -68,13 +69,14 @@ class Pipeline:
         retain: str = "all",
         profile: bool = False,
         engine: str | None = None,
+        memory_limit: str | None = None,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self.source: str = read_program(program)
         self.program: Program = compile_program(self.source, dialect)
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
         declared = self.program.catalog
-        self._catalog: Catalog = as_wanted(declared, profile=profile, engine=engine)
+        self._catalog: Catalog = as_wanted(declared, profile=profile, engine=engine, memory_limit=memory_limit)
         self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
         self._lock = threading.RLock()
         self._on_event = on_event
@@ -336,6 +338,7 @@ class Pipeline:
                 for subscription in list(self._subscriptions):
                     subscription.end()
                 if self._execution is not None:
+                    self._execution.stepper.engine.close()
                     self._execution.stepper.log.close()
                     self._opening.release()
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterable, Mapping
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.steps.change import Change
 from penstock.steps.events import StepDone
-from penstock.steps.facts import measured_of, sizes_of
+from penstock.steps.facts import measured_of, sizes_of, spilled_of
 from penstock.steps.proposing import Proposal
 from penstock.steps.rows.exchange import as_delta
 from penstock.steps.state import State
@@ -53,6 +53,7 @@ def step_done(state: State, proposal: Proposal, seconds: float) -> StepDone:
         dict(Counter(row.relation for row in proposal.given.rejections.rows)),
         sizes_of(state.engine),
         measured_of(state.engine, proposal.number, seconds),
+        spilled_of(state.engine),
     )
 
 

@@ -9,7 +9,7 @@ from types import MappingProxyType
 from typing import Any
 
 from penstock.circuit.measured import Measured
-from penstock.steps.facts import StateSize
+from penstock.steps.facts import Spilled, StateSize
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -23,7 +23,8 @@ class Event:
 class StepDone(Event):
     """A step has been committed: rows received by table, entries changed by view, rows rejected by table.
 
-    `state` is what the operators keep after it. With `SET profile = 'on'`, `measured` has the operators that worked.
+    `state` is what the operators keep after it, `spilled` what of it lies in files for want of memory. With `SET
+    profile = 'on'`, `measured` has the operators that worked.
     """
 
     step: int
@@ -34,6 +35,7 @@ class StepDone(Event):
     rejected: Mapping[str, int] = field(default_factory=lambda: _NONE)
     state: tuple[StateSize, ...] = ()
     measured: tuple[Measured, ...] = ()
+    spilled: Spilled | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -68,6 +68,22 @@ class OperatorState(StateSize):
     not_proven: str = ""
 
 
+@dataclass(frozen=True)
+class Spilled:
+    """State in the process that memory has no room for: the bytes in files, their folder, and the limit in bytes."""
+
+    bytes: int
+    folder: str
+    limit: int
+
+
+def spilled_of(engine: Engine) -> Spilled | None:
+    """The state in the process that lies in files now; None if all of it is in memory."""
+    store = engine.store
+    size = 0 if store is None else store.spilled_bytes
+    return Spilled(size, str(store.folder), store.memory_limit) if store is not None and size else None
+
+
 def sizes_of(engine: Engine) -> tuple[StateSize, ...]:
     """The size of each operator's state."""
     return tuple(

@@ -3,23 +3,32 @@
 Whatever a step makes, tables of changes and new state alike, is made within the transaction: it is there for the
 step's own statements, and gone with a step that is discarded. Tables of changes keep their names from step to step, so
 that nothing has to be dropped; only large ones are emptied when the step ends.
+
+The tables lie in memory, up to a limit; what is larger DuckDB puts into files of its own, and reads it from there.
 """
 
 from __future__ import annotations
 
 import itertools
+import os
+import shutil
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from datetime import datetime
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
 from penstock.backends.native.interrupts import INTERRUPTS
 from penstock.backends.native.kinds import from_arrow
+from penstock.backends.native.memory import memory_allowed, no_room
 from penstock.backends.native.proof import quoted
+from penstock.backends.native.raised import text_literal
+from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import LYING_ROWS
+from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
 
 if TYPE_CHECKING:
     from duckdb import DuckDBPyConnection
@@ -31,21 +40,32 @@ _SETTINGS = (
     "SET autoinstall_known_extensions = false",
     "SET autoload_known_extensions = false",
     "SET python_enable_replacements = false",  # no variable of Python is a table
+    "SET python_scan_all_frames = false",
     "SET preserve_insertion_order = false",
     "SET checkpoint_threshold = '1TB'",  # which a COMMIT would wait for; nothing lies in a file
     "SET enable_progress_bar = false",
+    "SET enable_external_access = false",  # but the folder for what does not fit into memory
 )
 
 
 class Store:
     """The tables of one engine: `d1`, … for changes, `t1`, … for state, `a1`, … for rows from Arrow."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: Path | None = None, memory_limit: str = DEFAULT_MEMORY_LIMIT) -> None:
+        """Rows that do not fit lie in `folder`, which nobody else uses, or in a temporary one."""
         import duckdb  # noqa: PLC0415 - 100 ms that `check` need not wait
 
+        self._temporary = None
+        if folder is None:
+            self._temporary = TemporaryFolder("state")
+            folder = self._temporary.path / "rows"
+        self.folder = folder
+        shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
         self._connection = duckdb.connect(":memory:")
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
-        for setting in _SETTINGS:
+        self._no_room = (duckdb.OutOfMemoryException, duckdb.IOException)
+        self.limit_memory(memory_limit)
+        for setting in (f"SET temp_directory = {text_literal(str(self.folder))}", *_SETTINGS):
             self._connection.execute(setting)
         self.works_for: int | None = None  # the thread whose statement is under way
         self._lock = threading.RLock()
@@ -66,12 +86,27 @@ class Store:
                 yield self._connection
             except self._interrupted as error:
                 raise KeyboardInterrupt from error
+            except self._no_room as error:
+                raise no_room(str(error), self.memory_limit, self.folder) from error
             except RuntimeError as error:
                 if str(error) != _HANDLER_RAISED:
                     raise
                 raise KeyboardInterrupt from error
             finally:
                 self.works_for = before
+
+    def limit_memory(self, setting: str) -> None:
+        """Keep at most so much in memory from now on."""
+        self.memory_limit = memory_allowed(setting)
+        self._connection.execute(f"SET memory_limit = '{self.memory_limit}B'")
+
+    @property
+    def spilled_bytes(self) -> int:
+        """The bytes in files, for want of memory."""
+        try:
+            return sum(entry.stat().st_size for entry in os.scandir(self.folder))
+        except FileNotFoundError:  # DuckDB makes the folder when it needs it
+            return 0
 
     def interrupt(self) -> None:
         """Have the statement under way fail with KeyboardInterrupt, in whatever thread it is."""
@@ -126,6 +161,9 @@ class Store:
         """Forget everything."""
         with self._lock:
             self._connection.close()
+        shutil.rmtree(self.folder, ignore_errors=True)
+        if self._temporary is not None:
+            self._temporary.remove()
 
     def execute(self, statement: str) -> None:
         """Run a statement."""
