@@ -42,3 +42,5 @@ LEAST_FORGOTTEN_ROWS = 10_000
 # A table of DuckDB is merged when it has twice as many rows as after the last time, and twice so many: an answer that
 # each step replaces must not pile up, for joins multiply what cancels.
 LEAST_MERGED_ROWS = 64
+# Deleted rows take room in it until it is written anew: when they are as many as those that are left, and so many.
+LEAST_DELETED_ROWS = 100_000

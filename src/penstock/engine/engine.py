@@ -155,6 +155,8 @@ class Engine:
             operators = tuple(item for item in installed.circuit.operators if item.number in needed)
             installed.circuit = Circuit(operators, outputs)
             installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
+            for number in installed.native.keys() - needed:
+                installed.native.pop(number).drop()
             if not outputs:
                 self.installed.remove(installed)
         left = [runner for installed in self.installed for runner in installed.runners.values()]

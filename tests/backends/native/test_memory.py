@@ -12,10 +12,17 @@ import pytest
 
 import penstock
 from penstock.backends.native.memory import machine_memory
+from penstock.backends.native.operators import grouped
+from penstock.backends.native.operators.make import native_operator
 from penstock.backends.native.store import Store
+from penstock.backends.native.trace import Rows
+from penstock.bind.program.compile import compile_program
 from penstock.catalog.memory import bytes_allowed
 from penstock.catalog.settings import check_setting
+from penstock.circuit.build import build_circuit
+from penstock.circuit.narrowing import narrowed
 from penstock.errors import DataError, SqlError
+from penstock.rewrite import rewrite_views
 
 
 @pytest.mark.parametrize(
@@ -163,6 +170,53 @@ def test_a_step_that_needs_more_than_there_is_leaves_no_trace(tmp_path):
     store.changed(f"INSERT INTO {table} VALUES (1, 'x')")
     store.commit()
     assert store.value(f"SELECT count(*) FROM {table}") == 1_001
+
+
+class Sums:
+    """A view of sums by key at work in a store, and how much memory that takes."""
+
+    def __init__(self):
+        program = "CREATE TABLE t (k STRING, x BIGINT); CREATE VIEW v AS SELECT k, sum(x) AS s FROM t GROUP BY k;"
+        catalog = compile_program(program, None).catalog
+        plans = {name: view.plan for name, view in rewrite_views(catalog).views.items()}
+        circuit = narrowed(build_circuit(plans, catalog, bucketed=False))
+        self.store = Store()
+        self.operators, known = [], {}
+        for item in circuit.operators[1:]:  # a chain that begins at the table
+            self.operators.append(native_operator(self.store, item, known))
+            known[f"#{item.number}"] = self.operators[-1].outputs
+        self.change = self.store.name()
+
+    def step(self, begin, end):
+        """One step that adds 1 to each of some keys."""
+        keys = (
+            f"'a key of some length, ' || x AS k, 1::BIGINT AS x, 1::BIGINT AS __weight FROM range({begin}, {end}) a(x)"
+        )
+        self.store.begin(None, None)
+        rows = Rows(self.change, self.store.made(self.change, f"SELECT {keys}"))
+        for operator in self.operators:
+            rows = operator.step([rows], first=False)
+        self.store.commit()
+        for operator in self.operators:
+            operator.commit()
+            operator.merge()
+
+    def memory(self):
+        """The bytes that tables take."""
+        return self.store.value("SELECT sum(memory_usage_bytes) FROM duckdb_memory() WHERE tag = 'IN_MEMORY_TABLE'")
+
+
+def test_rows_that_steps_replace_do_not_pile_up(monkeypatch):
+    monkeypatch.setattr(grouped, "LEAST_DELETED_ROWS", 20_000)
+    sums, sizes = Sums(), []
+    for step in range(60):
+        sums.step(step * 4_000 % 20_000, step * 4_000 % 20_000 + 4_000)
+        sizes.append(sums.memory())
+    assert max(sizes[40:]) <= 1.2 * max(sizes[:20])
+    assert [rows for operator in sums.operators for rows, _ in operator.state()] == [20_000]
+    for operator in sums.operators:
+        operator.drop()
+    assert sums.store.value("SELECT count(*) FROM duckdb_tables() WHERE table_name LIKE 't%'") == 0
 
 
 FULL = """

@@ -212,6 +212,10 @@ class Store:
             connection.execute(f"CREATE TABLE {name} ({listed})")
         return name
 
+    def drop(self, name: str) -> None:
+        """Forget a table."""
+        self.execute(f"DROP TABLE IF EXISTS {name}")
+
     def changed(self, statement: str) -> int:
         """Run an INSERT, UPDATE or DELETE; the number of rows that it has changed."""
         with self._working() as connection:

@@ -11,6 +11,7 @@ from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.trace import Rows, listed
+from penstock.backends.thresholds import LEAST_DELETED_ROWS
 from penstock.catalog.types import Type
 
 
@@ -45,6 +46,7 @@ class GroupedOperator(NativeOperator):
         self.table = self.store.table(self._stored)
         self.entries = 0
         self._proposed = 0
+        self._deleted = 0  # rows that still take room in the table
         self._touches = self.store.name()
 
     @abstractmethod
@@ -106,13 +108,23 @@ class GroupedOperator(NativeOperator):
             f"INSERT INTO {self.table} SELECT * FROM (SELECT {items} FROM {touched}) WHERE NOT ({self.vanished()})"
         )
         self._proposed = came - gone
+        self._deleted += gone
 
     def collect(self, lines: LineText | None, *, whole: bool) -> None:
         gone = self.collector.expired(0, self.columns, self.entries, lines, whole=whole)
         if gone:
             condition = " OR ".join(f"coalesce({item}, false)" for item in gone)
-            self.entries -= self.store.changed(f"DELETE FROM {self.table} WHERE {condition}")
+            expired = self.store.changed(f"DELETE FROM {self.table} WHERE {condition}")
+            self.entries, self._deleted = self.entries - expired, self._deleted + expired
             self.collector.collected(0, self.entries)
+        if self._deleted >= max(self.entries, LEAST_DELETED_ROWS):
+            self.store.rewritten(self.table, f"SELECT * FROM {self.table}")
+            self._deleted = 0
+
+    def drop(self) -> None:
+        super().drop()
+        self.store.drop(self.table)
+        self.store.drop(self._touches)
 
     def state(self) -> Iterator[tuple[int, int]]:
         yield self.entries, self.entries * width(tuple(kind for _, kind in self._stored))

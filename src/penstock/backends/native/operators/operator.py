@@ -53,6 +53,11 @@ class NativeOperator(Runner[Rows]):
         for position, trace in enumerate(self.traces):
             self.collector.collect(position, trace, lines, whole=whole)
 
+    def drop(self) -> None:
+        """Give back what its tables take; it is not used again."""
+        for name in (self._table, *(trace.table for trace in self.traces)):
+            self.store.drop(name)
+
     def state(self) -> Iterator[tuple[int, int]]:
         for trace in self.traces:
             yield trace.rows, trace.bytes
