@@ -75,7 +75,13 @@ def test_a_control_group_has_less_than_the_machine(group, file, text, found, tmp
     assert machine_memory(tmp_path) == (found or machine_memory(tmp_path / "none"))
 
 
-def test_a_program_gets_right_answers_with_half_the_memory_that_its_state_needs(interpreting, tmp_path):
+def long_rows(numbers):
+    """Rows of some 1,800 bytes, eight for a key."""
+    keys, texts = [number // 8 for number in numbers], [f"{number:012}" * 150 for number in numbers]
+    return pa.table({"k": pa.array(keys, pa.int32()), "n": pa.array(numbers, pa.int32()), "s": texts})
+
+
+def test_a_program_gets_right_answers_with_half_the_memory_that_its_state_needs(tmp_path):
     text = """
     CREATE TABLE t (k INT, n INT, s STRING);
     CREATE VIEW last AS SELECT k, n, substring(s, 1, 12) AS s FROM t
@@ -83,19 +89,23 @@ def test_a_program_gets_right_answers_with_half_the_memory_that_its_state_needs(
     CREATE VIEW sums AS SELECT k, count(*) AS rows, sum(n) AS total FROM t GROUP BY k;
     """
     events = []
-    options = {"spark": interpreting, "directory": tmp_path / "p", "engine": "native", "memory_limit": "64MB"}
+    options = {"directory": tmp_path / "p", "engine": "native", "memory_limit": "64MB"}
     with penstock.Pipeline(text, on_event=events.append, retain="materialized", **options) as pipeline:
         for step in range(8):
             numbers = range(step * 8_000, step * 8_000 + 8_000)
-            texts = [f"{number:012}" * 150 for number in numbers]  # 1,800 bytes
-            keys = [number % 1_000 for number in numbers]
-            rows = pa.table({"k": pa.array(keys, pa.int32()), "n": pa.array(numbers, pa.int32()), "s": texts})
-            changed = pipeline.step({"t": rows})
-            latest = {row for weight, row in changed["last"].rows if weight > 0}
-            assert latest == {(number % 1_000, number, f"{number:012}") for number in numbers[-1_000:]}
-            came = {row for weight, row in changed["sums"].rows if weight > 0}
-            of_first = sum(number for number in range(0, numbers.stop, 1_000))
-            assert (0, 8 * (step + 1), of_first) in came
+            latest = {row for weight, row in pipeline.step({"t": long_rows(numbers)})["last"].rows if weight > 0}
+            assert latest == {(number // 8, number, f"{number:012}") for number in numbers[7::8]}
+        # What the first steps have brought lies on disk.
+        changed = pipeline.step({"t": [(key, 100_000, "new") for key in range(0, 8_000, 100)]})
+        assert sorted(row for weight, row in changed["last"].rows if weight > 0) == [
+            (key, 100_000, "new") for key in range(0, 8_000, 100)
+        ]
+        assert sorted(row for weight, row in changed["last"].rows if weight < 0) == [
+            (key, key * 8 + 7, f"{key * 8 + 7:012}") for key in range(0, 8_000, 100)
+        ]
+        assert {row for weight, row in changed["sums"].rows if weight > 0} == {
+            (key, 9, 100_000 + sum(range(key * 8, key * 8 + 8))) for key in range(0, 8_000, 100)
+        }
         assert sum(item.bytes for item in pipeline.state()) > 0
         spilled = events[-1].spilled
         assert spilled.folder == str(tmp_path / "p" / "spilled")
