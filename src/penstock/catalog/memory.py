@@ -1,4 +1,4 @@
-"""How much memory a setting allows: a size such as '2GB', or a share of the machine's such as '40 %'."""
+"""The memory that a setting allows: a size such as '2GB', or a share of the machine's such as '40 %'."""
 
 from __future__ import annotations
 
