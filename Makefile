@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo test test-extended check format lint types imports test-spark fuzz fuzz-readers functions borrowed bench bench-nexmark bench-growth docs goldens lock clean
+.PHONY: help setup demo test test-extended check format lint types imports test-spark fuzz fuzz-readers functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -68,6 +68,9 @@ bench-nexmark: setup  ## NEXMark beside other systems, into docs/performance-nex
 
 flink:  ## the environment in which benchmarks run Flink SQL; it wants a JDK and Maven
 	@PYTHON="$(PYTHON)" bash scripts/flink.sh
+
+tpch:  ## the generator of the tables for decision support, one of the figures of `make bench`
+	@PYTHON="$(PYTHON)" bash scripts/tpch.sh
 
 bench-growth: setup  ## NEXMark over long runs and in steps of every size, into docs/performance-growth.md
 	PYTHONPATH=. $(BIN)/python -m bench.nexmark.growth_command --page docs/performance-growth.md $(ARGS)

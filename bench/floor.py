@@ -1,12 +1,13 @@
-"""a: what the smallest step costs, in units of one bare grouped query."""
+"""a: what the smallest step costs, in units of one grouped query: of DuckDB, and of Spark (`bare`)."""
 
 from __future__ import annotations
 
 from pyspark.sql import SparkSession
 
-from bench.measure import Effort, Meter, Runs
-from bench.programs import KEYED, MODES, TABLE, bare, rows, running
-from bench.report import Figure, Line, shown
+from bench.measure import Cost, Effort, Meter, Runs
+from bench.programs import KEYED, TABLE, agreeing, bare, grouped, rows, running
+from bench.report import Figure, Line, milliseconds
+from bench.ways import WAYS, Found, Way, bars
 
 CHAINED = """CREATE VIEW v AS
 WITH a AS (SELECT k, count(*) AS n, sum(x) AS s FROM t GROUP BY k),
@@ -15,27 +16,44 @@ WITH a AS (SELECT k, count(*) AS n, sum(x) AS s FROM t GROUP BY k),
      e AS (SELECT m, count(*) AS z FROM d GROUP BY m)
 SELECT z, count(*) AS y FROM e GROUP BY z;
 """
+_TEXTS = {"one keyed aggregate": TABLE + KEYED, "five chained aggregates": TABLE + CHAINED}
 _BOUNDS = {"one keyed aggregate": 3.0, "five chained aggregates": 6.0}
 
 
 def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """The floor of a step of 10 rows."""
     runs = effort.runs(Runs(50, 50), quick=Runs(2, 3))
-    cells: dict[str, list[str]] = {"bare": [], **{name: [] for name in _BOUNDS}}
-    ratios: dict[str, list[float]] = {name: [] for name in _BOUNDS}
-    for mode in MODES:
-        with running(spark, dict(zip(_BOUNDS, (TABLE + KEYED, TABLE + CHAINED), strict=True)), mode) as programs:
-            work = {"bare": bare(spark)}
-            for name, program in programs.items():
-                work[name] = lambda program=program: program.answered({"t": rows(10, 1000)}, "v")
-            found = Meter(spark).interleaved(work, runs)
-        cells["bare"].append(shown(found["bare"]))
-        for name in _BOUNDS:
-            cells[name].append(shown(found[name], found["bare"]))
-            ratios[name].append(found[name].over(found["bare"]).wall)
-    lines = [Line("bare: one grouped query of Spark over 10 rows", tuple(cells["bare"]))]
-    lines += [
-        Line(f"10 rows through {name}", tuple(cells[name]), f"≤ {bound:.0f} × bare", max(ratios[name]) <= bound)
-        for name, bound in _BOUNDS.items()
-    ]
+    for text in _TEXTS.values():
+        agreeing(spark, text, [{"t": rows(10, 20)} for _ in range(3)], "v")
+    found = {way: _measured(spark, way, runs) for way in WAYS}
+    lines = units(found)
+    for name, bound in _BOUNDS.items():
+        ratios = {way: costs[name].over(costs["bare"]).wall for way, costs in found.items()}
+        lines.append(Line(f"10 rows through {name}", in_units(found, name), bars(ratios, bound, "bare")))
     return Figure("a", "The floor: a step of ten rows", lines, runs)
+
+
+def _measured(spark: SparkSession, way: Way, runs: Runs) -> dict[str, Cost]:
+    with running(spark, _TEXTS, way) as programs:
+        work = {"bare": bare(spark), "grouped": grouped()}
+        for name, program in programs.items():
+            work[name] = lambda program=program: program.answered({"t": rows(10, 1000)}, "v")
+        return Meter(spark).interleaved(work, runs)
+
+
+def units(found: Found) -> list[Line]:
+    """What the units cost that steps took turns with."""
+    said = {"bare": "bare: one grouped query of Spark over 10 rows", "grouped": "grouped: the same query of DuckDB"}
+    return [
+        Line(what, tuple(milliseconds(costs[name].wall) for costs in found.values())) for name, what in said.items()
+    ]
+
+
+def in_units(found: Found, name: str) -> tuple[str, ...]:
+    """A cost for each way, in units of both."""
+    return tuple(_in_both(costs[name], costs) for costs in found.values())
+
+
+def _in_both(cost: Cost, costs: dict[str, Cost]) -> str:
+    over = {unit: cost.over(costs[unit]).wall for unit in ("grouped", "bare")}
+    return f"{milliseconds(cost.wall)} = {over['grouped']:.1f} × grouped, {over['bare']:.2f} × bare"

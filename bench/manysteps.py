@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
+from pathlib import Path
 
-from pyspark.sql import SparkSession
+from pyspark.sql import DataFrame, SparkSession
 
 from bench.measure import Cost, Effort, Meter, Runs
-from bench.programs import KEYED, MODES, TABLE, Program, collected, rows, running
+from bench.programs import KEYED, TABLE, Program, agreeing, collected, rows, running
 from bench.report import Figure, Line, shown
+from bench.ways import WAYS, Way, bars
 
 _TEXT = (
     TABLE
@@ -40,31 +43,35 @@ def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """The same step early and late."""
     early, late = (3, 12) if effort.quick else (20, 200)
     runs = effort.runs(Runs(0, 50), quick=Runs(0, 3))
+    agreeing(spark, _TEXT, [{"u": _fixed(spark)}, {"t": rows(_ROWS, _KEYS)}], "v", "w")
     found, held = {}, {}
-    for mode in MODES:
-        found[mode], held[mode] = _measured(spark, mode, (early, late), runs)
-    ratio = max(found[mode]["late"].over(found[mode]["early"]).wall for mode in MODES)
+    for way in WAYS:
+        found[way], held[way] = _measured(spark, way, (early, late), runs)
+    ratios = {way: costs["late"].over(costs["early"]).wall for way, costs in found.items()}
     lines = [
-        Line(f"a step of {_ROWS} rows after {early}", tuple(shown(found[mode]["early"]) for mode in MODES)),
+        Line(f"a step of {_ROWS} rows after {early}", tuple(shown(costs["early"]) for costs in found.values())),
         Line(
             f"a step of {_ROWS} rows after {late}",
-            tuple(shown(found[mode]["late"], found[mode]["early"], "") for mode in MODES),
-            f"≤ {_BOUND} ×",
-            ratio <= _BOUND,
+            tuple(shown(costs["late"], costs["early"], "") for costs in found.values()),
+            bars(ratios, _BOUND, "the early step"),
         ),
     ]
-    lines += [Line(f"held {when}", tuple(str(held[mode][when]) for mode in MODES)) for when in held["none"]]
+    lines += [Line(f"held {when}", tuple(str(one[when]) for one in held.values())) for when in held[WAYS[0]]]
     note = f"The program: an aggregate, and a join with {_KEYS:,} rows that is then aggregated."
     return Figure("d", "Many steps", lines, runs, notes=(note,))
 
 
+def _fixed(spark: SparkSession) -> DataFrame:
+    return spark.range(_KEYS).selectExpr("id AS k", "id % 100 AS y")
+
+
 def _measured(
-    spark: SparkSession, mode: str, counts: tuple[int, int], runs: Runs
+    spark: SparkSession, way: Way, counts: tuple[int, int], runs: Runs
 ) -> tuple[dict[str, Cost], dict[str, Held]]:
     held: dict[str, Held] = {}
-    with running(spark, {"late": _TEXT, "early": _TEXT}, mode) as programs:
+    with running(spark, {"late": _TEXT, "early": _TEXT}, way) as programs:
         for name, program in programs.items():
-            program.step({"u": spark.range(_KEYS).selectExpr("id AS k", "id % 100 AS y")})
+            program.step({"u": _fixed(spark)})
             for _ in range(counts[0]):
                 _step(program)
             held[f"after {counts[0]} steps ({name} program)"] = held_by(spark)
@@ -87,6 +94,9 @@ def held_by(spark: SparkSession) -> Held:
     memory = jvm.java.lang.management.ManagementFactory.getMemoryMXBean().getHeapMemoryUsage().getUsed()
     infos = spark.sparkContext._jsc.sc().getRDDStorageInfo()  # noqa: SLF001
     cached = sum(info.memSize() + info.diskSize() for info in infos)
-    with open("/proc/self/statm") as file:  # noqa: PTH123
-        resident = int(file.read().split()[1]) * 4096
-    return Held(memory / _MEBIBYTE, len(infos), cached / _MEBIBYTE, resident / _MEBIBYTE)
+    return Held(memory / _MEBIBYTE, len(infos), cached / _MEBIBYTE, resident_mib())
+
+
+def resident_mib() -> float:
+    """What this process has in memory."""
+    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / _MEBIBYTE

@@ -29,10 +29,14 @@ class Runs:
 
 @dataclass(frozen=True)
 class Effort:
-    """How much is asked for: everything, only a look whether it works (`quick`), or at most so many runs."""
+    """How much is asked for: everything, only a look whether it works (`quick`), or at most so many runs.
+
+    `scale` is the scale factor of the tables for decision support.
+    """
 
     quick: bool = False
     most: int | None = None
+    scale: float = 1.0
 
     def runs(self, full: Runs, *, quick: Runs) -> Runs:
         """How often to run something for which both are known."""

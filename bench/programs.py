@@ -1,32 +1,37 @@
-"""Programs at work, as the figures drive them: `'history' = 'none'`, or with a directory that keeps everything."""
+"""Programs at work, as the figures drive them, each in one of several ways, and the two units of cost."""
 
 from __future__ import annotations
 
 import shutil
 import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
 
+import duckdb
 import numpy as np
 import pyarrow as pa
 from pyspark.sql import SparkSession
 
 import penstock
+from bench.ways import ENGINES, Way
 
-MODES = ("none", "directory")
 _NUMBERS = np.random.default_rng(7)
 
 
 class Program:
     """A pipeline; `{with}` in its text stands where a table's properties do."""
 
-    def __init__(self, spark: SparkSession, text: str, mode: str) -> None:
-        self._folder = Path(tempfile.mkdtemp(prefix="penstock-bench-")) if mode == "directory" else None
-        properties = "WITH ('history' = 'none')" if mode == "none" else ""
+    def __init__(self, spark: SparkSession, text: str, way: Way) -> None:
+        self._folder = Path(tempfile.mkdtemp(prefix="penstock-bench-")) if way.directory else None
+        properties = "" if way.directory else "WITH ('history' = 'none')"
         self.pipeline = penstock.Pipeline(
-            text.replace("{with}", properties), spark=spark, directory=self._folder, retain="materialized"
+            text.replace("{with}", properties),
+            spark=spark,
+            directory=self._folder,
+            retain="materialized",
+            engine=way.engine,
         )
 
     def step(self, rows: Mapping[str, Any]) -> dict[str, Any]:
@@ -51,14 +56,40 @@ class Program:
 
 
 @contextmanager
-def running(spark: SparkSession, texts: Mapping[str, str], mode: str) -> Iterator[dict[str, Program]]:
+def running(spark: SparkSession, texts: Mapping[str, str], way: Way) -> Iterator[dict[str, Program]]:
     """Several programs at once, ended together; what they held is given back."""
     with ExitStack() as stack:
-        programs = {name: Program(spark, text, mode) for name, text in texts.items()}
+        programs = {name: Program(spark, text, way) for name, text in texts.items()}
         for program in programs.values():
             stack.callback(program.close)
         yield programs
     collected(spark)
+
+
+def agreeing(spark: SparkSession, text: str, steps: Sequence[Mapping[str, Any]], *views: str) -> None:
+    """See that both engines change the views alike in some steps, before anything is timed; AssertionError if not."""
+    found = {engine: list(_changes(spark, text, steps, views, Way(engine))) for engine in ENGINES}
+    ours, theirs = (found[engine] for engine in ENGINES)
+    for at, (one, other) in enumerate(zip(ours, theirs, strict=True)):
+        if not one.equals(other.cast(one.schema)):
+            message = f"{' and '.join(ENGINES)} differ in step {at // len(views)}, view {views[at % len(views)]}"
+            raise AssertionError(message)
+
+
+def _changes(
+    spark: SparkSession, text: str, steps: Sequence[Mapping[str, Any]], views: Sequence[str], way: Way
+) -> Iterator[pa.Table]:
+    with running(spark, {"compared": text}, way) as programs:
+        for given in steps:
+            changes = programs["compared"].step(given)
+            yield from (ordered(changes[view].arrow()) for view in views)
+
+
+def ordered(table: pa.Table) -> pa.Table:
+    """The same rows, in the order of their values."""
+    if not table.num_columns:  # a view that has not changed
+        return table
+    return table.sort_by([(name, "ascending") for name in table.column_names]).combine_chunks()
 
 
 def collected(spark: SparkSession) -> None:
@@ -82,6 +113,17 @@ def bare(spark: SparkSession, count: int = 10, keys: int = 1000) -> Callable[[],
     from pyspark.sql import functions as F  # noqa: N812
 
     return lambda: spark.createDataFrame(rows(count, keys)).groupBy("k").agg(F.sum("x"), F.count("*")).toArrow()
+
+
+def grouped(count: int = 10, keys: int = 1000) -> Callable[[], object]:
+    """The unit of cost in the process: what DuckDB takes for the same query over ten rows of Arrow."""
+    connection = duckdb.connect()
+
+    def query() -> object:
+        connection.register("given", rows(count, keys))
+        return connection.sql("SELECT k, sum(x), count(*) FROM given GROUP BY k").to_arrow_table()
+
+    return query
 
 
 TABLE = "CREATE TABLE t (k BIGINT, x BIGINT) {with};\n"

@@ -14,16 +14,27 @@ from bench.measure import Cost, Runs
 
 _ROOT = Path(__file__).parent.parent
 PAGE = _ROOT / "docs" / "performance.md"
+_TEN = 10
+
+
+@dataclass(frozen=True)
+class Bar:
+    """What is to be reached, such as `native ≤ 3 × bare`, and whether it is."""
+
+    text: str
+    kept: bool
+
+    def __str__(self) -> str:
+        return f"{self.text}: {'kept' if self.kept else 'missed'}"
 
 
 @dataclass(frozen=True)
 class Line:
-    """One row of a figure: what, a cell for each way of keeping history, the bound, and whether it is kept."""
+    """One row of a figure: what, a cell for each way of running it, and its bars."""
 
     what: str
     cells: tuple[str, ...]
-    bound: str = ""
-    kept: bool | None = None
+    bars: tuple[Bar, ...] = ()
 
 
 @dataclass(frozen=True)
@@ -34,7 +45,7 @@ class Figure:
     title: str
     lines: Sequence[Line]
     runs: Runs | None = None
-    heads: tuple[str, ...] = ("history none", "with a directory")
+    heads: tuple[str, ...] = ("native", "spark", "native, directory", "spark, directory")
     notes: Sequence[str] = field(default_factory=tuple)
 
     def text(self) -> str:
@@ -42,8 +53,9 @@ class Figure:
         said = (
             f" Medians of {self.runs.measured} interleaved runs after {self.runs.warm} to warm up." if self.runs else ""
         )
-        table = [("", *self.heads, "bound", "")]
-        table += [(line.what, *line.cells, line.bound, _mark(line)) for line in self.lines]
+        judged = any(line.bars for line in self.lines)
+        table = [("", *self.heads, *(["bars"] if judged else []))]
+        table += [(line.what, *line.cells, *([_bars(line)] if judged else [])) for line in self.lines]
         widths = [max(3, *(len(row[at]) for row in table)) for at in range(len(table[0]))]
         rows = [
             "| " + " | ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) + " |"
@@ -69,13 +81,18 @@ def renewed(page: str, introduction: str, figure: Figure, where: str) -> str:
 def shown(cost: Cost, base: Cost | None = None, unit: str = "bare") -> str:
     """A cost as text, and what it is in units of another."""
     if base is None:
-        return f"{cost.wall:,.0f} ms"
+        return milliseconds(cost.wall)
     ratio = cost.over(base)
-    return f"{cost.wall:,.0f} ms = {ratio.wall:.2f} × {unit} (CPU {ratio.cpu:.2f})"
+    return f"{milliseconds(cost.wall)} = {ratio.wall:.2f} × {unit}".rstrip(" ") + f" (CPU {ratio.cpu:.2f})"
 
 
-def _mark(line: Line) -> str:
-    return "" if line.kept is None else "kept" if line.kept else "missed"
+def milliseconds(value: float) -> str:
+    """A time as text, with as many digits as mean something."""
+    return f"{value:,.0f} ms" if value >= _TEN else f"{value:.1f} ms"
+
+
+def _bars(line: Line) -> str:
+    return "; ".join(map(str, line.bars))
 
 
 def machine() -> str:

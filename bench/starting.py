@@ -1,4 +1,4 @@
-"""h: how long each command takes from its call to its end; and chains of views over one another."""
+"""h: how long each command takes from its call to its end, the shell to its prompt and its first answer; and chains."""
 
 from __future__ import annotations
 
@@ -9,46 +9,75 @@ import subprocess
 import sys
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from bench.measure import Effort, Runs
 from bench.report import Figure, Line
+from bench.terminal import Terminal
+from bench.ways import ENGINES
 
-_CALL = (sys.executable, "-c", "from penstock.cli.main import main; main()")
+CALL = (sys.executable, "-c", "from penstock.cli.main import main; main()")
 _CHAINS = (100, 1000)
-_TABLE = "CREATE TABLE t (k INT, x INT) WITH ('connector' = 'files', 'path' = '{folder}', 'format' = 'csv');\n"
+_FILES = "CREATE TABLE t (k INT, x INT) WITH ('connector' = 'files', 'path' = '{folder}', 'format' = 'csv');\n"
+_TABLE = "CREATE TABLE t (k INT, x INT);\n"
 _VIEW = "CREATE VIEW sums AS SELECT k, sum(x) AS s, count(*) AS n FROM t GROUP BY k;\n"
+_ASKED, _ANSWER = "INSERT INTO t VALUES (1, 4321), (1, 1234);", "5555"
+_PROMPT = "penstock> "
 
 
 def figure(*, effort: Effort) -> Figure:
     """Seconds of each command on a small program, and of `check` and `explain` on chains of views."""
-    runs = effort.runs(Runs(1, 3), quick=Runs(0, 1))
+    runs = effort.runs(Runs(1, 5), quick=Runs(0, 1))
     with tempfile.TemporaryDirectory() as folder:
-        lines = [_line(what, call, runs) for what, call in _commands(Path(folder))]
+        lines = [
+            *(_line(what, call, runs) for what, call in _commands(Path(folder))),
+            *_shell(Path(folder), runs),
+            *(_line_by_engine(what, call, runs) for what, call in _working(Path(folder))),
+        ]
         lines += [
             _line(f"{command}, {size:,} views over one another", (command, _chain(Path(folder), size)), runs)
-            for size in _CHAINS[: 1 if effort.quick else None]
+            for size in _CHAINS[: 0 if effort.quick else None]
             for command in ("check", "explain")
         ]
-    return Figure("h", "Starting", lines, runs, heads=("seconds", "CPU seconds"))
+    note = (
+        "Seconds by the wall, and of CPU, those of the JVM among them; commands without an engine stand under native."
+    )
+    return Figure("h", "Starting", lines, runs, heads=ENGINES, notes=(note,))
 
 
 def _commands(folder: Path) -> Sequence[tuple[str, tuple[str, ...]]]:
+    """What needs no engine."""
+    program = folder / "program.sql"
+    program.write_text(_TABLE + _VIEW)
+    return (("--help", ("--help",)), ("check", ("check", str(program))), ("explain", ("explain", str(program))))
+
+
+def _working(folder: Path) -> Sequence[tuple[str, tuple[str, ...]]]:
+    """What an engine works for."""
     rows = folder / "rows"
     rows.mkdir()
     (rows / "first.csv").write_text("k,x\n1,2\n1,3\n2,4\n")
-    program = folder / "program.sql"
-    program.write_text(_TABLE.format(folder=rows) + _VIEW)
+    program = folder / "following.sql"
+    program.write_text(_FILES.format(folder=rows) + _VIEW)
     name = str(program)
     return (
-        ("--help", ("--help",)),
-        ("check", ("check", name)),
-        ("explain", ("explain", name)),
-        ("sql, to the end of its input", ("sql", name)),
         ("run --once, one file of three rows", ("run", name, "--once")),
         ("query", ("query", name, "SELECT count(*) FROM sums")),
     )
+
+
+def _shell(folder: Path, runs: Runs) -> list[Line]:
+    """The shell on a terminal, until it asks for a statement, and from the first one to the view's change."""
+    found = {engine: _repeated(lambda engine=engine: _asked(folder, engine), runs) for engine in ENGINES}
+    said = ("sql, to its prompt", "sql, from the first INSERT to the view's change")
+    return [Line(what, tuple(f"{seconds[at]:.2f} s" for seconds in found.values())) for at, what in enumerate(said)]
+
+
+def _asked(folder: Path, engine: str) -> tuple[float, float]:
+    """Seconds to the prompt, and from a statement to its answer."""
+    with Terminal((*CALL, "sql", str(folder / "program.sql"), "--engine", engine)) as shell:
+        return shell.until(_PROMPT), shell.until(_ANSWER, typed=_ASKED + "\r")
 
 
 def _chain(folder: Path, size: int) -> str:
@@ -61,18 +90,31 @@ def _chain(folder: Path, size: int) -> str:
 
 
 def _line(what: str, call: tuple[str, ...], runs: Runs) -> Line:
+    return Line(what, (_cell(call, runs), "–"))
+
+
+def _line_by_engine(what: str, call: tuple[str, ...], runs: Runs) -> Line:
+    return Line(what, tuple(_cell((*call, "--engine", engine), runs) for engine in ENGINES))
+
+
+def _cell(call: tuple[str, ...], runs: Runs) -> str:
+    seconds, cpu = _repeated(lambda: _timed(call), runs)
+    return f"{seconds:.2f} s (CPU {cpu:.2f})"
+
+
+def _repeated(work: Callable[[], tuple[float, float]], runs: Runs) -> tuple[float, float]:
+    """The medians of two figures."""
     for _ in range(runs.warm):
-        _timed(call)
-    found = [_timed(call) for _ in range(runs.measured)]
-    seconds, cpu = (statistics.median(side) for side in zip(*found, strict=True))
-    return Line(what, (f"{seconds:.2f}", f"{cpu:.2f}"))
+        work()
+    first, second = zip(*(work() for _ in range(runs.measured)), strict=True)
+    return statistics.median(first), statistics.median(second)
 
 
 def _timed(call: tuple[str, ...]) -> tuple[float, float]:
     """Seconds by the wall and of CPU, children's children included."""
     before, began = resource.getrusage(resource.RUSAGE_CHILDREN), time.perf_counter()
     done = subprocess.run(  # noqa: S603 - our own command
-        (*_CALL, *call), stdin=subprocess.DEVNULL, capture_output=True, check=False, env=os.environ
+        (*CALL, *call), stdin=subprocess.DEVNULL, capture_output=True, check=False, env=os.environ
     )
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     if done.returncode:

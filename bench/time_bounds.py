@@ -11,8 +11,9 @@ import pyarrow as pa
 from pyspark.sql import SparkSession
 
 from bench.measure import Effort, Meter, Runs
-from bench.programs import MODES, Program, running
-from bench.report import Figure, Line, shown
+from bench.programs import Program, agreeing, running
+from bench.report import Bar, Figure, Line, shown
+from bench.ways import WAYS, bars
 
 _TABLE = "CREATE TABLE t (at TIMESTAMP{late}, k BIGINT, x BIGINT) {{with}};\n"
 _WINDOWS = """CREATE VIEW v AS SELECT window_start, window_end, k, count(*) AS n, sum(x) AS s
@@ -31,8 +32,8 @@ _NUMBERS = np.random.default_rng(7)
 
 def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     """Windows of time, an interval join, and the analysis itself."""
-    runs = effort.runs(Runs(5, 30), quick=Runs(0, 2))
-    counts = (10, 20, 40) if effort.quick else (10, 100, 1000)
+    runs = effort.runs(Runs(5, 30), quick=Runs(0, 1))
+    counts = (10, 20) if effort.quick else (10, 100, 1000)
     lines = [
         *_growing(spark, "a minute of a tumbling aggregate", _TABLE + _WINDOWS, counts, runs),
         *_growing(spark, "a minute of an interval join", _TABLE + _NEAR, counts[:2], runs),
@@ -85,9 +86,10 @@ def _minutes(begin: int, count: int, table: str) -> pa.Table:
 def _growing(spark: SparkSession, what: str, text: str, counts: tuple[int, ...], runs: Runs) -> list[Line]:
     """The same step and the state after so many minutes, against those after the first of them."""
     costs, most, live = {}, {}, {}
-    for mode in MODES:
-        late = text.format(late=_LATE)
-        with running(spark, {str(count): late for count in counts}, mode) as programs:
+    late = text.format(late=_LATE)
+    agreeing(spark, late, [{name: _minutes(at, 1, name) for name in _tables(text)} for at in range(3)], "v")
+    for way in WAYS:
+        with running(spark, {str(count): late for count in counts}, way) as programs:
             found = {int(name): _Clockwork(program, _tables(text)) for name, program in programs.items()}
             for count, work in found.items():
                 while work.minute < count:
@@ -95,20 +97,18 @@ def _growing(spark: SparkSession, what: str, text: str, counts: tuple[int, ...],
                 work.live()
                 work.most = 0
             steps: Mapping[str, Callable[[], object]] = {str(count): work.step for count, work in found.items()}
-            costs[mode] = Meter(spark).interleaved(steps, runs)
-            most[mode] = {count: work.most for count, work in found.items()}
-            live[mode] = {count: work.live() for count, work in found.items()}
+            costs[way] = Meter(spark).interleaved(steps, runs)
+            most[way] = {count: work.most for count, work in found.items()}
+            live[way] = {count: work.live() for count, work in found.items()}
     first, *rest = counts
-    lines = [Line(f"{what} after {first}", tuple(shown(costs[mode][str(first)]) for mode in MODES))]
+    lines = [Line(f"{what} after {first}", tuple(shown(found[str(first)]) for found in costs.values()))]
     for count in rest:
-        ratio = max(costs[mode][str(count)].over(costs[mode][str(first)]).wall for mode in MODES)
-        cells = tuple(shown(costs[mode][str(count)], costs[mode][str(first)], "") for mode in MODES)
-        lines.append(Line(f"{what} after {count}", cells, f"≤ {_GROWTH} ×", ratio <= _GROWTH))
-    cells = tuple(
-        "; ".join(f"{live[mode][count]:,} (most {most[mode][count]:,})" for count in counts) for mode in MODES
-    )
-    flat = max(live[mode][count] / live[mode][first] for mode in MODES for count in rest)
-    return [*lines, Line("its live rows of state", cells, f"≤ {_FLAT} ×", flat <= _FLAT)]
+        ratios = {way: found[str(count)].over(found[str(first)]).wall for way, found in costs.items()}
+        cells = tuple(shown(found[str(count)], found[str(first)], "") for found in costs.values())
+        lines.append(Line(f"{what} after {count}", cells, bars(ratios, _GROWTH, f"after {first}")))
+    cells = tuple("; ".join(f"{live[way][count]:,} (most {most[way][count]:,})" for count in counts) for way in WAYS)
+    flat = {way: max(live[way][count] / live[way][first] for count in rest) for way in WAYS}
+    return [*lines, Line("its live rows of state", cells, bars(flat, _FLAT, f"after {first}"))]
 
 
 def _tables(text: str) -> tuple[str, ...]:
@@ -118,14 +118,14 @@ def _tables(text: str) -> tuple[str, ...]:
 def _price(spark: SparkSession, runs: Runs) -> Line:
     """The same program with and without LATENESS, on rows in order."""
     costs = {}
-    for mode in MODES:
-        texts = {name: (_TABLE + _WINDOWS).format(late=late) for name, late in (("with", _LATE), ("without", ""))}
-        with running(spark, texts, mode) as programs:
+    texts = {name: (_TABLE + _WINDOWS).format(late=late) for name, late in (("with", _LATE), ("without", ""))}
+    for way in WAYS:
+        with running(spark, texts, way) as programs:
             work = {name: _Clockwork(program, ("t",)).step for name, program in programs.items()}
-            costs[mode] = Meter(spark).interleaved(work, runs)
-    ratio = max(costs[mode]["with"].over(costs[mode]["without"]).wall for mode in MODES)
-    cells = tuple(shown(costs[mode]["with"], costs[mode]["without"], "without") for mode in MODES)
-    return Line("LATENESS", cells, f"≤ {_COST} ×", ratio <= _COST)
+            costs[way] = Meter(spark).interleaved(work, runs)
+    ratios = {way: found["with"].over(found["without"]).wall for way, found in costs.items()}
+    cells = tuple(shown(found["with"], found["without"], "without") for found in costs.values())
+    return Line("LATENESS", cells, bars(ratios, _COST, "without"))
 
 
 def _inference(runs: Runs) -> Line:
@@ -145,4 +145,5 @@ def _inference(runs: Runs) -> Line:
     costs = Meter().interleaved({"check": lambda: compile_program(text, None), "facts": facts}, runs)
     more = (costs["facts"].wall - costs["check"].wall) / views
     cell = f"{more:.1f} ms for each view (check {costs['check'].wall / views:.1f} ms)"
-    return Line("waterlines and what is dropped", (cell, ""), f"≤ {_INFERENCE:.0f} ms", more <= _INFERENCE)
+    blank = [""] * (len(WAYS) - 1)
+    return Line("waterlines and what is dropped", (cell, *blank), (Bar(f"≤ {_INFERENCE:.0f} ms", more <= _INFERENCE),))

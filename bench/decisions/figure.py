@@ -1,0 +1,145 @@
+"""i: decision support: a step that replaces one row of the facts in a hundred, beside all views computed anew."""
+
+from __future__ import annotations
+
+import statistics
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Self
+
+import pyarrow as pa
+from pyspark.sql import SparkSession
+
+import penstock
+from bench.decisions.data import Tables, generated, replaced
+from bench.decisions.judging import Judge
+from bench.decisions.program import columns, program, views
+from bench.measure import Cost, Effort, Meter, Runs
+from bench.nexmark.systems.spark import PLAIN
+from bench.report import Figure, Line, shown
+from bench.ways import ENGINES
+
+SHARE = 0.01
+_BATCHES = {"batch": "Spark's batch over all views", "duckdb": "DuckDB over all views"}
+_NOTE = (
+    "Rows of TPC-H's generator; the queries are our own: joins of six tables and more, correlated subqueries, EXISTS, "
+    "NOT IN, HAVING over subqueries, Top-K. A replaced row keeps its key. After every step the views are compared "
+    "with DuckDB's answers, and so are those of Spark's batch, which reads the tables from Parquet."
+)
+
+
+def figure(spark: SparkSession, *, effort: Effort) -> Figure:
+    """All views kept by both engines, and computed anew by Spark and DuckDB."""
+    return measured(spark, generated(effort.scale, columns()), effort.runs(Runs(1, 5), quick=Runs(0, 1)), effort.scale)
+
+
+def measured(spark: SparkSession, tables: Tables, runs: Runs, scale: float) -> Figure:
+    """The figure over these tables."""
+    with _Contest(spark, tables) as contest:
+        loads = {engine: contest.load(engine) for engine in ENGINES}
+        turns = [contest.turn(number) for number in range(runs.warm + runs.measured)][runs.warm :]
+    found = {name: _median([turn[name] for turn in turns]) for name in turns[0]}
+    lines = [
+        Line("taking all rows in", tuple(f"{loads[engine]:,.1f} s" for engine in ENGINES)),
+        Line(f"a step that replaces {SHARE:.0%} of the facts", tuple(shown(found[engine]) for engine in ENGINES)),
+        *(_beside(what, name, found) for name, what in _BATCHES.items()),
+    ]
+    title = f"Decision support: {len(views())} views at scale factor {scale:g}"
+    return Figure("i", title, lines, runs, ENGINES, (_NOTE,))
+
+
+def _beside(what: str, name: str, found: Mapping[str, Cost]) -> Line:
+    over = [found[name].over(found[engine]) for engine in ENGINES]
+    return Line(f"{what}: {shown(found[name])}", tuple(f"{ratio.wall:.2f} × the step" for ratio in over))
+
+
+def _median(costs: Sequence[Cost]) -> Cost:
+    return Cost(statistics.median(cost.wall for cost in costs), statistics.mean(cost.cpu for cost in costs))
+
+
+class _Contest:
+    """A pipeline on each engine, and a judge with the same tables; a context manager."""
+
+    def __init__(self, spark: SparkSession, tables: Tables) -> None:
+        self._spark = spark
+        self._tables = tables
+        self._meter = Meter(spark)
+        self._said: dict[str, Mapping[str, pa.Table]] = {}
+
+    def __enter__(self) -> Self:
+        with ExitStack() as stack:
+            self._judge = stack.enter_context(Judge(self._tables, views()))
+            self._folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="decisions-")))
+            self._pipelines = {
+                engine: stack.enter_context(
+                    penstock.Pipeline(program(), spark=self._spark, retain="materialized", engine=engine)
+                )
+                for engine in ENGINES
+            }
+            self._stack = stack.pop_all()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._stack.close()
+
+    def load(self, engine: str) -> float:
+        """All rows in one step; the seconds that it took."""
+        began = time.perf_counter()
+        self._step(engine, self._tables)
+        seconds = time.perf_counter() - began
+        self._judged(engine)
+        return seconds
+
+    def turn(self, number: int) -> dict[str, Cost]:
+        """The same rows replaced everywhere: what each system has needed for that, every answer compared."""
+        changed = replaced(self._tables, SHARE, number)
+        self._judge.replace(changed)
+        self._judge.write(self._folder)
+        work: dict[str, Callable[[], None]] = {
+            engine: lambda engine=engine: self._step(engine, changed) for engine in ENGINES
+        }
+        with self._plain_tables():
+            found = self._meter.interleaved(work | {"batch": self._batch, "duckdb": self._duckdb}, Runs(0, 1))
+        for engine in ENGINES:
+            self._judged(engine)
+        self._judged(f"batch {number}", "batch")
+        return found
+
+    def _step(self, engine: str, rows: Tables) -> None:
+        changes = self._pipelines[engine].step(rows)
+        self._said[engine] = {view: changes[view].arrow() for view in views()}
+
+    def _batch(self) -> None:
+        with _plain(self._spark):
+            self._said["batch"] = {view: self._spark.sql(query).toArrow() for view, query in views().items()}
+
+    def _duckdb(self) -> None:
+        self._judge.answers()
+
+    def _judged(self, name: str, system: str | None = None) -> None:
+        for view, change in self._said[system or name].items():
+            self._judge.add(name, view, change)
+        self._judge.check(name)
+
+    @contextmanager
+    def _plain_tables(self) -> Iterator[None]:
+        """The tables as Spark reads them from files."""
+        for name in self._tables:
+            self._spark.read.parquet(str(self._folder / f"{name}.parquet")).createOrReplaceTempView(name)
+        yield
+        for name in self._tables:
+            self._spark.catalog.dropTempView(name)
+
+
+@contextmanager
+def _plain(spark: SparkSession) -> Iterator[None]:
+    """Spark as a user of plain Spark has it."""
+    before = {name: spark.conf.get(name, None) for name in PLAIN}
+    for name, value in PLAIN.items():
+        spark.conf.set(name, value)
+    yield
+    for name, value in before.items():
+        spark.conf.unset(name) if value is None else spark.conf.set(name, value)
