@@ -10,11 +10,11 @@ from pathlib import Path
 import click
 
 from bench.nexmark import page as pages
-from bench.nexmark import report
+from bench.nexmark import report, run
 from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
 from bench.nexmark.queries import chosen
-from bench.nexmark.run import Wanted, results
+from bench.nexmark.run import Wanted
 from bench.nexmark.task import SYSTEMS
 
 
@@ -31,6 +31,7 @@ def command(
     every_step: bool,
     memory: str,
     data: Path | None,
+    results: Path | None,
     page: Path | None,
     style: str,
 ) -> bool:
@@ -44,9 +45,10 @@ def command(
         every_step,
         memory,
         tuple({"parquet", *files}),
+        results,
     )
     found: list[Measured] = []
-    for measured in results(wanted, said=lambda line: click.echo(line, err=True)):
+    for measured in run.results(wanted, said=lambda line: click.echo(line, err=True)):
         found.append(measured)
         if page is not None:
             pages.keep(page, wanted, measured)

@@ -58,12 +58,16 @@ class Data:
 
 def written(folder: Path, stream: Stream, step: int, formats: Sequence[str] = ("parquet",)) -> Data:
     """The events as files below the folder, from an earlier run where they are there."""
-    name = f"{EDITION}-{stream.events}x{step}-rate{stream.rate:g}-seed{stream.seed}-disorder{stream.disorder:g}"
-    data = Data(folder / name, stream, step)
+    data = Data(folder / events_name(stream, step), stream, step)
     missing = [kind for kind in formats if not (data.folder / kind / "done.json").exists()]
     if missing:
         _write(data, missing)
     return data
+
+
+def events_name(stream: Stream, step: int) -> str:
+    """A name for these events in these steps, and for no others."""
+    return f"{EDITION}-{stream.events}x{step}-rate{stream.rate:g}-seed{stream.seed}-disorder{stream.disorder:g}"
 
 
 def _write(data: Data, formats: Sequence[str]) -> None:

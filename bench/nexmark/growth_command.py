@@ -8,8 +8,10 @@ from typing import Any
 import click
 
 from bench.nexmark import growth_page
-from bench.nexmark.growth import LEAST_STEPS, LONG, SIZES, STEPPED, Wanted, measured
+from bench.nexmark.growth import SIZES, STEPPED, Wanted, measured
+from bench.nexmark.longrun import LEAST_STEPS, LONG
 from bench.nexmark.queries import chosen
+from bench.ways import ENGINES
 
 
 @click.command()
@@ -18,6 +20,7 @@ from bench.nexmark.queries import chosen
 @click.option("--long", default=",".join(LONG), show_default=True, help="Queries of long runs, or none.")
 @click.option("--short", default=",".join(STEPPED), show_default=True, help="Queries with steps of each size, or none.")
 @click.option("--sizes", default=",".join(map(str, SIZES)), show_default=True, help="Sizes of those steps.")
+@click.option("--engines", default="native", show_default=True, help="Where operators work: native,spark.")
 @click.option("--memory", default="8g", show_default=True, help="Memory of the JVM.")
 @click.option("--page", type=click.Path(dir_okay=False, path_type=Path), required=True, help="Where it is written.")
 def main(*, page: Path, **values: Any) -> None:
@@ -27,6 +30,10 @@ def main(*, page: Path, **values: Any) -> None:
     if values["long"] and values["events"] < LEAST_STEPS * values["step"]:
         message = f"a long run has at least {LEAST_STEPS} steps: a quarter of it is cut into tenths"
         raise click.BadParameter(message, param_hint="--events")
+    values["engines"] = values["engines"].split(",")
+    if unknown := set(values["engines"]) - set(ENGINES):
+        message = f"{', '.join(sorted(unknown))!r} is no engine: there are {', '.join(ENGINES)}"
+        raise click.BadParameter(message, param_hint="--engines")
     values["sizes"] = [int(size) for size in values["sizes"].split(",")]
     for found in measured(Wanted(**values)):
         growth_page.keep(page, found)

@@ -9,10 +9,12 @@ from functools import cache
 from pathlib import Path
 
 from bench.nexmark.curves import Axis, curves
-from bench.nexmark.growth import TENTHS, Grown, Stepped
+from bench.nexmark.growth import Stepped
+from bench.nexmark.longrun import TENTHS, Grown
 from bench.nexmark.queries import QUERIES
 from bench.nexmark.report import table
-from bench.report import machine
+from bench.report import machine, milliseconds
+from bench.ways import ENGINES
 
 Found = Grown | Stepped
 _KINDS: Mapping[str, type[Found]] = {"long": Grown, "short": Stepped}
@@ -23,22 +25,25 @@ _BY_MEANING = ("q18", "q20")
 _ABOUT = """# NEXMark: how the cost grows
 
 Written by `make bench-growth`. Each figure is of the run on the machine that is named; runs renew only
-what they measure.
+what they measure: `ARGS='--long none --short all --sizes 10000 --engines native,spark'` is the bar for small steps.
 """
 _LONG = """## Long runs
 
-One pipeline over all events, in steps of {step:,}. *keyed*: auctions have a `PRIMARY KEY`, so that what is kept for one
+One pipeline over all events, in steps of {step:,}. *native*: its operators work in the process, and a step's files are
+read as Arrow; *spark*: on Spark, from DataFrames. *keyed*: auctions have a `PRIMARY KEY`, so that what is kept for one
 goes when it has ended ([why](adr/0010-keys-closed-by-what-they-determine.md)). The beginning of a long run is a shorter
-one over the same stream: its speed over {short} M events stands beside that over all. Tenths are of the run:
-microseconds for an event in the first, the second and the last, and what the last is of the second. The heap is the
-JVM's once collected, after the second tenth and after the last; so are the rows of state. *batch* is one Spark batch
-over the same events, and the time of the whole run in units of it. Another pipeline takes twelve steps before, to warm
-up. *JVM* is its memory, of which Spark keeps rows in little more than half: the 5 GiB of `q20` need more than 8g, or
-are read from the disk at each step, which then costs four times as much.
+one over the same stream: its speed over {short} M events stands beside that over all. Tenths are of the run: the median
+step, as microseconds for an event, in the first, the second and the last, and what the last is of the second. Held is
+the JVM's heap once collected (spark) or the resident memory of the process (native), after the second tenth and after
+the last; so are the rows of state; the peak is the most at any time, with what had not been collected yet. *batch* is
+one Spark batch over the same events, and the time of the whole run in units of it. Another pipeline takes twelve steps
+before, to warm up. *memory* is the JVM's, of which Spark keeps rows in little more than half: the 5 GiB of `q20` on
+Spark need more than 8g, or are read from the disk at each step, which then costs four times as much. In the process it
+is `SET memory_limit`, half of what the state took without.
 
 {table}
 
-Bars: the last tenth at most {flat} × the second, and the heap no more than that and {slack} MiB above, for queries
+Bars: the last tenth at most {flat} × the second, and what is held no more than that and {slack} MiB above, for queries
 whose state is bounded. `q18` and `q20` keep their keys by what they mean: rows of state are the live keys, once merged
 ({live}), and an event at the end of the whole run costs at most {double:.0f} × one at the end of its first quarter:
 {double_found}.
@@ -48,10 +53,10 @@ whose state is bounded. `q18` and `q20` keep their keys by what they mean: rows 
 _SHORT = """## Steps of every size
 
 The time from a step's Arrow tables on the driver to its change as Arrow: medians, and in units of `bare`, one grouped
-query of Spark over ten rows of the driver, which takes turns with the steps. Rows of the driver cost more than those of
-files, which executors read themselves. Bar: a step of 10,000 events takes at most {bares:.0f} × bare{found}.
+query of Spark over ten rows of the driver, which takes turns with the steps. On Spark, rows of the driver cost more
+than those of files, which executors read themselves. Bar: a step of 10,000 events takes at most {bares:.0f} × bare.
 
-{table}
+{tables}
 
 ![milliseconds of a step against its events]({picture})
 """
@@ -85,7 +90,9 @@ def write(page: Path) -> None:
 
 
 def _which(found: Found) -> tuple[object, ...]:
-    return (found.query, found.keyed) if isinstance(found, Grown) else (found.query, found.size)
+    if isinstance(found, Grown):
+        return found.query, found.keyed, found.engine, found.limit_mib is not None
+    return found.query, found.size, found.engine
 
 
 def line(found: Found) -> str:
@@ -93,11 +100,12 @@ def line(found: Found) -> str:
     if isinstance(found, Grown):
         speed = found.events / sum(found.seconds)
         return f"  {_called(found)}: {speed:,.0f} events/s, last tenth {_last(found):.2f} × the second"
-    return f"  {found.query}, {found.size:,} events: {found.p50_ms:,.0f} ms, {_bares(found):.1f} × bare"
+    return f"  {found.query}, {found.engine}, {found.size:,} events: {found.p50_ms:,.0f} ms, {_bares(found):.1f} × bare"
 
 
 def _called(found: Grown) -> str:
-    return f"{found.query} keyed" if found.keyed else found.query
+    limited = "" if found.limit_mib is None else ", limited"
+    return f"{found.query}{' keyed' if found.keyed else ''}, {found.engine}{limited}"
 
 
 def _last(found: Grown) -> float:
@@ -110,14 +118,15 @@ def _long(page: Path, found: Sequence[Grown]) -> list[str]:
     head = (
         "query",
         "M events",
-        "JVM",
+        "memory",
         "k/s at first",
         "k/s",
         "1st µs",
         "2nd µs",
         "last µs",
         "last / 2nd",
-        "heap MiB",
+        "held MiB",
+        "peak MiB",
         "state rows",
     )
     rows: list[Sequence[str]] = [(*head, "batch s", "× batch", "bar")]
@@ -127,8 +136,8 @@ def _long(page: Path, found: Sequence[Grown]) -> list[str]:
     across, up = Axis("million events so far"), Axis("thousand events per second")
     picture.write_text(curves("Long runs", lines, across, up))
     by_meaning = [one for one in found if one.query in _BY_MEANING]
-    live = ", ".join(f"{one.query}: {one.compacted:,} of {one.live:,}" for one in by_meaning)
-    double = ", ".join(f"{one.query} {one.tenth(TENTHS) / _quarter(one):.2f} ×" for one in by_meaning)
+    live = ", ".join(f"{_called(one)}: {one.compacted:,} of {one.live:,}" for one in by_meaning)
+    double = ", ".join(f"{_called(one)} {one.tenth(TENTHS) / _quarter(one):.2f} ×" for one in by_meaning)
     return [
         _LONG.format(
             step=found[0].step,
@@ -160,12 +169,13 @@ def _row(found: Grown) -> tuple[str, ...]:
     return (
         _called(found),
         f"{found.events / _MILLION:g}",
-        found.memory,
+        found.memory if found.engine == "spark" else "–" if found.limit_mib is None else f"{found.limit_mib:,} MiB",
         f"{len(first) * found.step / sum(first) / 1000:,.1f}",
         f"{found.events / seconds / 1000:,.1f}" if found.equal else "wrong answer",
         *(f"{found.tenth(number):.1f}" for number in (1, 2, TENTHS)),
         f"{_last(found):.2f}",
         f"{found.heap_mib[1]:,} → {found.heap_mib[-1]:,}",
+        "–" if found.peak_mib is None else f"{found.peak_mib:,}",
         f"{found.state_rows[1]:,} → {found.state_rows[-1]:,}",
         f"{found.batch_seconds:.1f}",
         f"{seconds / found.batch_seconds:.1f}",
@@ -181,22 +191,39 @@ def _speeds(found: Grown) -> Iterable[tuple[float, float]]:
 def _short(page: Path, found: Sequence[Stepped]) -> list[str]:
     if not found:
         return []
+    engines = [engine for engine in ENGINES if any(one.engine == engine for one in found)]
+    tables = "\n\n".join(_sizes(engine, [one for one in found if one.engine == engine]) for engine in engines)
+    picture = page.with_name(f"{page.stem}-steps.svg")
+    lines = {name: points for engine in engines for name, points in _curves(engine, found)}
+    bare = _middle(one.bare_ms for one in found)
+    lines["bare"] = [(size, bare) for size in (found[0].size, found[-1].size)]
+    axes = Axis("events in a step", log=True), Axis("milliseconds, median", log=True)
+    picture.write_text(curves("Steps of every size", lines, *axes))
+    return [_SHORT.format(bares=_BARES, tables=tables, picture=picture.name)]
+
+
+def _curves(engine: str, found: Sequence[Stepped]) -> Iterable[tuple[str, list[tuple[float, float]]]]:
+    """The steps of those queries that were measured in more than one size."""
+    for query in QUERIES:
+        points: list[tuple[float, float]] = [
+            (one.size, one.p50_ms) for one in found if (one.query, one.engine) == (query, engine)
+        ]
+        if len(points) > 1:
+            yield f"{query}, {engine}", points
+
+
+def _sizes(engine: str, found: Sequence[Stepped]) -> str:
+    """The table of one engine."""
     sizes = sorted({one.size for one in found})
     queries = [name for name in QUERIES if any(one.query == name for one in found)]
-    cells = {(one.query, one.size): f"{one.p50_ms:,.0f} ms = {_bares(one):.1f} ×" for one in found}
-    rows = [("events in a step", *(f"{size:,}" for size in sizes))]
+    cells = {(one.query, one.size): f"{milliseconds(one.p50_ms)} = {_bares(one):.2g} ×" for one in found}
+    rows = [(f"{engine}: events in a step", *(f"{size:,}" for size in sizes))]
     rows += [(name, *(cells.get((name, size), "–") for size in sizes)) for name in queries]
-    bare = _middle(one.bare_ms for one in found)
     rows.append(("bare", *(f"{_middle(one.bare_ms for one in found if one.size == size):,.0f} ms" for size in sizes)))
     judged = [one for one in found if one.size == _SMALL]
     missed = [f"{one.query} {_bares(one):.1f} ×" for one in judged if _bares(one) > _BARES]
-    said = f"; of {len(judged)} queries missed by {', '.join(missed) or 'none'}" if judged else ""
-    picture = page.with_name(f"{page.stem}-steps.svg")
-    lines = {name: [(one.size, one.p50_ms) for one in found if one.query == name] for name in queries}
-    lines["bare"] = [(one, bare) for one in (sizes[0], sizes[-1])]
-    axes = Axis("events in a step", log=True), Axis("milliseconds, median", log=True)
-    picture.write_text(curves("Steps of every size", lines, *axes))
-    return [_SHORT.format(bares=_BARES, found=said, table=table(rows), picture=picture.name)]
+    said = f"{engine}: of {len(judged)} queries the bar is missed by {', '.join(missed) or 'none'}."
+    return f"{table(rows)}\n\n{said}" if judged else table(rows)
 
 
 def _bares(found: Stepped) -> float:

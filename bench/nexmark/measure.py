@@ -7,10 +7,13 @@ import math
 import os
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cache
+from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
 from bench.nexmark.answers import Answer
+from bench.report import machine
 
 _KIB = 1024
 
@@ -19,7 +22,7 @@ _KIB = 1024
 class Measured:
     """One query on one system; `steps` is None where there are none, `refused` says why there is no answer.
 
-    `slower` holds what was measured of other ways to run it on that system.
+    `slower` holds what was measured of other ways to run it on that system; `machine` says where it was, and when.
     """
 
     query: str
@@ -34,6 +37,7 @@ class Measured:
     note: str | None = None
     equal: bool | None = None
     slower: tuple[Measured, ...] = ()
+    machine: str | None = None
 
     def as_object(self) -> dict[str, Any]:
         """What `--format json` prints. A wrong answer has no time."""
@@ -52,6 +56,12 @@ class Measured:
             return None
         ordered = sorted(self.steps)
         return round(ordered[math.ceil(share * len(ordered)) - 1] * 1000, 1)
+
+
+@cache
+def where() -> str:
+    """The machine, with its load when this run began."""
+    return f"{machine()}; DuckDB {version('duckdb')}"
 
 
 class PeakMemory:

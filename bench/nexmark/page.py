@@ -5,17 +5,14 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Mapping, Sequence
-from functools import cache
-from importlib.metadata import version
 from pathlib import Path
 from typing import TYPE_CHECKING, NamedTuple
 
 from bench.nexmark import report
-from bench.nexmark.measure import Measured
+from bench.nexmark.measure import Measured, where
 from bench.nexmark.queries import QUERIES
 from bench.nexmark.task import SYSTEMS
 from bench.nexmark.worker import as_line, from_line
-from bench.report import machine
 
 if TYPE_CHECKING:
     from bench.nexmark.run import Wanted
@@ -27,9 +24,11 @@ systems renews only their figures. All systems read the same events with two cor
 their answers to a sink that counts rows and adds hashes up. A time is shown only where the answer is what Spark's batch
 gives.
 
-* **penstock**: one step after the other, each step's change of the view read whole; the quicker of two runs, after
-  another pipeline has taken the same steps (at most eight) to warm up. Tables are `append_only` and keep no history;
-  there is no directory.
+* **penstock**: its operators work in the process (`SET engine = 'native'`). One step after the other: the step's files
+  are read as Arrow, and the change of the view is read whole as Arrow and hashed by DuckDB; what Spark's sink makes of
+  it is found afterwards. The quicker of two runs, after another pipeline has taken the same steps (at most eight) to
+  warm up. Tables are `append_only` and keep no history; there is no directory. Its memory is that of the process.
+* **penstock on Spark**: the same with `SET engine = 'spark'`: files are read as DataFrames, and changes stay there.
 * **flink**: Flink SQL 2.3, parallelism 2, object reuse, state on the heap (its default), no checkpoints; the quicker of
   mini-batch on and off that gives the right answer, of each the quicker of two runs after one to warm up, without the
   time of the same job over no events: where that leaves some tenths of a second (q2, q3, q8 of some million events),
@@ -45,14 +44,20 @@ keeps the bids. q10 gives the rows and writes no files. q5 and q8 also give the 
 bids of one moment by auction. q9, q18 and q19 leave ties open: other systems are held to the columns that all right
 answers share, Penstock to all of them. Averages are compared as whole numbers, since Flink's are.
 
-Where bars are missed, the cause is what a step costs apart from its rows. It is a chain of Spark jobs, each planned
-anew and waited for: q0, which keeps nothing, needs 60 ms to plan a step of 250,000 events, 250 to read, check and keep
+On Spark, most of a step's time is what it costs apart from its rows. It is a chain of Spark jobs, each planned anew and
+waited for: q0, which keeps nothing, needs 60 ms to plan a step of 250,000 events, 250 to read, check and keep
 its rows, and 150 to hand them out ([0011](adr/0011-a-step-like-the-last-one-compiles-nothing.md)); one batch does this
-once for all events, and Flink compiles a job once and then only runs it. Larger steps pay less for each event. What
-was found, changed, and tried in vain is in [the decisions](adr/README.md), from 0006 on.
+once for all events, and Flink compiles a job once and then only runs it. In the process a statement costs about a
+millisecond ([0019](adr/0019-state-in-the-process.md)).
 """
 _WIDTH, _ROW, _LEFT, _TOP = 760, 22, 60, 50
-_COLORS = {"flink": "#c2410c", "streaming": "#7c3aed", "batch": "#0f766e", "duckdb": "#a16207"}
+_COLORS = {
+    "penstock-spark": "#1d4ed8",
+    "flink": "#c2410c",
+    "streaming": "#7c3aed",
+    "batch": "#0f766e",
+    "duckdb": "#a16207",
+}
 
 
 def keep(path: Path, wanted: Wanted, measured: Measured) -> None:
@@ -60,7 +65,7 @@ def keep(path: Path, wanted: Wanted, measured: Measured) -> None:
     line = {
         "setting": _setting(wanted),
         "step": wanted.step,
-        "machine": _where(),
+        "machine": measured.machine or where(),
         "measured": json.loads(as_line(measured)),
     }
     with path.with_suffix(".jsonl").open("a") as lines:
@@ -92,12 +97,6 @@ def _section(section: _Section, picture: str | None) -> str:
     if picture is not None:
         parts += [f"![events per second of Penstock in units of the others]({picture})", ""]
     return "\n".join([*parts, report.text(section.results, section.step)])
-
-
-@cache
-def _where() -> str:
-    """The machine, with its load when this run began."""
-    return f"{machine()}; DuckDB {version('duckdb')}"
 
 
 def _setting(wanted: Wanted) -> str:
@@ -139,7 +138,8 @@ def _order(key: tuple[str, str]) -> tuple[int, int]:
 
 def plot(found: report.Found) -> str | None:
     """The ratios as an SVG with one row for each query, on a logarithmic scale."""
-    columns = {system: report.ratios(found, system) for system in _COLORS}
+    ours = report.measured_of_ours(found)
+    columns = {system: report.ratios(found, system, ours[0]) for system in _COLORS if ours and system != ours[0]}
     columns = {system: ratios for system, ratios in columns.items() if ratios}
     if not columns:
         return None
@@ -147,7 +147,7 @@ def plot(found: report.Found) -> str | None:
     values = [value for ratios in columns.values() for value in ratios.values()]
     low, high = (math.floor(math.log10(min([*values, 0.1]))), math.ceil(math.log10(max([*values, 10]))))
     height = _TOP + _ROW * len(queries) + 30
-    parts = [*_frame(height, len(queries), low, high), *_legend(columns)]
+    parts = [*_frame(height, len(queries), low, high), *_legend(columns, ours[0])]
     for row, query in enumerate(queries):
         middle = _TOP + _ROW * row + _ROW / 2
         parts.append(f'<text x="{_LEFT - 10}" y="{middle + 4:.0f}" text-anchor="end">{query}</text>')
@@ -178,10 +178,11 @@ def _frame(height: int, rows: int, low: int, high: int) -> list[str]:
     return parts
 
 
-def _legend(columns: Mapping[str, object]) -> list[str]:
-    parts = ['<text x="10" y="18" font-weight="bold">Events per second: Penstock in units of …</text>']
+def _legend(columns: Mapping[str, object], ours: str) -> list[str]:
+    said = f"Events per second: {report.label(ours)} in units of …"
+    parts = [f'<text x="10" y="18" font-weight="bold">{said}</text>']
     for place, system in enumerate(columns):
-        left = _LEFT + 110 * place
+        left = _LEFT + 140 * place
         parts.append(f'<circle cx="{left}" cy="34" r="5" fill="{_COLORS[system]}"/>')
-        parts.append(f'<text x="{left + 10}" y="38">{system}</text>')
+        parts.append(f'<text x="{left + 10}" y="38">{report.label(system)}</text>')
     return parts

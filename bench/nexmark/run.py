@@ -11,12 +11,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from bench.nexmark.answers import Answer
-from bench.nexmark.files import default_folder, written
+from bench.nexmark.files import default_folder, events_name, written
 from bench.nexmark.generate import Stream
-from bench.nexmark.measure import Measured
+from bench.nexmark.measure import Measured, where
 from bench.nexmark.queries import Query
-from bench.nexmark.task import UNAVAILABLE, Task, UnavailableError
-from bench.nexmark.worker import from_line
+from bench.nexmark.task import OURS, UNAVAILABLE, Task, UnavailableError
+from bench.nexmark.worker import as_line, from_line
 
 _ROOT = Path(__file__).resolve().parents[2]
 _BUSY = 0.5
@@ -35,6 +35,18 @@ class Wanted:
     every: bool = False
     memory: str = "4g"
     formats: Sequence[str] = ("parquet",)
+    results: Path | None = None
+
+    @property
+    def kept(self) -> Path | None:
+        """The folder for results in this setting, so that none stands for another's; None if they are not kept."""
+        if self.results is None:
+            return None
+        return self.results / "-".join([events_name(self.stream, self.step), self.memory, *self._how])
+
+    @property
+    def _how(self) -> list[str]:
+        return ["every-step"] if self.every else []
 
 
 def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
@@ -47,16 +59,31 @@ def results(wanted: Wanted, said: Said) -> Iterator[Measured]:
     with tempfile.TemporaryDirectory(prefix="nexmark-") as scratch:
         task = Task("oracle", data, wanted.queries, Path(scratch), wanted.every, wanted.memory)
         said("oracle: Spark batch over the events of " + ("every step" if wanted.every else "all steps"))
-        right = {found.query: found for found in _worked(task)}
+        right = {found.query: found for found in _kept_or_worked(task, wanted.kept)}
         for system in wanted.systems:
             said(f"{system}: {len(wanted.queries)} queries")
             try:
-                for found in _worked(replace(task, system=system)):
+                for found in _kept_or_worked(replace(task, system=system), wanted.kept):
                     judged = quickest_right(found, right.get(found.query))
                     said(_line(judged))
                     yield judged
             except UnavailableError as error:
                 said(f"  not available: {error}")
+
+
+def _kept_or_worked(task: Task, folder: Path | None) -> Iterator[Measured]:
+    """What an earlier run has kept in the folder, and what a worker measures of the rest, kept as it comes."""
+    kept = {} if folder is None else {query.name: folder / task.system / f"{query.name}.json" for query in task.queries}
+    found = {name: path for name, path in kept.items() if path.exists()}
+    yield from (from_line(path.read_text()) for path in found.values())
+    left = [query for query in task.queries if query.name not in found]
+    for measured in _worked(replace(task, queries=left)) if left else ():
+        one = replace(measured, machine=where())
+        # What failed is tried again by the next run.
+        if one.refused is None and one.query in kept:
+            kept[one.query].parent.mkdir(parents=True, exist_ok=True)
+            kept[one.query].write_text(as_line(one))
+        yield one
 
 
 def _worked(task: Task) -> Iterator[Measured]:
@@ -116,7 +143,7 @@ def _equal(found: Measured, right: Measured | None) -> bool | None:
     if found.refused is not None or right is None or not right.answers:
         return None
     *whole, determined = right.answers
-    if found.system != "penstock":
+    if found.system not in OURS:
         return bool(found.answers) and found.answers[-1] == determined
     given: Sequence[Answer] = found.answers
     return list(given[-len(whole) :]) == whole

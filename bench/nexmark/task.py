@@ -18,7 +18,8 @@ class UnavailableError(RuntimeError):
     """A system is not on this machine; the message says what is missing."""
 
 
-SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
+SYSTEMS = ("penstock", "penstock-spark", "flink", "streaming", "batch", "duckdb")
+OURS = SYSTEMS[:2]  # its operators in the process, and on Spark
 CORES = 2
 
 

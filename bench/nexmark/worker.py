@@ -36,7 +36,8 @@ def main() -> None:
 
 
 def _work(system: str) -> Callable[[Task], Iterator[Measured]]:
-    module = importlib.import_module(f"bench.nexmark.systems.on_{'batch' if system == 'oracle' else system}")
+    name = "batch" if system == "oracle" else system.replace("-", "_")
+    module = importlib.import_module(f"bench.nexmark.systems.on_{name}")
     found: Callable[[Task], Iterator[Measured]] = module.oracle if system == "oracle" else module.measured
     return found
 

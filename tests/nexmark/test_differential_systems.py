@@ -11,7 +11,7 @@ from bench.nexmark.files import Data, written
 from bench.nexmark.generate import Stream
 from bench.nexmark.oracle import batch
 from bench.nexmark.queries import QUERIES, Query
-from bench.nexmark.systems import on_batch, on_duckdb, on_penstock
+from bench.nexmark.systems import on_batch, on_duckdb, on_penstock, on_penstock_spark
 from bench.nexmark.systems.spark import all_frames
 from bench.nexmark.task import Task
 
@@ -44,11 +44,18 @@ def test_batch_and_duckdb_answer_as_the_oracle(spark: SparkSession, data: Data, 
         spark.catalog.dropTempView(table)
 
 
+@pytest.mark.parametrize("system", ["penstock", "penstock-spark"])
 @pytest.mark.parametrize("name", ["q4", "q13", "q18"])
-def test_the_measured_run_sums_what_batch_sums(spark: SparkSession, data: Data, tmp_path: Path, name: str) -> None:
+def test_the_measured_run_sums_what_batch_sums(
+    spark: SparkSession, data: Data, tmp_path: Path, name: str, system: str
+) -> None:
     query = Query(name)
-    task = Task("penstock", data, [query], tmp_path)
-    seconds, answers, state = on_penstock.run(spark, task, query, data.steps)
+    task = Task(system, data, [query], tmp_path)
+    seconds, answers, state = (
+        on_penstock_spark.run(spark, task, query, data.steps)
+        if system == "penstock-spark"
+        else on_penstock.summed(spark, task, query, on_penstock.run(task, query, data.steps))
+    )
     oracle = Oracle(spark, "penstock")
     for step, answer in enumerate(answers, start=1):
         frames = all_frames(spark, task, query, step)

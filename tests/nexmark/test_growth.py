@@ -3,21 +3,24 @@
 from xml.dom import minidom
 
 import pytest
-from bench.nexmark import growth, growth_page
+from bench.nexmark import growth, growth_page, longrun
 from bench.nexmark.curves import Axis, curves
 from bench.nexmark.files import written
 from bench.nexmark.generate import Stream
-from bench.nexmark.growth import KEYED, Grown, Stepped, grown, stepped
+from bench.nexmark.growth import Stepped, long_runs, stepped
+from bench.nexmark.longrun import KEYED, Grown, grown
 from bench.nexmark.queries import Query
 from bench.nexmark.task import Task
+
+from penstock.catalog.settings import Setting
 
 MILLION = 1_000_000
 
 
-def run_of(query="q5", *, last=1.0, equal=True, live=None):
+def run_of(query="q5", *, last=1.0, equal=True, live=None, **more):
     seconds = [2.0] * 4 + [1.0] * 32 + [last] * 4
     rows = [3, *[5] * 8, 6]
-    return Grown(query, 10 * MILLION, 250_000, query in KEYED, seconds, [90] * 10, rows, 6, 4.0, equal, live)
+    return Grown(query, 10 * MILLION, 250_000, query in KEYED, seconds, [90] * 10, rows, 6, 4.0, equal, live, **more)
 
 
 def test_tenths_are_of_the_run_or_of_its_first_events():
@@ -34,36 +37,66 @@ def test_the_page_keeps_the_last_of_each_and_judges_the_bars(tmp_path):
         run_of("q7", last=1.2),
         run_of("q18", last=3.0, live=7),
         run_of("q20", equal=False, live=6),
+        run_of(engine="native", peak_mib=1234),
+        run_of(engine="native", limit_mib=300),
         Stepped("q5", 100, 30, 25.0, 60.0, 10.0),
-        Stepped("q5", 10_000, 30, 50.0, 70.0, 10.0),
+        Stepped("q5", 10_000, 30, 90.0, 170.0, 10.0),
+        Stepped("q5", 100, 30, 2.54, 6.0, 10.0, "native"),
+        Stepped("q5", 10_000, 30, 50.0, 70.0, 10.0, "native"),
     ]
     for one in found:
         growth_page.keep(page, one)
     growth_page.write(page)
     lines = [line.replace(" ", "") for line in page.read_text().splitlines()]
     (five,), (seven,), (eighteen,), (twenty,) = (
-        [line for line in lines if line.startswith(f"|{name}|10|8g|")] for name in ("q5", "q7", "q18", "q20")
+        [line for line in lines if line.startswith(f"|{name},spark|10|8g|")] for name in ("q5", "q7", "q18", "q20")
     )
-    assert five.endswith("|90→90|5→6|4.0|11.1|kept|")
+    (native,), (limited,) = (
+        [line for line in lines if line.startswith(f"|q5,native{more}|")] for more in ("|10|–", ",limited|10|300MiB")
+    )
+    assert five.endswith("|90→90|–|5→6|4.0|11.1|kept|")
+    assert "|90→90|1,234|5→6|" in native
+    assert limited.endswith("kept|")
     assert seven.endswith("missed|")
     assert eighteen.endswith("missed|")
     assert "wronganswer" in twenty
-    assert "|q5|25ms=2.5×|50ms=5.0×|" in lines
-    assert "q18: 6 of 7" in page.read_text()
+    assert "|q5|25ms=2.5×|90ms=9×|" in lines
+    assert "|q5|2.5ms=0.25×|50ms=5×|" in lines
+    assert "q18, spark: 6 of 7" in page.read_text()
+    assert "native: of 1 queries the bar is missed by none." in page.read_text()
+    assert "spark: of 1 queries the bar is missed by q5 9.0 ×." in page.read_text()
     for picture in ("growth-long.svg", "growth-steps.svg"):
         assert minidom.parse(str(tmp_path / picture)).documentElement.tagName == "svg"  # noqa: S318 - our own
 
 
-def test_what_is_measured_of_a_long_run_and_of_small_steps(spark, tmp_path, monkeypatch):
-    monkeypatch.setattr(growth, "_WARMING", 1)
+@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=pytest.mark.extended)])
+def test_what_is_measured_of_a_long_run_and_of_small_steps(spark, tmp_path, monkeypatch, engine):
+    monkeypatch.setattr(longrun, "_WARMING", 1)
     data = written(tmp_path, Stream(1500), 150)
     query = Query("q18")
-    found = grown(spark, Task("penstock", data, [query], tmp_path), query)
+    found = grown(spark, Task("penstock", data, [query], tmp_path), query, engine)
     assert found.equal
     assert (len(found.seconds), len(found.heap_mib), found.live) == (10, 10, found.compacted)
-    small = stepped(spark, Query("q1"), 50, warm=1, steps=3)
-    assert (small.size, small.steps) == (50, 3)
+    assert found.peak_mib > 0
+    small = stepped(spark, Query("q1"), 50, engine, warm=1, steps=3)
+    assert (small.size, small.steps, small.engine) == (50, 3, engine)
     assert 0 < small.p50_ms <= small.most_ms
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_a_long_run_in_the_process_comes_again_with_half_the_memory(monkeypatch, known):
+    limits = []
+
+    def apart(task, query, engine, limit):
+        limits.append(limit)
+        return run_of(engine=engine, limit_mib=limit, needed_mib=301)
+
+    monkeypatch.setattr(growth, "_apart", apart)
+    monkeypatch.setattr(growth, "SETTINGS", (Setting("memory_limit", "how much"),) if known else ())
+    assert len(list(long_runs(None, Query("q5"), "native"))) == (2 if known else 1)
+    assert len(list(long_runs(None, Query("q5"), "spark"))) == 1
+    assert limits == ([None, 150, None] if known else [None, None])
+    assert longrun.program(Query("q5"), 150).startswith("SET memory_limit = '150MiB';\nCREATE TABLE")
 
 
 def test_curves_lie_within_their_axes():

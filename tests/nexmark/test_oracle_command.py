@@ -17,19 +17,30 @@ def test_every_system_is_measured_in_its_own_process_and_compared(
 ) -> None:
     page = tmp_path / "page.md"
     options = ["--events", "2000", "--step", "1000", "--queries", "q4", "--data", str(tmp_path / "events")]
-    shown = ["--against", "duckdb,streaming", "--every-step", "--memory", "1g", "--page", str(page), "--format", "json"]
+    shown = [
+        "--against",
+        "duckdb,streaming,penstock-spark",
+        "--every-step",
+        "--memory",
+        "1g",
+        "--page",
+        str(page),
+        "--format",
+        "json",
+    ]
     with pytest.raises(SystemExit) as ended:
         main(["bench", "nexmark", *options, *shown])
     said = capsys.readouterr()
     assert ended.value.code in (0, None), said.err
     found = {(one["system"], one["query"]): one for one in map(json.loads, said.out.splitlines())}
-    assert list(found) == [(system, "q4") for system in ("penstock", "streaming", "duckdb")]
+    assert list(found) == [(system, "q4") for system in ("penstock", "penstock-spark", "streaming", "duckdb")]
     for (system, _), one in found.items():
         assert one["events"] == 2000
         assert one["equal"] is (None if system == "streaming" else True), one
-    ours = found["penstock", "q4"]
-    assert (ours["steps"], ours["state_rows"] > 0, ours["peak_mib"] > 0) == (2, True, True)
-    assert ours["events_per_s"] == pytest.approx(2000 / ours["seconds"], rel=0.01)
+    for system in ("penstock", "penstock-spark"):
+        ours = found[system, "q4"]
+        assert (ours["steps"], ours["state_rows"] > 0, ours["peak_mib"] > 0) == (2, True, True)
+        assert ours["events_per_s"] == pytest.approx(2000 / ours["seconds"], rel=0.01)
     assert "AnalysisException" in found["streaming", "q4"]["refused"]
     assert "oracle: Spark batch over the events of every step" in said.err
     assert "| q4 " in page.read_text()

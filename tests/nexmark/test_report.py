@@ -4,11 +4,14 @@ from __future__ import annotations
 
 import json
 import xml.etree.ElementTree as ET
+from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from bench.nexmark import page, report, worker
+from bench.nexmark import page, report, run, worker
 from bench.nexmark.answers import Answer
+from bench.nexmark.files import Data
 from bench.nexmark.generate import Stream
 from bench.nexmark.measure import Measured
 from bench.nexmark.page import plot
@@ -91,15 +94,26 @@ def test_the_text_has_the_figures_and_what_could_not_run() -> None:
     assert "* flink cannot run q6: OVER over changes" in text
     assert ["geometric mean", "–", "2.00", "0.58"] in rows
     assert ["of queries", "0", "2", "2"] in rows
-    assert ["geometric mean at least 0.33 × batch", "2.00 ×", "kept"] in rows
+    assert ["penstock: geometric mean at least 4 × Feldera ¹", "0.58 ×", "missed"] in rows
 
 
 def test_bars_are_for_steps_of_their_size() -> None:
     slow = [measured("q0", "penstock", 4.0), measured("q0", "flink", 1.0), measured("q0", "batch", 1.0)]
     bars = [[cell.strip() for cell in line.split("|")] for line in report.text(slow, 250_000).splitlines()]
-    assert ["", "each query at least 1 × flink", "0.25 × (q0)", "missed", ""] in bars
-    assert "geometric mean at least 0.5 × batch" in report.text(slow, 1_000_000)
-    assert "at least" not in report.text(slow, 10_000)
+    assert ["", "penstock: each query at least 1.3 × flink", "0.25 × (q0)", "missed", ""] in bars
+    assert "at least" not in report.text(slow, 1_000_000)
+
+
+def test_each_of_ours_has_its_own_ratios_and_bars() -> None:
+    seconds = {"penstock": 1.0, "penstock-spark": 4.0, "batch": 3.0}
+    both = [measured("q0", system, taken) for system, taken in seconds.items()]
+    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in report.text(both, 1_000_000).splitlines()]
+    assert ["penstock is", "× penstock on Spark", "× batch", "× Feldera ¹"] in rows
+    assert ["q0", "4.00", "3.00", "0.73"] in rows
+    assert ["penstock on Spark is", "× batch", "× Feldera ¹"] in rows
+    assert ["q0", "0.75", "0.18"] in rows
+    assert ["penstock on Spark: geometric mean at least 0.5 × batch", "0.75 ×", "kept"] in rows
+    assert [row[0] for row in rows if "p50 ms" in row] == ["penstock", "penstock on Spark"]
 
 
 def test_what_cannot_run_is_said_once() -> None:
@@ -119,7 +133,10 @@ def test_the_plot_is_an_image_with_a_point_for_each_ratio() -> None:
     root = ET.fromstring(drawn)  # noqa: S314 - our own text
     titles = [item.text for item in root.iter("{http://www.w3.org/2000/svg}title")]
     assert titles == ["q0: 0.50 × batch", "q1: 8.00 × batch"]
+    assert "penstock in units of" in drawn
     assert plot(report.by_query(RESULTS[:1])) is None
+    alone = plot(report.by_query([measured("q0", "penstock-spark", 2.0), measured("q0", "batch", 1.0)]))
+    assert "penstock on Spark in units of" in alone
 
 
 def test_answers_are_compared_with_the_oracle() -> None:
@@ -132,8 +149,6 @@ def test_answers_are_compared_with_the_oracle() -> None:
 
 
 def test_tasks_and_results_go_through_files_unchanged(tmp_path: Path) -> None:
-    from bench.nexmark.files import Data
-
     task = Task("batch", Data(tmp_path, Stream(10, disorder=4), 5), [Query("q1")], tmp_path, every=True)
     assert Task.from_json(task.as_json()) == task
     result = measured("q1", "batch", 1.0, answers=[Answer(1, 2)], note="so")
@@ -157,7 +172,10 @@ def test_without_the_source_tree_the_command_says_what_it_needs(
     ("arguments", "said"),
     [
         (["--queries", "q23"], "'q23' is no query of NEXMark: there are q0 to q22"),
-        (["--against", "storm"], "'storm' is no system: there are flink, streaming, batch, duckdb, all and none"),
+        (
+            ["--against", "storm"],
+            "'storm' is no system: there are penstock-spark, flink, streaming, batch, duckdb, all and none",
+        ),
     ],
 )
 def test_wrong_names_are_wrong_usage(arguments: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -187,6 +205,26 @@ def test_a_page_keeps_what_was_measured_before(tmp_path: Path) -> None:
     pictures = ["page-250000.svg", "page-250000-2.svg"]
     assert [row.partition("](")[2] for row in rows if row.startswith("![")] == [f"{name})" for name in pictures]
     assert sorted(path.name for path in tmp_path.glob("*.svg")) == sorted(pictures)
+
+
+def test_a_run_goes_on_with_what_an_earlier_one_has_kept(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    asked: list[list[str]] = []
+
+    def worked(task: Task) -> Iterator[Measured]:
+        asked.append([query.name for query in task.queries])
+        yield from (measured(name, task.system, 1.0, answers=[Answer(1, 2)]) for name in asked[-1] if name != "q2")
+        yield from (Measured(name, task.system, 10, refused="lost") for name in asked[-1] if name == "q2")
+
+    monkeypatch.setattr(run, "_worked", worked)
+    queries = [Query(name) for name in ("q0", "q1", "q2")]
+    wanted = Wanted(queries[1:], ["batch"], Stream(10), 5, results=tmp_path)
+    task = Task("batch", Data(tmp_path, Stream(10), 5), queries[1:], tmp_path)
+    first = list(run._kept_or_worked(task, wanted.kept))
+    then = list(run._kept_or_worked(replace(task, queries=queries), wanted.kept))
+    assert asked == [["q1", "q2"], ["q0", "q2"]]
+    assert (then[0], first[0].machine is not None) == (first[0], True)
+    assert [found.query for found in then] == ["q1", "q0", "q2"]
+    assert wanted.kept != replace(wanted, memory="8g").kept != replace(wanted, every=True).kept
 
 
 def test_the_command_names_the_systems_that_there_are() -> None:

@@ -14,7 +14,7 @@ from penstock.cli.reporting import FINE, WRONG
 from penstock.errors import Diagnostic, UnsupportedError
 
 _ROOT = Path(__file__).resolve().parents[4]
-SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
+SYSTEMS = ("penstock", "penstock-spark", "flink", "streaming", "batch", "duckdb")
 
 
 @click.command("bench")
@@ -53,6 +53,12 @@ SYSTEMS = ("penstock", "flink", "streaming", "batch", "duckdb")
 @option("--memory", default="4g", show_default=True, help="Memory for each system, as Java writes it.")
 @option(
     "--data", type=click.Path(file_okay=False, path_type=Path), default=None, help="Keep the events in this folder."
+)
+@option(
+    "--results",
+    type=click.Path(file_okay=False, path_type=Path),
+    default=None,
+    help="Keep what is measured in this folder, query by query; a run that was stopped goes on there.",
 )
 @option(
     "--page",
