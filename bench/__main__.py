@@ -32,6 +32,7 @@ Written by `make bench`; `make bench ARGS='--figures ae'` renews some and leaves
 ([where operators work](reference/engines.md)): *native*, in the process, or *spark*; tables keep no history, or a
 directory keeps everything. Both engines' changes are compared before anything is timed. What is compared was run in
 turn in one process; only the ratios mean something on another machine. A bar is a ratio, and each engine has its own.
+Sections with the columns *history none* and *with a directory* are older, and of Spark alone.
 
 *Bare* is the smallest useful query of Spark: `createDataFrame` of 10 rows of Arrow, `groupBy(k).agg(sum,
 count).toArrow()`, in the same session with the same settings. *Grouped* is the same query of DuckDB, over 10 rows of
