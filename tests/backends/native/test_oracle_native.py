@@ -88,6 +88,18 @@ VIEWS = {
     "numbered_best_of_log": (
         "SELECT * FROM (SELECT k, x, row_number() OVER (PARTITION BY k ORDER BY x) AS r FROM log) WHERE r <= 2"
     ),
+    "last_of_log": (
+        "SELECT k, x, s FROM (SELECT *, row_number() OVER (PARTITION BY k ORDER BY x DESC) AS r FROM log) WHERE r = 1"
+    ),
+    "numbered_last_of_log": (
+        "SELECT * FROM (SELECT k, x, s, row_number() OVER (PARTITION BY k ORDER BY x DESC, s DESC) AS r FROM log) "
+        "WHERE r <= 3"
+    ),
+    "best_texts_of_log": (
+        "SELECT k, x, s FROM (SELECT *, row_number() OVER (PARTITION BY s ORDER BY s DESC NULLS FIRST, k) AS r "
+        "FROM log) WHERE r <= 2"
+    ),
+    "last_of_all": "SELECT k, x FROM log ORDER BY x DESC, k LIMIT 2",
     "top": "SELECT k, x, s FROM t ORDER BY x DESC, s LIMIT 3",
     "top_behind": "SELECT k, x FROM t ORDER BY x LIMIT 2 OFFSET 1",
     "top_of_log": "SELECT k, x FROM log ORDER BY x LIMIT 2",

@@ -7,11 +7,13 @@ strings go by their bytes. What it groups keeps the sign of the first zero, wher
 from __future__ import annotations
 
 from collections.abc import Container, Iterable
+from dataclasses import dataclass
 
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type, is_decimal
 
 _COMPARED = frozenset([*INTEGRAL, *FRACTIONAL, *TEMPORAL, "boolean", "string", "binary"])
+_PLAIN = frozenset([*INTEGRAL, *TEMPORAL])  # the least and the largest of which are quickly found
 
 
 def require_compared(kind: Type | None) -> None:
@@ -36,6 +38,15 @@ def sorted_by(value: Proven, *, descending: bool = False, nulls_first: bool = Tr
     return f"{value.text} {_direction(descending=descending, nulls_first=nulls_first)}"
 
 
+def directed_sort_key(values: Iterable[tuple[Proven, bool, bool]]) -> str:
+    """Values as one that sorts as they do; each with whether it descends, and whether NULLs are first."""
+    parts = [
+        f"{key(value)}, '{_direction(descending=descending, nulls_first=nulls_first)}'"
+        for value, descending, nulls_first in values
+    ]
+    return f"create_sort_key({', '.join(parts)})" if parts else "0"
+
+
 def sort_key(values: Iterable[Proven], turned: Container[int] = ()) -> str:
     """Several values as one that sorts as they do, ascending, those at the places `turned` descending; NULLs first."""
     parts = []
@@ -47,3 +58,33 @@ def sort_key(values: Iterable[Proven], turned: Container[int] = ()) -> str:
 
 def _direction(*, descending: bool, nulls_first: bool) -> str:
     return f"{'DESC' if descending else 'ASC'} NULLS {'FIRST' if nulls_first else 'LAST'}"
+
+
+@dataclass(frozen=True, slots=True)
+class Order:
+    """An order of rows as one value, of which the largest or the least is first, and NULL is last."""
+
+    value: str
+    largest: bool
+
+    def item(self, name: str) -> str:
+        """The value, which has that name, as an item of an ORDER BY."""
+        return f"{name} {_direction(descending=self.largest, nulls_first=False)}"
+
+    def last(self, name: str, count: int) -> str:
+        """The last value of a group that can be among its first ones; NULL if all can."""
+        aggregate = "max" if self.largest else "min"
+        return f"{aggregate}({name})" if count == 1 else f"{aggregate}({name}, {count})[{count}]"
+
+    def reaches(self, name: str, last: str) -> str:
+        """The condition of a value that is not behind the last one."""
+        return f"({last} IS NULL OR {name} {'>=' if self.largest else '<='} {last})"
+
+
+def order_of(value: Proven, *, descending: bool, nulls_first: bool) -> Order:
+    """The order by one value: the value itself, or what sorts as it does."""
+    require_compared(value.type)
+    if value.type in _PLAIN and not nulls_first:
+        return Order(value.text, descending)
+    direction = _direction(descending=descending, nulls_first=nulls_first)
+    return Order(f"create_sort_key({key(value)}, '{direction}')", largest=False)

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from penstock.backends.native.kinds import stored, width
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.store import Store
-from penstock.backends.thresholds import LEAST_MERGED_ROWS
+from penstock.backends.thresholds import LEAST_DELETED_ROWS, LEAST_MERGED_ROWS
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
 
@@ -68,6 +68,30 @@ class Trace:
         source = f"{self.table}{f' WHERE {kept}' if kept else ''}"
         query = f"SELECT {weighing(self.names)} FROM {source}" if self.append_only else summed(self.names, source)
         self.rows = self._merged = self.store.rewritten(self.table, query)
+
+
+class Replaced(Trace):
+    """Rows of which steps take some away by their places in the table, and bring others; none of them cancel."""
+
+    def __init__(self, store: Store, columns: Columns) -> None:
+        super().__init__(store, columns, append_only=True)
+        self._deleted = 0  # rows that still take room in the table
+
+    def replace(self, change: str, place: str) -> None:
+        """Take away the rows of a change with a negative weight, which has their places, and take in the others."""
+        places = f"SELECT {place} FROM {change} WHERE {WEIGHT} < 0"
+        gone = self.store.changed(f"DELETE FROM {self.table} WHERE rowid IN ({places})") if self.rows else 0
+        self.append(Rows(f"(SELECT * FROM {change} WHERE {WEIGHT} > 0)"))
+        self._proposed -= gone
+        self._deleted += gone
+
+    def is_due(self) -> bool:
+        """True if as many rows have gone as are left."""
+        return self._deleted >= max(self.rows, LEAST_DELETED_ROWS)
+
+    def merge(self, without: Sequence[str] = ()) -> None:
+        super().merge(without)
+        self._deleted = 0
 
 
 def listed(names: Iterable[str]) -> str:

@@ -13,6 +13,7 @@
 | counted    | DISTINCT, INTERSECT, EXCEPT                                                      |
 | keyed      | key by key: old and new rows of the touched keys, in one pass                    |
 | answered   | key by key: the last answer is kept, and taken back as it was given              |
+| best       | Top-K of rows that are only added: the best rows are kept as they were answered  |
 | touched    | the keys that a step touches, and the remembered rows of those keys              |
 | sessions   | SESSION: the sessions next to the change                                         |
 | recomputed | queries without a key to go by                                                   |

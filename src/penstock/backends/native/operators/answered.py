@@ -13,16 +13,13 @@ from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import template
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, content, difference, spelled, summed, weighing
+from penstock.backends.native.trace import Rows, Trace, content, difference, spelled, summed
 from penstock.circuit.operators import Keyed, Ranked
 from penstock.plan.scalar import Scalar
 
 
 class AnsweredOperator(NativeOperator):
-    """A node over one input whose keys can be read off its answer, by `answer_keys`, as off its input.
-
-    With `only_best` an answer says all of the input that can ever matter: the rows are not kept.
-    """
+    """A node over one input whose keys can be read off its answer, by `answer_keys`, as off its input."""
 
     def __init__(
         self,
@@ -32,19 +29,15 @@ class AnsweredOperator(NativeOperator):
         answer_keys: tuple[Scalar, ...],
         *,
         append_only: bool,
-        only_best: bool = False,
     ) -> None:
         super().__init__(store, operator)
-        self.only_best = only_best
         self._old = store.name()
         self.template = template(operator.node, operator.inputs, self.outputs)
         self.keys = Keys(store, (keys, answer_keys), (self.inputs[0], self.outputs))
         self.collector.check(0, self.inputs[0])
         self.answers = Trace(store, self.outputs)
-        self.rows = None if only_best else Trace(store, self.inputs[0], append_only=append_only)
-        self.traces = [self.answers] if self.rows is None else [self.rows, self.answers]
-        # Of rows that are the best already there are none behind them.
-        self._forgotten = Collector([item for item in self.operator.expiries if not item.keep])
+        self.rows = Trace(store, self.inputs[0], append_only=append_only)
+        self.traces = [self.rows, self.answers]
         self._closing = self._closed(keys, answer_keys)
         self._closing.check(0, self.outputs)
 
@@ -55,11 +48,8 @@ class AnsweredOperator(NativeOperator):
         return Collector([replace(item, trace=0, text=texts[item.text]) for item in found])
 
     def collect(self, lines: LineText | None, *, whole: bool) -> None:
-        if self.rows is not None:
-            self.collector.collect(0, self.rows, lines, whole=whole)
-            self._closing.collect(0, self.answers, lines, whole=whole)
-        else:
-            self._forgotten.collect(0, self.answers, lines, whole=whole)
+        self.collector.collect(0, self.rows, lines, whole=whole)
+        self._closing.collect(0, self.answers, lines, whole=whole)
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         (rows,) = inputs
@@ -67,7 +57,7 @@ class AnsweredOperator(NativeOperator):
             return None
         touched = self.keys.touched([rows, None]) if rows is not None and self.keys.any else ""
         before = self._before(touched)
-        now = self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched, before)})
+        now = self.template.over({f"#{self.operator.inputs[0]}": self._known(rows, touched)})
         found = self.made(difference(self.answers.names, f"({now})", before))
         if found is not None:
             self.answers.append(found)
@@ -84,15 +74,9 @@ class AnsweredOperator(NativeOperator):
             return f"(SELECT * FROM {trace.table} WHERE false)"
         return self.keys.among(side, trace.table, touched)
 
-    def _known(self, rows: Rows | None, touched: str, before: str) -> str:
+    def _known(self, rows: Rows | None, touched: str) -> str:
         """All rows of the touched keys as they are now, each as often as it is there."""
         names = tuple(name for name, _ in self.inputs[0])
-        columns = weighing(names)
-        if self.rows is None:
-            parts = [f"SELECT {columns} FROM {before}"]
-            if rows is not None:
-                parts.append(f"SELECT {columns} FROM {rows.name}")
-            return f"({spelled(names, '(' + ' UNION ALL '.join(parts) + ')')})"
         if rows is not None:
             self.rows.append(rows)
         among = self._among(0, self.rows, touched)

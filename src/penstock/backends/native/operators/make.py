@@ -8,6 +8,7 @@ from typing import assert_never, cast
 
 from penstock.backends.native.operators.additive import AdditiveOperator
 from penstock.backends.native.operators.answered import AnsweredOperator
+from penstock.backends.native.operators.best import BestOperator
 from penstock.backends.native.operators.clocked import ClockedOperator
 from penstock.backends.native.operators.counted import CountedOperator
 from penstock.backends.native.operators.join import JoinOperator
@@ -38,7 +39,7 @@ from penstock.circuit.operators import (
     Sessions,
     Source,
 )
-from penstock.plan.nodes import Aggregate, TopK, Window
+from penstock.plan.nodes import Aggregate, Plan, Scan, TopK, Window
 from penstock.plan.scalar import Scalar, column
 
 
@@ -67,8 +68,9 @@ def native_operator(store: Store, operator: Operator, known: Mapping[str, Column
         case Sessions():
             return SessionsOperator(store, found)
         case Ranked():
-            best = found.append_only and not _offset(found.node)
-            return AnsweredOperator(store, found, (), (), append_only=found.append_only, only_best=best)
+            if found.append_only and _is_best(found.node):
+                return BestOperator(store, found)
+            return AnsweredOperator(store, found, (), (), append_only=found.append_only)
         case Recomputed():
             return RecomputedOperator(store, found)
         case Iterated():
@@ -85,9 +87,10 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
         case Aggregate():
             groups = tuple(column(name, scalar.type) for name, scalar in node.groups) if operator.keys[0] else ()
             return _answered(store, operator, groups)
+        case TopK() if operator.append_only[0] and _is_best(node):
+            return BestOperator(store, operator)
         case TopK(limit=int()):
-            best = operator.append_only[0] and not node.offset
-            return _answered(store, operator, node.partition, only_best=best)
+            return _answered(store, operator, node.partition)
         case Window() if any(item.type in (*FRACTIONAL, None) for item in node.fields[len(node.input.fields) :]):
             if any(item.keep for item in operator.expiries) or isinstance(node.input, Window):
                 raise NotProvenError(what="window functions in floating point whose rows are forgotten one by one")
@@ -96,12 +99,14 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
             return KeyedOperator(store, operator)
 
 
-def _answered(
-    store: Store, operator: Keyed, answer_keys: tuple[Scalar, ...], *, only_best: bool = False
-) -> AnsweredOperator:
-    only = operator.append_only[0]
-    return AnsweredOperator(store, operator, operator.keys[0], answer_keys, append_only=only, only_best=only_best)
+def _answered(store: Store, operator: Keyed, answer_keys: tuple[Scalar, ...]) -> AnsweredOperator:
+    return AnsweredOperator(store, operator, operator.keys[0], answer_keys, append_only=operator.append_only[0])
 
 
-def _offset(node: object) -> int:
-    return node.offset if isinstance(node, TopK) else 0
+def _is_best(node: Plan) -> bool:
+    """True for a Top-K whose answers say all of an append-only input that can ever matter."""
+    match node:
+        case TopK(input=Scan(), limit=int(), offset=0, ties=None):
+            return True
+        case _:
+            return False
