@@ -23,7 +23,7 @@ _FILES = "CREATE TABLE t (k INT, x INT) WITH ('connector' = 'files', 'path' = '{
 _TABLE = "CREATE TABLE t (k INT, x INT);\n"
 _VIEW = "CREATE VIEW sums AS SELECT k, sum(x) AS s, count(*) AS n FROM t GROUP BY k;\n"
 _ASKED, _ANSWER = "INSERT INTO t VALUES (1, 4321), (1, 1234);", "5555"
-_PROMPT = "penstock> "
+_PROMPT = "penstock>"
 
 
 def figure(*, effort: Effort) -> Figure:
