@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from pyarrow import dataset, feather
+from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
 from penstock.backends.temporary import TemporaryFolder
@@ -292,6 +292,8 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
 
 def _read(path: Path) -> Iterator[pa.Table]:
     """The rows of a Parquet file, or of a folder that Spark has written, which writes times as it did long ago."""
+    from pyarrow import dataset  # noqa: PLC0415 - it imports pandas, for which a shell need not wait
+
     style = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
     for batch in dataset.dataset(path, format=style).to_batches():
         yield pa.Table.from_batches([batch])

@@ -10,7 +10,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from pyspark.sql import functions as F  # noqa: N812
 from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.backends.spark.change import consolidated
@@ -92,6 +91,8 @@ def _by_rounds(workspace: Workspace, node: Fixpoint, frames: dict[str, DataFrame
 
 def _without(rows: DataFrame, anchor: DataFrame) -> DataFrame:
     """EXCEPT ALL, also of rows that hold a MAP or a VARIANT, which Spark refuses."""
+    from pyspark.sql import functions as F  # noqa: N812, PLC0415 - 200 ms that a shell need not wait
+
     both = rows.withColumn(WEIGHT, F.lit(1)).union(anchor.withColumn(WEIGHT, F.lit(-1)))
     left = consolidated(both).where(F.col(WEIGHT) > 0)
     return left.withColumn(WEIGHT, F.explode(F.array_repeat(F.lit(1), F.col(WEIGHT).cast("int")))).drop(WEIGHT)

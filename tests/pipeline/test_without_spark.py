@@ -1,0 +1,92 @@
+"""A program that is proven works, and is asked, changed and looked at, without a JVM."""
+
+from __future__ import annotations
+
+from datetime import datetime
+
+import pyarrow as pa
+import pytest
+from pyspark import SparkContext
+
+import penstock
+from penstock.errors import DataError
+
+PROGRAM = """
+CREATE TABLE o (id INT, amount DOUBLE, at TIMESTAMP DEFAULT TIMESTAMP '2020-01-01 00:00:00', seen INT LATENESS 5);
+CREATE TABLE k (id INT PRIMARY KEY, name VARCHAR(10));
+CREATE MATERIALIZED VIEW v AS SELECT id, SUM(amount) AS s, COUNT(*) AS n, MAX(at) AS m FROM o GROUP BY id;
+CREATE VIEW w AS SELECT v.id, CAST(v.n AS STRING) AS x FROM v JOIN o ON v.id = o.id WHERE o.amount > 1;
+"""
+AT = datetime(2020, 1, 1)  # noqa: DTZ001 - UTC, as all times
+
+
+class SparkStartedError(Exception):
+    """A session has been asked for."""
+
+
+@pytest.fixture
+def pipeline(monkeypatch):
+    def refuse(*_, **__):
+        raise SparkStartedError
+
+    monkeypatch.setattr("penstock.pipeline.opening.running_session", lambda: None)
+    monkeypatch.setattr("penstock.backends.spark.session.running_session", lambda: None)
+    monkeypatch.setattr(SparkContext, "getOrCreate", refuse)
+    with penstock.Pipeline(PROGRAM, engine="auto") as opened:
+        yield opened
+
+
+def test_statements_are_steps(pipeline):
+    inserted = pipeline.execute("INSERT INTO o (id, amount, seen) VALUES (1, 2.5, 1), (2, 3.5, 2), (2, -0.5, 9)")
+    assert sorted(inserted["w"].rows) == [(1, (1, "1")), (1, (2, "2"))]
+    pipeline.execute("INSERT INTO k VALUES (1, 'ann'), (2, 'bob'), (3, 'cid')")
+    pipeline.execute("UPDATE k SET name = concat(name, '!') WHERE id = 2")
+    pipeline.execute("DELETE FROM k WHERE id = 1")
+    assert pipeline.query("SELECT * FROM k ORDER BY id").rows == [(2, "bob!"), (3, "cid")]
+    copied = pipeline.execute("INSERT INTO o SELECT id + 10, amount, at, 10 FROM o WHERE id = 1")
+    assert copied["v"].rows == [(1, (11, 2.5, 1, AT))]
+    pipeline.execute("ADVANCE o.seen TO 20")
+    assert pipeline.waterlines() == {"o.seen": 20}
+
+
+def test_a_transaction_sees_its_own_changes(pipeline):
+    pipeline.execute("INSERT INTO k VALUES (1, 'ann')")
+    pipeline.begin()
+    pipeline.execute("INSERT INTO k VALUES (2, 'bob')")
+    pipeline.execute("DELETE FROM k WHERE id = 1")
+    assert pipeline.query("SELECT id FROM k").rows == [(2,)]
+    pipeline.rollback()
+    assert pipeline.query("SELECT id FROM k").rows == [(1,)]
+
+
+def test_an_answer_is_rows_arrow_and_text(pipeline, capsys):
+    pipeline.step({"o": [(1, 2.5, AT, 1), (2, None, None, 2)]})
+    found = pipeline.query("SELECT id, s, m FROM v ORDER BY id DESC")
+    assert found.rows == list(found) == [(2, None, None), (1, 2.5, AT)]
+    assert found.columns == ("id", "s", "m")
+    assert found.arrow().schema.types == [pa.int32(), pa.float64(), pa.timestamp("us", "UTC")]
+    assert len(found) == 2
+    found.show(1)
+    assert capsys.readouterr().out.splitlines() == ["id | s    | m", "---+------+-----", " 2 | NULL | NULL", "(1 row)"]
+    assert sorted(pipeline.content("v").rows) == [(1, 2.5, 1, AT), (2, None, 1, None)]
+    assert pipeline.query("SELECT count(*), min(now()) FROM o").rows[0][0] == 2
+
+
+def test_the_contents_of_views_follow_many_steps(pipeline):
+    for step in range(200):
+        pipeline.step({"o": [(step % 3, 1.0, AT, step)]})
+    assert sorted(pipeline.query("SELECT id, n FROM v").rows) == [(0, 67), (1, 67), (2, 66)]
+
+
+def test_a_refused_step_leaves_no_trace_in_contents(pipeline):
+    pipeline.step({"k": [(1, "ann")]})
+    with pytest.raises(DataError, match="VARCHAR"):
+        pipeline.execute("INSERT INTO k VALUES (2, 'much too long a name')")
+    with pytest.raises(DataError, match="Division by zero"):
+        pipeline.query("SELECT 1 / (id - 1) FROM k")
+    assert pipeline.query("SELECT * FROM k").rows == [(1, "ann")]
+
+
+def test_what_only_spark_knows_asks_for_spark(pipeline):
+    with pytest.raises(SparkStartedError):
+        pipeline.query("SELECT soundex(name) FROM k")
