@@ -19,7 +19,7 @@ def asked(text, pipeline):
 
 def test_waterlines_and_state(spark):
     events = []
-    with Pipeline(PROGRAM, spark=spark, on_event=events.append) as pipeline:
+    with Pipeline(PROGRAM, spark=spark, engine="spark", on_event=events.append) as pipeline:
         pipeline.step({"a": [(10, 1, 1), (20, 2, 1)]})
         pipeline.step({"a": [(3, 1, 1), (21, 1, 1)]})
         table, view = asked("SHOW WATERLINES;", pipeline)

@@ -56,7 +56,7 @@ def test_no_column_at_all(spark, size):
     program = NARROW.format(columns="a INT", history="none")
     with penstock.Pipeline(program + "CREATE VIEW v AS SELECT count(*) AS n FROM t;", spark=spark) as pipeline:
         assert pipeline.step({"t": rows_of})["v"].rows == [(1, (size,))]
-        assert pipeline.step({"t": rows_of.selectExpr("a", "'+' AS __op")})["v"].rows == (
+        assert sorted(pipeline.step({"t": rows_of.selectExpr("a", "'+' AS __op")})["v"].rows) == (
             [(-1, (size,)), (1, (2 * size,))] if size else []
         )
     with penstock.Pipeline(program + "CREATE VIEW v AS SELECT 1 AS one;", spark=spark) as pipeline:

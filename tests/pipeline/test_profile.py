@@ -78,7 +78,7 @@ def test_numbers_are_those_of_the_changes_and_of_the_state(spark):
 
 def test_what_is_read_and_what_spark_did(spark):
     events = []
-    with Pipeline(PROGRAM, spark=spark, profile=True, on_event=events.append) as pipeline:
+    with Pipeline(PROGRAM, spark=spark, profile=True, engine="spark", on_event=events.append) as pipeline:
         for inputs in large_steps(spark):
             pipeline.step(inputs)
         profile = pipeline.profile()
@@ -199,7 +199,8 @@ def test_run_with_a_profile(spark, tmp_path):
     del spark  # the command adopts the running session
     program = f"{PROGRAM} INSERT INTO customers VALUES (1, 'ann'); INSERT INTO orders VALUES (1, 10), (1, 20);"
     lines = tmp_path / "profile.jsonl"
-    arguments = ["run", "-e", program, "--once", "--format", "json", "--profile", "--profile-json", str(lines)]
+    arguments = ["run", "-e", program, "--once", "--engine", "spark", "--format", "json", "--profile"]
+    arguments += ["--profile-json", str(lines)]
     done = CliRunner().invoke(main, arguments)
     assert done.exit_code == 0, done.stderr
     written = [json.loads(line) for line in done.stdout.splitlines()]

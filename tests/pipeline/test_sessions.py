@@ -135,7 +135,7 @@ def test_a_change_meets_only_the_sessions_next_to_it(spark, monkeypatch):
 
     monkeypatch.setattr(SessionsRunner, "_touched", counted)
     program = TABLE + VIEW.format("TABLE(SESSION(TABLE ev PARTITION BY k, DESCRIPTOR(at), INTERVAL 10 MINUTES))")
-    with penstock.Pipeline(program, spark=spark) as pipeline:
+    with penstock.Pipeline(program, spark=spark, engine="spark") as pipeline:
         pipeline.step({"ev": [(moment(60 * hour), "a", hour) for hour in range(300)]})
         change = pipeline.step({"ev": [(moment(60 * 150 + 5), "a", 0), (moment(60 * 150 + 30), "a", 0)]})["s"]
         assert sorted(weight for weight, _ in change.rows) == [-1, 1, 1]

@@ -59,7 +59,7 @@ LOST = """
 import sys, penstock
 from penstock.backends.spark import jvm
 TEXT = "CREATE TABLE t (a INT); CREATE VIEW v AS SELECT SUM(a) AS s FROM t"
-first = penstock.Pipeline(TEXT, master="local[1]")
+first = penstock.Pipeline(TEXT, master="local[1]", engine="spark")
 first.execute("INSERT INTO t VALUES (1)")
 jvm._processes[-1].kill()
 for ask in (lambda: first.execute("INSERT INTO t VALUES (2)"), lambda: first.query("SELECT * FROM v").rows):
@@ -68,7 +68,7 @@ for ask in (lambda: first.execute("INSERT INTO t VALUES (2)"), lambda: first.que
     except penstock.errors.PenstockError as error:
         print(error.code, error)
 first.close()
-with penstock.Pipeline(TEXT, master="local[1]") as second:
+with penstock.Pipeline(TEXT, master="local[1]", engine="spark") as second:
     print(second.execute("INSERT INTO t VALUES (7)")["v"].rows)
 """
 

@@ -21,7 +21,7 @@ ANSI = "spark.sql.ansi.enabled"
 ENGINE = "engine"
 AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
 ENGINES = (AUTO, NATIVE, ON_SPARK)
-DEFAULT_ENGINE = ON_SPARK
+DEFAULT_ENGINE = AUTO
 MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
 _NEARLY = 0.85
 # Spark reads these when it starts, whatever comes behind.

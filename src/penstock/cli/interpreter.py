@@ -128,7 +128,7 @@ class Interpreter:
 def write_answer(pipeline: Pipeline, text: str, results: Results) -> None:
     """The answer of a query; what fails while it is computed is said of the query."""
     span, most = Span(len(text) - len(text.lstrip()), len(text.rstrip())), results.most_rows
-    with said_of_spark(pipeline.catalog, span):
+    with said_of_spark(pipeline.catalog, span, text):
         answer = pipeline.query(text)
         if results.style in ("arrow", "parquet"):
             write_whole(answer, results.style)
@@ -141,16 +141,16 @@ def write_answer(pipeline: Pipeline, text: str, results: Results) -> None:
 
 
 @contextmanager
-def said_of_spark(catalog: Catalog, span: Span | None = None) -> Iterator[None]:
-    """Translate what Spark raises inside; `span` is the place where nothing else tells it."""
+def said_of_spark(catalog: Catalog, span: Span | None = None, text: str | None = None) -> Iterator[None]:
+    """Translate what Spark raises inside; `span`, in the `text`, is the place where nothing else tells it."""
     try:
         yield
     except Exception as error:
         found = translated(error, catalog)
+        if isinstance(found, PenstockError) and found.source in (None, text):
+            found.diagnostics = tuple(replace(item, span=item.span or span) for item in found.diagnostics)
         if found is error:
             raise
-        if isinstance(found, PenstockError) and found.source is None:
-            found.diagnostics = tuple(replace(item, span=item.span or span) for item in found.diagnostics)
         raise found from error
 
 

@@ -15,6 +15,7 @@ from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Rows, Trace, content, difference, spelled, summed
 from penstock.circuit.operators import Keyed, Ranked
+from penstock.plan.nodes import TopK, Window
 from penstock.plan.scalar import Scalar
 
 
@@ -44,6 +45,8 @@ class AnsweredOperator(NativeOperator):
     def _closed(self, keys: tuple[Scalar, ...], answer_keys: tuple[Scalar, ...]) -> Collector:
         """The expiries of the answers: those of keys that nothing can touch any more."""
         texts = {one.text: other.text for one, other in zip(keys, answer_keys, strict=True)}
+        if isinstance(self.operator.node, TopK | Window):  # which answer with whole rows of the input
+            texts |= {item.text: item.text for item in self.operator.expiries}
         found = [item for item in self.operator.expiries if item.text in texts and not item.keep]
         return Collector([replace(item, trace=0, text=texts[item.text]) for item in found])
 
