@@ -361,7 +361,8 @@ class Engine:
 
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
-        if self.profiler.on or len(self._grown) <= 1:
+        others = [runner for runner in self._grown if not isinstance(runner, NativeRunner)]
+        if self.profiler.on or len(others) <= 1:
             for runner in self._grown:
                 with self.profiler.merging(runner, self.installed):
                     runner.merge(self.lines)
