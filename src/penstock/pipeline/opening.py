@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
-from penstock.backends.spark.workspace import Workspace
+from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
@@ -34,7 +34,7 @@ _ERROR_HISTORY = 1_000_000
 class Opened:
     """The place in which a pipeline was told to work."""
 
-    spark: SparkSession | None
+    spark: SparkSession | Opener | None
     directory: Path | None
     master: str
     conf: Mapping[str, str]
@@ -47,8 +47,11 @@ class Opened:
     @cached_property
     def workspace(self) -> Workspace:
         """The session with Penstock's settings, or what opens one when it is first needed."""
-        if self.spark is not None:
-            return Workspace(adopt_session(self.spark, self.conf))
+        given = self.spark
+        if callable(given):
+            return Workspace(lambda: adopt_session(given(), self.conf), local_master=is_local(self.master))
+        if given is not None:
+            return Workspace(adopt_session(given, self.conf))
         if running_session() is not None:
             return Workspace(open_session(master=self.master, conf=self.conf))
         return Workspace(self._open, local_master=is_local(self.master))

@@ -44,15 +44,16 @@ Found = TypeVar("Found")
 class Pipeline:
     """A program of tables and views that are kept exactly up to date; also a context manager, which closes it.
 
-    `program` is SQL text or the path of a file. `spark` is a session to use: it is set to what Penstock needs, such as
-    ANSI mode, and stays so. Without it one is opened by `master` and `conf` when it is first needed. `directory`
-    keeps the input log; without it the log is temporary. `dialect` is the SQL's, `penstock` unless the program says
-    another. `retain` says whose content is kept for `verify`: 'all' views, or 'materialized' ones only. `profile`
-    measures what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where
-    operators work: 'spark', 'native' (in the process) or 'auto', whatever the program's SET says, and `memory_limit`
-    the memory that state in the process may take, such as '2GB' or '40 %'. `on_event` is told of each step (`StepDone`)
-    and of what `run` does; what it raises comes out of the call, and the step has happened. The attribute `source` is
-    the program's text, and `program` what was compiled of it.
+    `program` is SQL text or the path of a file. `spark` is a session to use, or a function that gives one when it is
+    first needed: it is set to what Penstock needs, such as ANSI mode, and stays so. Without it one is opened by
+    `master` and `conf` when it is first needed. `directory` keeps the input log; without it the log is temporary.
+    `dialect` is the SQL's, `penstock` unless the program says another. `retain` says whose content is kept for
+    `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
+    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where operators work: 'spark', 'native'
+    (in the process) or 'auto', whatever the program's SET says, and `memory_limit` the memory that state in the
+    process may take, such as '2GB' or '40 %'. `on_event` is told of each step (`StepDone`) and of what `run` does;
+    what it raises comes out of the call, and the step has happened. The attribute `source` is the program's text, and
+    `program` what was compiled of it.
     Raises SqlError for a program that is wrong, UnsupportedError for one that cannot be run, DataError for a file that
     cannot be read.
     """
@@ -61,7 +62,7 @@ class Pipeline:
         self,
         program: str | Path = "",
         *,
-        spark: SparkSession | None = None,
+        spark: SparkSession | Callable[[], SparkSession] | None = None,
         directory: str | Path | None = None,
         dialect: str | None = None,
         master: str = "local[*]",

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import View
@@ -16,6 +17,7 @@ from penstock.testing.values import RELATIVE, folding
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from penstock.pipeline.answer import Answer
     from penstock.pipeline.pipeline import Pipeline
     from penstock.steps.change import Change
 
@@ -26,10 +28,14 @@ class Observed:
     def __init__(self, pipeline: Pipeline, case: Case) -> None:
         self._pipeline = pipeline
         self._contents: dict[str, tuple[View, Content]] = {}
-        self._oracle = Oracle(pipeline.spark, case.dialect)
+        self._dialect = case.dialect
         self._handed: dict[str, DataFrame] = {}
         if pipeline.steps:
             self._begin_with_the_program()
+
+    @cached_property
+    def _oracle(self) -> Oracle:
+        return Oracle(self._pipeline.spark, self._dialect)
 
     def _begin_with_the_program(self) -> None:
         """Add what the program's own statements have changed before anyone could look."""
@@ -80,20 +86,20 @@ class Observed:
 
     def tables(self) -> dict[str, list[Weighted]]:
         """The content of every table."""
-        return {name: _once(_fetched(frame)) for name, frame in self._table_frames().items()}
+        return {name: _once(answer.rows) for name, answer in self._table_answers().items()}
 
-    def _table_frames(self) -> dict[str, DataFrame]:
+    def _table_answers(self) -> dict[str, Answer]:
         names = [table.name for table in self._pipeline.catalog.tables.values()]
         if reads_error_view(self._pipeline.catalog):
             names.append("error_view")
-        return {name: self._pipeline.query(f"SELECT * FROM `{name}`").df() for name in names}
+        return {name: self._pipeline.query(f"SELECT * FROM `{name}`") for name in names}
 
     def violation(self) -> str | None:
         """The first view that is not what the oracle says (A6), and how it differs."""
         catalog = self._pipeline.catalog
         if not catalog.views:
             return None
-        self._handed = self._table_frames()
+        self._handed = {name: answer.df() for name, answer in self._table_answers().items()}
         for view, frame in self._oracle.recompute(catalog, self._handed, self._pipeline.clock):
             expected = _once(_fetched(frame))
             actual = self._kept(view) if shows_its_content(view) else _once(self._pipeline.content(view.name).rows)
@@ -110,7 +116,8 @@ class Observed:
 
     def close(self) -> None:
         """Forget what the oracle was given."""
-        self._oracle.close(self._handed)
+        if self._handed:
+            self._oracle.close(self._handed)
 
 
 def shows_its_content(view: View) -> bool:

@@ -33,6 +33,14 @@ if TYPE_CHECKING:
 )
 @option("--seed", type=int, default=0, show_default=True, help="Seed of the first cut.")
 @engine_option
+@option(
+    "--oracle",
+    type=click.Choice(("batch", "none")),
+    default="batch",
+    show_default=True,
+    help="Recompute each view in batch after each step, or compare with what the case says alone, as far as possible "
+    "without Spark.",
+)
 @option("--master", default="local[2]", show_default=True, help="Where Spark runs.")
 @option("--conf", multiple=True, type=Setting(), help="A setting of Spark, as spark-submit has them.")
 @format_option("text", "json")
@@ -45,7 +53,14 @@ def command(files: Sequence[Path], **values: Any) -> int:
     from penstock.testing.cases import read_cases
 
     chosen = [(path, case) for path in files for case in read_cases(path, values["dialect"]) if _wanted(case, values)]
-    options = Options(values["compact"], values["shuffle_steps"], values["seed"], values["engine"])
+    options = Options(
+        values["compact"],
+        values["shuffle_steps"],
+        values["seed"],
+        values["engine"],
+        values["oracle"] == "batch",
+        values["master"],
+    )
     statuses: Counter[str] = Counter()
     with _spark(values["master"], dict(values["conf"])) as session:
         for path, case in chosen:
