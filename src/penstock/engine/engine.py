@@ -93,10 +93,16 @@ class Engine:
         views = {name.lower(): catalog.views[name.lower()].plan for name in names}
         behind = {name: plan for name, plan in views.items() if reads_error_view(plan, catalog)}
         before = {name: plan for name, plan in views.items() if name not in behind}
-        made = [self._made(catalog, part, behind=part is behind) for part in (before, behind) if part]
-        if ask is not None and any(item.needs_spark for item in made):
-            ask()
-        self.installed += made
+        present = list(self.installed)
+        try:
+            for part in (before, behind):
+                if part:  # one that reads `error_view` is made when the gates of the others are known
+                    self.installed.append(self._made(catalog, part, behind=part is behind))
+            if ask is not None and any(item.needs_spark for item in self.installed[len(present) :]):
+                ask()
+        except BaseException:
+            self.installed = present
+            raise
         self.workspace.release()
 
     def _made(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> Installed:

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 
 from penstock.backends.native.operators.make import native_operator
 from penstock.backends.native.operators.operator import NativeOperator
-from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
 from penstock.catalog.model import Catalog
@@ -17,6 +18,7 @@ from penstock.plan.expressions import scalars_of
 from penstock.plan.nodes import Recompute
 
 UTC = "UTC"
+_OF_BYTES = re.compile(r"(?i)\b(binary|unhex|unbase64|encode|decode|to_binary|try_to_binary|aes_\w+|\w*utf8\w*)\b|\bX'")
 _AUTO_HINT = f"SET {ENGINE} = '{AUTO}' has Spark do what is not proven to be the same in the process"
 
 
@@ -38,15 +40,28 @@ def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], d
     native: dict[int, NativeOperator] = {}
     reasons: dict[int, str] = {}
     known: dict[str, Columns] = {}
+    doubtful: set[int] = set()
     for operator in circuit.operators:
         if isinstance(operator, Source | Cleaned):
             continue  # the step itself feeds them
         try:
+            if doubtful.intersection(operator.inputs):
+                not_proven("texts that Spark makes of bytes, which need not be UTF-8")
             native[operator.number] = native_operator(store, operator, known)
             known[f"#{operator.number}"] = native[operator.number].outputs
         except NotProvenError as error:
             reasons[operator.number] = error.what
+            if doubtful.intersection(operator.inputs) or _makes_texts_of_bytes(operator):
+                doubtful.add(operator.number)
     return native, reasons
+
+
+def _makes_texts_of_bytes(operator: Operator) -> bool:
+    """True if an operator on Spark may give a text that is not UTF-8, which cannot lie in the process."""
+    plan = operator.plan or operator.node
+    fields = [item for node in operator.node.walk() for item in node.fields]
+    texts = [scalar.text for scalar in scalars_of(plan)]
+    return any(item.type in (None, "binary") for item in fields) or any(_OF_BYTES.search(text) for text in texts)
 
 
 def check_native(catalog: Catalog, circuit: Circuit, reasons: dict[int, str]) -> None:

@@ -25,7 +25,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type
 from penstock.engine.typed import leaves_of
 from penstock.errors import Diagnostic, InternalError
-from penstock.plan.nodes import Plan, Scan
+from penstock.plan.nodes import Fixpoint, Plan, Recompute, Scan
 from penstock.steps.intake.fold import Intake
 from penstock.steps.stepper import Stepper
 
@@ -68,6 +68,8 @@ class ContentsHere:
             self.store.discard()
 
     def _query(self, plan: Plan) -> str:
+        if any(isinstance(node, Fixpoint | Recompute) for node in plan.walk()):
+            not_proven("recursion, or a query that is recomputed")
         typed = completed(plan, leaves_of(self.stepper.catalog, plan))
         leaves = {node.relation.lower() for node in typed.walk() if isinstance(node, Scan)}
         return Renderer(NativeDialect(), {name: self._relation(name) for name in leaves}).sql(typed)

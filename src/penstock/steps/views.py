@@ -73,7 +73,9 @@ class Views:
             view = catalog.views[name]
             if self.keeps(view):
                 if name not in self._contents:
-                    self._contents[name] = kept_rows(self._engine.store, view) or Layers(self._engine.workspace)
+                    # A text that Spark gives need not be UTF-8.
+                    store = None if delta.native is None else self._engine.store
+                    self._contents[name] = kept_rows(store, view) or Layers(self._engine.workspace)
                 self._contents[name].add(delta)
 
     def maintain(self) -> None:
