@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import pyarrow as pa
+
 from penstock.analysis.derived import Derived
 from penstock.backends.api import LineText
+from penstock.backends.native.kinds import from_arrow, stored
 from penstock.backends.native.proof import NotProvenError
-from penstock.backends.spark.waterlines import typed_literal
+from penstock.backends.native.raised import text_literal
 from penstock.backends.spark.workspace import Workspace
 from penstock.engine.constants import proven_constant
 
@@ -20,12 +23,14 @@ def native_lines(workspace: Workspace, lines: LineText | None) -> LineText | Non
         try:
             return proven_constant(constant).text
         except NotProvenError:
-            return proven_constant(_evaluated(workspace, constant)).text
+            return _evaluated(workspace, constant)
 
     return text
 
 
 def _evaluated(workspace: Workspace, constant: str) -> str:
+    """The value that Spark gives, by its text in Arrow, which says all of a number and of a time in UTC."""
     frame = workspace.sql(f"SELECT {constant} AS line")
-    (row,) = frame.collect()
-    return typed_literal(row["line"], frame.schema["line"].dataType.simpleString())
+    kind = stored(frame.schema["line"].dataType.simpleString())
+    (value,) = from_arrow(frame.toArrow()).column(0).cast(pa.string()).to_pylist()
+    return f"CAST({'NULL' if value is None else text_literal(value)} AS {kind})"

@@ -261,7 +261,7 @@ class Pipeline:
         self._supervisor.check()
         with self._lock:
             execution = self._opened()
-            return self._sourced(None, lambda: execution.content(view))
+            return self._sourced(f"SELECT * FROM `{view}`", lambda: execution.content(view))
 
     def verify(self, view: str) -> Verification:
         """Compare a view's maintained content with its query, run in batch over the tables.
