@@ -9,7 +9,7 @@ import pytest
 from pyspark import SparkContext
 
 import penstock
-from penstock.errors import DataError
+from penstock.errors import DataError, Diagnostic
 
 PROGRAM = """
 CREATE TABLE o (id INT, amount DOUBLE, at TIMESTAMP DEFAULT TIMESTAMP '2020-01-01 00:00:00', seen INT LATENESS 5);
@@ -90,3 +90,31 @@ def test_a_refused_step_leaves_no_trace_in_contents(pipeline):
 def test_what_only_spark_knows_asks_for_spark(pipeline):
     with pytest.raises(SparkStartedError):
         pipeline.query("SELECT soundex(name) FROM k")
+
+
+def test_a_content_that_cannot_follow_refuses_the_step(pipeline, monkeypatch):
+    """Its rows are a part of the step: what has no room leaves no trace, and the pipeline goes on."""
+    pipeline.step({"o": [(1, 2.5, AT, 1)]})
+    with monkeypatch.context() as patched:
+        patched.setattr("penstock.steps.kept.KeptRows.propose", no_room)
+        with pytest.raises(DataError, match="no room"):
+            pipeline.step({"o": [(2, 1.0, AT, 2)]})
+    assert pipeline.content("v").rows == [(1, 2.5, 1, AT)]
+    pipeline.step({"o": [(3, 1.0, AT, 2)]})
+    assert sorted(pipeline.content("v").rows) == [(1, 2.5, 1, AT), (3, 1.0, 1, AT)]
+
+
+def no_room(*_):
+    raise DataError(Diagnostic("MEMORY_LIMIT", "no room"))
+
+
+def test_a_view_that_is_gone_gives_its_tables_back(pipeline):
+    store = pipeline._opened().stepper.engine.store
+    count = "SELECT count(*) FROM duckdb_tables() WHERE NOT temporary"
+    pipeline.step({"o": [(1, 2.5, AT, 1)]})
+    before = store.value(count)
+    pipeline.execute("CREATE VIEW more AS SELECT name, min(id) AS m FROM k GROUP BY name")
+    pipeline.step({"k": [(1, "ann")]})
+    assert store.value(count) > before
+    pipeline.execute("DROP VIEW more")
+    assert store.value(count) == before

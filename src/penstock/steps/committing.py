@@ -33,7 +33,6 @@ def commit(state: State, proposal: Proposal) -> None:
 def _follow(state: State, proposal: Proposal) -> None:
     given = proposal.given
     state.log.adopt(proposal.staged, state.catalog.tables)
-    state.views.keep(proposal.views, state.catalog)
     proposal.result.commit()
     state.tables.follow(proposal.intakes, given.advances)
     state.views.follow(proposal.shown)

@@ -25,9 +25,34 @@ class Layers:
         self._schema: Any = None
         self._recent: list[pa.Table] = []
         self._layers: list[tuple[DataFrame, int]] = []
+        self._proposed: Delta | None = None
 
-    def add(self, delta: Delta) -> None:
-        """Add the settled change of a step."""
+    def propose(self, delta: Delta) -> None:
+        """Add the settled change of a step, if it is committed."""
+        self._proposed = delta
+
+    def commit(self) -> None:
+        """The step has happened."""
+        if self._proposed is not None:
+            self._add(self._proposed)
+            self._proposed = None
+
+    def discard(self) -> None:
+        """The step has not happened."""
+        self._proposed = None
+
+    def maintain(self) -> None:
+        """Nothing is left to do between steps."""
+
+    def drop(self) -> None:
+        """Nothing is to be given back: the rows go with whoever reads them."""
+
+    @property
+    def relation(self) -> str | None:
+        """The rows as FROM takes them in the process: they are not there."""
+        return None
+
+    def _add(self, delta: Delta) -> None:
         self._schema = self._schema or delta.schema.toNullable()
         if not delta.on_driver:
             self._layers.append((delta.frame(), delta.count()))

@@ -81,6 +81,7 @@ def propose(state: State, given: StepInput) -> Proposal:
         for row in error_rows(result.late):
             given.rejections.add(*row)
         views = result.settled(state.catalog.views)
+        state.views.propose(views, state.catalog)
         lines = lines_after(state, given.clock, intakes, given.advances)
         shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), given.clock)
         staged = _staged(state, given, intakes)
@@ -96,6 +97,7 @@ def abandoned(
     """The error to raise for a step that leaves no trace."""
     if staged is not None:
         state.log.discard(staged)
+    state.views.discard()
     if result is not None:
         result.discard()
     state.engine.workspace.release()

@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+Content = KeptRows | Layers
+
+
 @dataclass(frozen=True, slots=True)
 class Shown:
     """The changes of the views that show anything in a step, the emissions after it, and when they want a step."""
@@ -34,7 +37,8 @@ class Views:
     def __init__(self, engine: Engine, retain: str) -> None:
         self._engine = engine
         self._retain = retain
-        self._contents: dict[str, Layers | KeptRows] = {}
+        self._contents: dict[str, Content] = {}
+        self._proposed: dict[str, Content] = {}  # of the step under way
         self._emissions: dict[str, Emission] = {}
         self._timers: dict[str, datetime] = {}
         self._without_step: set[str] = set()
@@ -46,7 +50,10 @@ class Views:
 
     def remove(self, name: str) -> None:
         """Forget a view."""
-        for memory in (self._contents, self._emissions, self._timers):
+        content = self._contents.pop(name, None)
+        if content is not None:
+            content.drop()
+        for memory in (self._emissions, self._timers):
             memory.pop(name, None)
         self._without_step.discard(name)
 
@@ -67,25 +74,38 @@ class Views:
                 timers[name] = emitted.timer
         return Shown(found, after, timers)
 
-    def keep(self, changes: Mapping[str, Delta], catalog: Catalog) -> None:
-        """Add to the contents what a step has changed that is being committed."""
+    def propose(self, changes: Mapping[str, Delta], catalog: Catalog) -> None:
+        """Add to the contents what a step changes, as a part of it: it may still fail."""
+        self.discard()
         for name, delta in changes.items():
             view = catalog.views[name]
             if self.keeps(view):
-                if name not in self._contents:
-                    # A text that Spark gives need not be UTF-8.
-                    store = None if delta.native is None else self._engine.store
-                    self._contents[name] = kept_rows(store, view) or Layers(self._engine.workspace)
-                self._contents[name].add(delta)
+                self._proposed[name] = self._contents.get(name) or self._new_content(view, delta)
+                self._proposed[name].propose(delta)
+
+    def _new_content(self, view: View, delta: Delta) -> Content:
+        # A text that Spark gives need not be UTF-8, so what Spark gives does not enter the process.
+        store = None if delta.native is None else self._engine.store
+        workspace = self._engine.workspace
+        return kept_rows(store, view, workspace) or Layers(workspace)
+
+    def discard(self) -> None:
+        """Forget what was proposed."""
+        for content in self._proposed.values():
+            content.discard()
+        self._proposed = {}
 
     def maintain(self) -> None:
         """Between steps: have contents take as little room as they need, where that is due."""
         for content in self._contents.values():
-            if isinstance(content, KeptRows):
-                content.maintain()
+            content.maintain()
 
     def follow(self, shown: Shown) -> None:
-        """Remember what waits after a committed step."""
+        """Remember what a committed step has changed, and what waits after it."""
+        for content in self._proposed.values():
+            content.commit()
+        self._contents |= self._proposed
+        self._proposed = {}
         self._emissions, self._timers = dict(shown.emissions), dict(shown.timers)
         self._without_step.clear()
 
@@ -105,15 +125,13 @@ class Views:
     def weighted(self, name: str) -> DataFrame | None:
         """The changes of a view so far, not added up; None if there were none, or they are not kept."""
         content = self._contents.get(name)
-        if isinstance(content, KeptRows):
-            return content.weighted(self._engine.workspace)
         return None if content is None else content.weighted()
 
     def relation(self, name: str) -> str | None:
         """The content of a view as FROM takes it in the process; None where it does not lie there."""
         content = self._contents.get(name)
-        return content.relation if isinstance(content, KeptRows) else None
+        return None if content is None else content.relation
 
     def is_kept_elsewhere(self, name: str) -> bool:
         """True if the content of a view is kept, but not in the process."""
-        return isinstance(self._contents.get(name), Layers)
+        return name in self._contents and self.relation(name) is None
