@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from penstock.outputs.lines import json_line
-from penstock.outputs.textual import flat, is_number, laid_out, width_for
+from penstock.outputs.textual import text_of, width_for
 from penstock.steps.rows.rejected import json_text
 from penstock.testing.values import plain
 
@@ -101,6 +101,4 @@ def text_value(value: Any) -> str:
 
 def text_table(table: Table, width: int | None = None) -> str:
     """Aligned columns, numbers to the right, and a line with the number of rows; expanded if wider than `width`."""
-    cells = [[flat(text_value(value)) for value in row] for row in table.rows]
-    numeric = [is_number([row[at] for row in table.rows]) for at in range(len(table.columns))]
-    return laid_out(table.title, [flat(name) for name in table.columns], cells, numeric, width)
+    return text_of(table.title, table.columns, table.rows, text_value, width)

@@ -9,6 +9,7 @@
 | native       | an operator in the process among those on Spark                            |
 | native_lines | waterlines as constants of DuckDB's SQL                                    |
 | raising      | rows of a change for which an expression raises, by one query              |
+| schemas      | the Spark schemas of the changes in a circuit                              |
 | typed        | types that no JVM is asked for                                             |
 | constants    | constant expressions evaluated: in the process, or by Spark                |
 | profiler     | the cost of each operator, while that is asked for                         |

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import Any
 
 import pyarrow as pa
 
-from penstock.backends.native.kinds import in_arrow, to_arrow
+from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
@@ -28,8 +27,8 @@ def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None
         return None
     try:
         found = [proven_constant(text) for text in texts]
-        schema = pa.schema([(f"v{place}", in_arrow(item.type)) for place, item in enumerate(found)])
+        schema = schema_in_arrow((f"v{place}", item.type) for place, item in enumerate(found))
     except NotProvenError:
         return None
-    items: list[Any] = [f"{item.text} AS v{place}" for place, item in enumerate(found)]
-    return to_arrow(store.arrow(f"SELECT {', '.join(items)}"), schema)
+    items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(found))
+    return to_arrow(store.arrow(f"SELECT {items}"), schema)

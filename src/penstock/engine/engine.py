@@ -13,19 +13,18 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-from pyspark.sql.types import StructType
 
 from penstock.backends.api import LineText, Runner
 from penstock.backends.native.store import Store
-from penstock.backends.spark.batch import batch_frame, struct_of
+from penstock.backends.spark.batch import struct_of
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.backends.spark.operators.make import make_runner
-from penstock.backends.spark.schemas import spark_schema, weight_field
 from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
@@ -35,12 +34,13 @@ from penstock.circuit.build import build_circuit
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
 from penstock.circuit.narrowing import narrowed
-from penstock.circuit.operators import Circuit, Cleaned, Constant, Operator, Source
-from penstock.engine.installed import Installed, InstalledOperator
+from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.engine.installed import Installed, InstalledOperator, levels
 from penstock.engine.native import NativeRunner
 from penstock.engine.placing import check_native, placed, wants_process
 from penstock.engine.profiler import Profiler
 from penstock.engine.result import StepResult
+from penstock.engine.schemas import relation_schema, schema_of
 from penstock.engine.typed import ProvenTyping
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import quoted
@@ -101,6 +101,8 @@ class Engine:
             if ask is not None and any(item.needs_spark for item in self.installed[len(present) :]):
                 ask()
         except BaseException:
+            for item in self.installed[len(present) :]:
+                item.drop()
             self.installed = present
             raise
         self.workspace.release()
@@ -111,7 +113,7 @@ class Engine:
         typing = spark if store is None else ProvenTyping(catalog, spark)
         circuit = narrowed(build_circuit(views, catalog, typing, self.gates(), bucketed=store is None))
         tables = {
-            operator.relation: _relation_schema(catalog, operator.relation)
+            operator.relation: relation_schema(catalog, operator.relation)
             for operator in circuit.operators
             if isinstance(operator, Source)
         }
@@ -254,7 +256,7 @@ class Engine:
         """The changes of a circuit's operators, or of some of them and what they read."""
         deltas: dict[int, Delta | None] = {}
         consumers = installed.circuit.consumers()
-        for level in _levels(installed.circuit):
+        for level in levels(installed.circuit):
             wanted = [operator for operator in level if only is None or operator.number in only]
             jobs = [operator for operator in wanted if self._due(installed, operator, deltas, inputs)]
             run = self._job(installed, deltas, inputs, consumers, result)
@@ -334,36 +336,12 @@ class Engine:
         if operator.number not in installed.runners and operator.number in installed.native:
             installed.runners[operator.number] = NativeRunner(self.workspace, installed.native[operator.number])
         if operator.number not in installed.runners:
-            schemas = [self._schema(installed, number) for number in operator.inputs]
-            runner = make_runner(self.workspace, operator, schemas, lambda: self._schema(installed, operator.number))
+            known = [schema_of(self.workspace, installed, number) for number in operator.inputs]
+            output = partial(schema_of, self.workspace, installed, operator.number)
+            runner = make_runner(self.workspace, operator, known, output)
             runner.expiries = operator.expiries
             installed.runners[operator.number] = runner
         return installed.runners[operator.number]
-
-    def schemas(self, installed: Installed) -> dict[int, StructType]:
-        """The schema of each operator's change in a circuit."""
-        return {item.number: self._schema(installed, item.number) for item in installed.circuit.operators}
-
-    def _schema(self, installed: Installed, number: int) -> StructType:
-        """The schema of an operator's change, from empty inputs; asked once."""
-        if number not in installed.schemas:
-            operator = next(item for item in installed.circuit.operators if item.number == number)
-            installed.schemas[number] = self._schema_of(installed, operator)
-        return installed.schemas[number]
-
-    def _schema_of(self, installed: Installed, operator: Operator) -> StructType:
-        if isinstance(operator, Source):
-            kinds = installed.tables[operator.relation]
-            return StructType([*(kinds[name] for name in operator.node.names), weight_field()])
-        if operator.number in installed.native:
-            return spark_schema(installed.native[operator.number].outputs, weighted=True)
-        leaves = {
-            f"#{number}": self.workspace.empty(_without_weight(self._schema(installed, number)))
-            for number in operator.inputs
-        }
-        found = batch_frame(self.workspace, operator.node, leaves).schema
-        fields = [] if isinstance(operator, Constant) and not operator.fields else found.fields
-        return StructType([*fields, weight_field()])
 
     def maintain(self) -> None:
         """Merge what the last step has left to merge: at the next step, or before it when the caller is idle."""
@@ -419,26 +397,5 @@ class Engine:
         self.workspace.release()
 
 
-def _relation_schema(catalog: Catalog, name: str) -> StructType:
-    return struct_of((catalog.tables.get(name) or catalog.views[name]).columns)
-
-
 def _has_rows(delta: Delta | None) -> bool:
     return delta is not None and not delta.is_empty()
-
-
-def _without_weight(schema: StructType) -> StructType:
-    return StructType([item for item in schema.fields if item.name != WEIGHT])
-
-
-def _levels(circuit: Circuit) -> list[list[Operator]]:
-    """The operators in groups, each of which needs only groups before it."""
-    level: dict[int, int] = {}
-    groups: list[list[Operator]] = []
-    for operator in circuit.operators:
-        mine = 1 + max((level[number] for number in operator.inputs), default=-1)
-        level[operator.number] = mine
-        while len(groups) <= mine:
-            groups.append([])
-        groups[mine].append(operator)
-    return groups

@@ -10,7 +10,7 @@ from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
 from penstock.circuit.measured import NO_WORK, Work
-from penstock.circuit.operators import Circuit, Cleaned, Source
+from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -55,6 +55,11 @@ class Installed:
             if not isinstance(operator, Source | Cleaned)
         )
 
+    def drop(self) -> None:
+        """Give back what its operators in the process take; it is not used again."""
+        for native in self.native.values():
+            native.drop()
+
 
 @dataclass(frozen=True)
 class InstalledOperator:
@@ -62,3 +67,16 @@ class InstalledOperator:
 
     installed: Installed
     number: int
+
+
+def levels(circuit: Circuit) -> list[list[Operator]]:
+    """The operators in groups, each of which needs only groups before it."""
+    level: dict[int, int] = {}
+    groups: list[list[Operator]] = []
+    for operator in circuit.operators:
+        mine = 1 + max((level[number] for number in operator.inputs), default=-1)
+        level[operator.number] = mine
+        while len(groups) <= mine:
+            groups.append([])
+        groups[mine].append(operator)
+    return groups

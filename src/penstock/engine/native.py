@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 import pyarrow as pa
 
 from penstock.backends.api import LineText, Runner
-from penstock.backends.native.kinds import in_arrow, to_arrow
+from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, weighing
@@ -83,7 +83,7 @@ def arrow_of(store: Store, query: str, columns: Columns) -> pa.Table:
 
 def arrow_schema(columns: Columns) -> pa.Schema:
     """The schema of a change in Arrow, as Spark has it."""
-    return pa.schema([*((name, in_arrow(kind)) for name, kind in columns), (WEIGHT, pa.int64())])
+    return schema_in_arrow(columns).append(pa.field(WEIGHT, pa.int64()))
 
 
 def _as_declared(table: pa.Table, wanted: pa.Schema) -> pa.Table:

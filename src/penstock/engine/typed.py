@@ -55,10 +55,12 @@ class ProvenTyping(Typing):
     def __init__(self, catalog: Catalog, otherwise: Typing) -> None:
         self.catalog = catalog
         self.otherwise = otherwise
+        self._completed: dict[Plan, Plan] = {}
 
     def type_of(self, relation: Plan, scalar: Scalar) -> Type | None:
-        below = completed(relation, leaves_of(self.catalog, relation))
+        if relation not in self._completed:
+            self._completed[relation] = completed(relation, leaves_of(self.catalog, relation))
         try:
-            return proven(scalar.form, types_of(below)).type
+            return proven(scalar.form, types_of(self._completed[relation])).type
         except NotProvenError:
             return self.otherwise.type_of(relation, scalar)

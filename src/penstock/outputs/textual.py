@@ -11,7 +11,7 @@ Nothing is ever cut: a pipe gets the columns at any width.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 LAYOUTS = ("auto", "table", "expanded")
@@ -26,6 +26,19 @@ def laid_out(
         lines = _expanded(columns, rows)
     count = f"({len(rows)} row{'' if len(rows) == 1 else 's'})"
     return "\n".join([*([title] if title else []), *lines, count, ""])
+
+
+def text_of(
+    title: str | None,
+    columns: Sequence[str],
+    rows: Sequence[Sequence[Any]],
+    text: Callable[[Any], str],
+    width: int | None = None,
+) -> str:
+    """The rows as `laid_out` gives them, each value as `text` writes it: on one line, numbers to the right."""
+    cells = [[flat(text(value)) for value in row] for row in rows]
+    numeric = [is_number([row[at] for row in rows]) for at in range(len(columns))]
+    return laid_out(title, [flat(name) for name in columns], cells, numeric, width)
 
 
 def width_for(stream: TextIO, layout: str | int) -> int | None:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.backends.spark.workspace import Workspace
-from penstock.outputs.textual import flat, is_number, laid_out
+from penstock.outputs.textual import text_of
 from penstock.steps.rows.fetched import fetched_rows, python_values
 from penstock.steps.rows.rejected import json_text
 
@@ -61,10 +61,7 @@ class Answer:
 
     def show(self, count: int = 20) -> None:
         """Print the first rows as a table."""
-        rows = self.first(count).rows
-        cells = [[_cell(value) for value in row] for row in rows]
-        numeric = [is_number([row[at] for row in rows]) for at in range(len(self.columns))]
-        print(laid_out(None, self.columns, cells, numeric, None), end="")  # noqa: T201 - what it is for
+        print(text_of(None, self.columns, self.first(count).rows, _cell), end="")  # noqa: T201 - what it is for
 
     def __iter__(self) -> Iterator[tuple[Any, ...]]:
         return iter(self.rows)
@@ -81,5 +78,5 @@ def _cell(value: Any) -> str:
     if value is None:
         return "NULL"
     if isinstance(value, list | dict):
-        return flat(json_text(value))
-    return str(value).lower() if isinstance(value, bool) else flat(str(value))
+        return json_text(value)
+    return str(value).lower() if isinstance(value, bool) else str(value)

@@ -21,7 +21,7 @@ from penstock.pipeline.here import ContentsHere
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake
-from penstock.steps.rows.exchange import as_frame, carried, in_arrow, plain_schema, repeated
+from penstock.steps.rows.exchange import as_frame, declared_rows, in_arrow, plain_schema, repeated
 from penstock.steps.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -47,9 +47,10 @@ class Contents:
 
     def rows(self, plan: Plan, table: Table) -> pa.Table:
         """The answer of a plan that gives columns of a table, in the Arrow types of their declaration."""
-        found = self.answered(plan)
-        names = [column.name for column in table.columns]
-        return in_arrow(table, found.rename_columns(names) if isinstance(found, pa.Table) else _fetched(found, table))
+        found, names = self.answered(plan), [column.name for column in table.columns]
+        if isinstance(found, pa.Table):
+            return in_arrow(table, found.rename_columns(names))
+        return declared_rows(found.toDF(*names), table)
 
     def kept(self, view: View) -> pa.Table | DataFrame | None:
         """The rows of a view as its changes add up; None if they are not kept."""
@@ -132,7 +133,3 @@ class Contents:
         if total is None:
             return workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
         return repeated(total)
-
-
-def _fetched(frame: DataFrame, table: Table) -> pa.Table:
-    return carried(frame.toDF(*(column.name for column in table.columns)), table).toArrow()

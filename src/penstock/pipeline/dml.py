@@ -20,7 +20,7 @@ from penstock.plan.scalar import column as plan_column
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
-from penstock.steps.rows.exchange import carried, in_arrow
+from penstock.steps.rows.exchange import declared_rows, in_arrow
 from penstock.steps.rows.rejected import Rejections
 
 if TYPE_CHECKING:
@@ -37,15 +37,15 @@ def insert_batch(
     table = target_table(catalog, bound.table, statement)
     found = contents.answered(bound.plan)
     if isinstance(found, pa.Table):
-        rows_here = found.rename_columns(bound.columns)
+        rows_here = in_arrow(table, found.rename_columns(bound.columns))
     else:
         frame = found.toDF(*bound.columns)
         if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
             frame, rows = contents.stepper.engine.workspace.checkpoints.evaluated(frame)
             if rows > DRIVER_ROWS:
                 return FrameBatch(table, frame, readers(table))
-        rows_here = carried(frame, table).toArrow()
-    return readers(table).read_arrow(in_arrow(table, rows_here), Rejections(), carried=True)
+        rows_here = declared_rows(frame, table)
+    return readers(table).read_arrow(rows_here, Rejections(), carried=True)
 
 
 def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Contents) -> Batch:
@@ -67,7 +67,7 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
         old, new = _updated(table, contents, _chosen(table, bound.condition), assigned)
     else:
         chosen, updated = _paired(table, contents.query(bound.rows), list(assigned))
-        old, new = _fetched(table, chosen), _fetched(table, updated)
+        old, new = declared_rows(chosen, table), declared_rows(updated, table)
     _check_required(table, new)
     # A cast to VARCHAR or CHAR does nothing in Spark: the reader holds lengths.
     new = readers(table).read_arrow(new, Rejections(), carried=True).rows
@@ -135,10 +135,6 @@ def _over_columns(scalar: Scalar, table: Table) -> Scalar:
     """An expression over the table's columns; the binder may qualify the names."""
     names = {name: name.rpartition(".")[2] for name in scalar.columns if table.column(name) is None}
     return scalar.renamed(names) if names else scalar
-
-
-def _fetched(table: Table, frame: DataFrame) -> pa.Table:
-    return in_arrow(table, carried(frame, table).toArrow())
 
 
 def _check_required(table: Table, rows: pa.Table) -> None:

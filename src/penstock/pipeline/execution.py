@@ -15,7 +15,6 @@ from penstock.bind.program.queries import bind_query
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.settings import TIME_ZONE
-from penstock.engine.constants import constants_here
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
@@ -37,7 +36,7 @@ from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
 from penstock.steps.manifest import Advances
 from penstock.steps.proposing import StepInput
-from penstock.steps.rows.fetched import fetched_rows, python_values
+from penstock.steps.rows.fetched import constant_row
 from penstock.steps.stepper import Installation, Stepper
 from penstock.steps.tables import Incoming
 
@@ -233,15 +232,12 @@ class Execution:
                 Diagnostic("IN_TRANSACTION", "ADVANCE is a step of its own", statement.span, hint="give it alone")
             )
         table, column = advanced_column(self.catalog, statement)
-        value = self._spark(lambda: self._constant(f"CAST(({spark_sql(statement.value)}) AS {column.type})"))
+        text = f"CAST(({spark_sql(statement.value)}) AS {column.type})"
+        store = self.stepper.engine.process(self.catalog)
+        (value,) = self._spark(lambda: constant_row(self.workspace, store, [text]))
         if value is None:
             raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
         return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
-
-    def _constant(self, text: str) -> Any:
-        here = constants_here(self.stepper.engine.process(self.catalog), [text])
-        rows = fetched_rows(self.workspace.spark.sql(f"SELECT {text}")) if here is None else python_values(here)
-        return rows[0][0]
 
     # Declarations
 
@@ -283,7 +279,7 @@ class Execution:
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
         check_supported(catalog)
-        workspace, stepper = self.stepper.engine.workspace, self.stepper
+        workspace, stepper = self.workspace, self.stepper
         workspace.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         ask: Callable[[], Catalog] | None = None
@@ -299,7 +295,7 @@ class Execution:
 
     def _typed(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, Callable[[], Catalog] | None]:
         """The catalog with the types of all columns; and what asks Spark for them, if it has not been asked."""
-        workspace = self.stepper.engine.workspace
+        workspace = self.workspace
 
         def ask() -> Catalog:
             return resolve_types(workspace, catalog)
@@ -338,7 +334,7 @@ class Execution:
         return self.query(f"SELECT * FROM `{name}`")
 
     def _released(self, work: Callable[[], Found]) -> Found:
-        workspace = self.stepper.engine.workspace
+        workspace = self.workspace
         try:
             return work()
         finally:
@@ -354,7 +350,7 @@ class Execution:
             message = f"view {view.name} has not had a step yet"
             raise DataError(Diagnostic("NOT_STEPPED", message, hint="step() with no rows will do"))
         found = self.stepper.stored.view(view)
-        return self.stepper.engine.workspace.empty(like.schema) if found is None else found
+        return self.workspace.empty(like.schema) if found is None else found
 
     def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:
         """Run something that may fail inside Spark, with its failure translated."""

@@ -13,8 +13,10 @@ from datetime import datetime
 import pyarrow as pa
 
 from penstock.backends.native.dialect import NativeDialect
-from penstock.backends.native.kinds import in_arrow, stored, to_arrow
-from penstock.backends.native.proof import not_proven, quoted
+from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
+from penstock.backends.native.operators.operator import columns_of
+from penstock.backends.native.operators.text import cast
+from penstock.backends.native.proof import not_proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import content, listed
 from penstock.backends.native.typing import completed
@@ -43,18 +45,17 @@ class ContentsHere:
     def rows(self, plan: Plan) -> pa.Table:
         """The answer of a plan, in its order, in the Arrow types of Spark's answer."""
         with self._reading():
-            query = self._query(plan)
-            fields = completed(plan, leaves_of(self.stepper.catalog, plan)).fields
-            schema = pa.schema([(item.name, in_arrow(item.type)) for item in fields])
-            return to_arrow(self.store.arrow(_as_stored(query, schema, [item.type for item in fields])), schema)
+            typed = self._typed(plan)
+            columns = columns_of(typed.fields)
+            query = f"SELECT {', '.join(cast(columns)) or '1 AS __none'} FROM ({self._query(typed)})"
+            return to_arrow(self.store.arrow(query), schema_in_arrow(columns))
 
     def kept(self, view: View) -> pa.Table | None:
         """The rows of a view as its changes add up; None if they are not kept."""
         relation = self.stepper.stored.relation_of(view)
         if relation is None:
             return None
-        columns = [(column.name, column.type) for column in view.columns]
-        schema = pa.schema([(name, in_arrow(kind)) for name, kind in columns])
+        schema = schema_in_arrow((column.name, column.type) for column in view.columns)
         with self._reading():
             return to_arrow(self.store.arrow(f"SELECT * FROM {relation}"), schema)
 
@@ -67,10 +68,13 @@ class ContentsHere:
         finally:
             self.store.discard()
 
-    def _query(self, plan: Plan) -> str:
+    def _typed(self, plan: Plan) -> Plan:
+        """The plan with every type that can be told, of columns as they are carried."""
         if any(isinstance(node, Fixpoint | Recompute) for node in plan.walk()):
             not_proven("recursion, or a query that is recomputed")
-        typed = completed(plan, leaves_of(self.stepper.catalog, plan))
+        return completed(plan, leaves_of(self.stepper.catalog, plan))
+
+    def _query(self, typed: Plan) -> str:
         leaves = {node.relation.lower() for node in typed.walk() if isinstance(node, Scan)}
         return Renderer(NativeDialect(), {name: self._relation(name) for name in leaves}).sql(typed)
 
@@ -95,7 +99,7 @@ class ContentsHere:
                 return kept
         if view.lateness:
             not_proven(f"a view with LATENESS, {view.name}")
-        return f"({self._query(view.plan)})"
+        return f"({self._query(self._typed(view.plan))})"
 
     def _table(self, table: Table) -> str:
         columns = [(column.name, plain_type(column.type)) for column in table.columns]
@@ -110,12 +114,3 @@ class ContentsHere:
 
 def _here(change: pa.Table | Delta) -> pa.Table:
     return change if isinstance(change, pa.Table) else not_proven("rows of a transaction that lie on Spark")
-
-
-def _as_stored(query: str, schema: pa.Schema, kinds: Sequence[str | None]) -> str:
-    """The query with each column of its declared type; its order stays."""
-    items = [
-        f"CAST({quoted(name)} AS {stored(kind)}) AS {quoted(name)}"
-        for name, kind in zip(schema.names, kinds, strict=True)
-    ]
-    return f"SELECT {', '.join(items)} FROM ({query})" if items else query

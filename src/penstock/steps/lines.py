@@ -11,11 +11,10 @@ from penstock.analysis.derived import Derived, SourceColumn
 from penstock.backends.spark.lines import alone, line_text
 from penstock.backends.spark.waterlines import typed_literal
 from penstock.catalog.types import Type
-from penstock.engine.constants import constants_here
 from penstock.engine.engine import Engine
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
-from penstock.steps.rows.fetched import fetched_rows, python_values
+from penstock.steps.rows.fetched import constant_row
 
 
 @dataclass(frozen=True)
@@ -55,9 +54,7 @@ class LineReader:
         unknown = [text for text in dict.fromkeys(texts) if text is not None and text not in self._known]
         found = dict(self._known)
         if unknown:
-            terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(unknown))
-            here = constants_here(self.engine.store, unknown)
-            (row,) = fetched_rows(self.engine.workspace.sql(f"SELECT {terms}")) if here is None else python_values(here)
+            row = constant_row(self.engine.workspace, self.engine.store, unknown)
             found |= {text: comparable_value(value) for text, value in zip(unknown, row, strict=True)}
         self._known = {text: found[text] for text in texts if text is not None}
         sources = [alone(derived) for derived in wanted]

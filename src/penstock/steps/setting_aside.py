@@ -16,6 +16,7 @@ from functools import cached_property
 from penstock.catalog.model import Table
 from penstock.circuit.lineage import goes_row_by_row, tables_behind
 from penstock.engine.raising import keys_met, raising_rows
+from penstock.engine.schemas import schemas_of
 from penstock.steps.apart import FailedStep, Unit
 from penstock.steps.culprits import Culprit, culprits, failing_alone
 from penstock.steps.failures import EvaluationError, translated
@@ -182,7 +183,7 @@ class _Search:
         engine = self.state.engine
         numbered, owners = self.step.numbered()
         try:
-            schemas = engine.schemas(place.installed)
+            schemas = schemas_of(engine.workspace, place.installed)
             found = keys_met(engine.workspace, place, numbered, schemas)
         except Exception as failure:
             error = translated(failure, self.state.catalog)

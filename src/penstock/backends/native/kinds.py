@@ -6,7 +6,7 @@ say; a TIMESTAMP_NTZ lies likewise.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from functools import cache
 
 import pyarrow as pa
@@ -51,6 +51,11 @@ def in_arrow(kind: Type | None) -> pa.DataType:
     if kind not in _ARROW:
         not_proven(f"values of type {kind}")
     return _ARROW[kind]
+
+
+def schema_in_arrow(columns: Iterable[tuple[str, Type | None]]) -> pa.Schema:
+    """The same of columns."""
+    return pa.schema([(name, in_arrow(kind)) for name, kind in columns])
 
 
 def width(kinds: Sequence[str]) -> int:

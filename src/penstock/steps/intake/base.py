@@ -18,7 +18,7 @@ from penstock.plan.scalar import quoted
 from penstock.steps.intake.judging import staying
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import as_frame, carried, in_arrow
+from penstock.steps.rows.exchange import as_frame, declared_rows
 from penstock.steps.rows.identity import Key, Row, canonical_row
 
 if TYPE_CHECKING:
@@ -65,7 +65,7 @@ class Base:
         names = ", ".join(f"__s.{quoted(column.name)}" for column in self._table.columns)
         semi_join = f"FROM {stored} __s LEFT SEMI JOIN {wanted} __w ON __s.{KEY} = __w.{KEY}"
         query = f"SELECT /*+ BROADCAST(__w) */ {names}, __s.{WEIGHT} {semi_join}"
-        return _consolidated(python_rows(in_arrow(self._table, carried(workspace.sql(query), self._table).toArrow())))
+        return _consolidated(python_rows(declared_rows(workspace.sql(query), self._table)))
 
     def append(self, delta: Delta) -> None:
         """Add a weighted change of the table."""

@@ -28,7 +28,7 @@ from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.defaults import Defaults
-from penstock.steps.rows.exchange import carried, in_arrow
+from penstock.steps.rows.exchange import declared_rows
 from penstock.steps.rows.rejected import row_json
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ class FrameBatch:
     def fetched_from(self, frame: DataFrame, judge: Judge) -> Batch:
         """The rows of the checked frame, evaluated already, on the driver."""
         _check_keys(self.table, frame)
-        rows = in_arrow(self.table, carried(frame, self.table).toArrow())
+        rows = declared_rows(frame, self.table)
         return self.reader.read_arrow(rows, judge.rejections, carried=True)
 
 
@@ -249,7 +249,7 @@ class _Bulk:
 
     def _set_aside(self, judged: DataFrame) -> None:
         aside = judged.where("__why IS NOT NULL").selectExpr("__row.*", "__why")
-        found = in_arrow(self._table, carried(aside, self._table).toArrow())
+        found = declared_rows(aside, self._table)
         for *row, why in python_rows(found):
             self._judge.rejections.add(
                 self._table.name, why, row_json(dict(zip(found.column_names, row, strict=False)))

@@ -17,7 +17,7 @@ from penstock.plan.forms import reads_clock as form_reads_clock
 from penstock.plan.scalar import parsed
 from penstock.sql.parse import parse_expression
 from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import carried, in_arrow
+from penstock.steps.rows.exchange import declared_rows, in_arrow
 from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.values import Json
 
@@ -57,9 +57,10 @@ class Defaults:
         holder = Table("default", (replace(column, name="value"),))
         here = constants_here(self._store(), [self.text(column)])
         if here is None:
-            frame = self._spark().sql(f"SELECT {self.text(column)} AS value")
-            here = carried(frame, holder).toArrow()
-        ((value,),) = python_rows(in_arrow(holder, here.rename_columns(["value"])))
+            found = declared_rows(self._spark().sql(f"SELECT {self.text(column)} AS value"), holder)
+        else:
+            found = in_arrow(holder, here.rename_columns(["value"]))
+        ((value,),) = python_rows(found)
         mark = part_changer(column.type, "variant", Json)
         return value if mark is None else mark(value)
 

@@ -96,6 +96,11 @@ def carried(frame: DataFrame, table: Table) -> DataFrame:
     )
 
 
+def declared_rows(frame: DataFrame, table: Table) -> pa.Table:
+    """The rows of a DataFrame of the table's columns, fetched in the Arrow types of the declaration."""
+    return in_arrow(table, carried(frame, table).toArrow())
+
+
 def repeated(weighted: DataFrame) -> DataFrame:
     """A weighted relation as plain rows, each as often as its weight says."""
     total = consolidated(weighted)
