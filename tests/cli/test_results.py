@@ -121,8 +121,8 @@ CHANGES = {"v": FakeChange("v", [(1, (1, "x")), (-2, (2, None))]), "w": FakeChan
 def test_changes_as_text(capsys):
     TextOutput().write(CHANGES)
     assert capsys.readouterr().out.splitlines() == [
-        "step 1  v  +1  (1, x)",
         "step 1  v  -2  (2, NULL)",
+        "step 1  v  +1  (1, x)",
         "step 1  w  +1  (3, y)",
     ]
     TextOutput(["W"]).write(CHANGES)

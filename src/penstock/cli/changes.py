@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.cli.results import csv_line, csv_value, text_value
 from penstock.outputs.lines import FolderOutput, StreamOutput
+from penstock.outputs.order import ordered_change
 
 if TYPE_CHECKING:
     from penstock.sources.api import Output
@@ -38,10 +39,10 @@ class TextOutput:
         self._views = frozenset(name.lower() for name in views)
 
     def write(self, changes: Mapping[str, Change]) -> None:
-        """One line for each changed row."""
+        """One line for each changed row; of a view, what is taken back comes first, in the order of values."""
         for name, change in changes.items():
             if not self._views or name.lower() in self._views:
-                sys.stdout.writelines(self._line(change, weight, row) for weight, row in change.rows)
+                sys.stdout.writelines(self._line(change, weight, row) for weight, row in ordered_change(change.rows))
         sys.stdout.flush()
 
     def _line(self, change: Change, weight: int, row: tuple[Any, ...]) -> str:

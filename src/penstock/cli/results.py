@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, BinaryIO, TextIO
 
 from penstock.outputs.lines import json_line
+from penstock.outputs.order import ordered
 from penstock.outputs.textual import text_of, width_for
 from penstock.steps.rows.rejected import json_text
 from penstock.testing.values import plain
@@ -38,6 +39,14 @@ class Table:
 def table_of(answer: Answer, title: str | None = None) -> Table:
     """The rows of an answer."""
     return Table(answer.columns, answer.rows, title)
+
+
+def write_content(answer: Answer, style: str, title: str) -> None:
+    """The content of a view on stdout: for people in the order of its values, since it has no other."""
+    if style == "text":
+        write_table(Table(answer.columns, ordered(answer.rows), title), style)
+    else:
+        write_answer(answer, style, title)
 
 
 def write_answer(answer: Answer, style: str, title: str | None = None) -> None:

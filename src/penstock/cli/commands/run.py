@@ -106,14 +106,14 @@ def _follow(interpreter: Interpreter, outputs: Sequence[Output], directory: str 
 
 def _write_contents(interpreter: Interpreter, views: Sequence[str], style: str, folder: str | None) -> None:
     from penstock.cli.interpreter import said_of_spark
-    from penstock.cli.results import write_answer
+    from penstock.cli.results import write_content
     from penstock.outputs.names import file_name
 
     for view in views:
         answer = interpreter.pipeline.content(view)
         if folder is None:
             with said_of_spark(interpreter.pipeline.catalog):
-                write_answer(answer, style, view)
+                write_content(answer, style, view)
         else:
             target = f"{folder}/{file_name(view)}"
             writer = answer.df().write.mode("overwrite")
