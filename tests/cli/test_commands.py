@@ -154,7 +154,16 @@ def test_explain_text_and_json():
     assert (result.exit_code, "UNKNOWN_VIEW" in result.stderr) == (1, True)
 
 
-@pytest.mark.parametrize("arguments", [["--help"], ["run", "--help"], ["check", "-e", GOOD], ["explain", "-e", GOOD]])
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["--help"],
+        ["run", "--help"],
+        ["check", "-e", GOOD],
+        ["explain", "-e", GOOD],
+        ["explain", "-e", GOOD, "--engine", "auto"],
+    ],
+)
 def test_these_import_no_engine(arguments):
     program = (
         "import sys\nfrom penstock.cli.main import main\n"
@@ -163,6 +172,16 @@ def test_these_import_no_engine(arguments):
     )
     done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False)
     assert done.returncode == 0, done.stderr.decode()
+
+
+def test_explain_does_not_wait_for_arrow():
+    program = (
+        "import sys\nfrom penstock.cli.main import main\n"
+        f"try: main(['explain', '-e', {GOOD!r}, '--engine', 'auto', '--stage', 'circuit'])\nexcept SystemExit: pass\n"
+        "sys.exit(9 if 'pyarrow' in sys.modules else 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, check=False, text=True)
+    assert (done.returncode, "in the process" in done.stdout) == (0, True), done.stderr
 
 
 def test_a_malformed_case_file_starts_nothing(tmp_path):

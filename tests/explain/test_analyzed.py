@@ -11,6 +11,7 @@ import pytest
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.circuit.measured import NO_WORK, Measured, MeasuredCircuit, Profile, Work
+from penstock.circuit.places import IN_PROCESS, SPARK, Place
 from penstock.errors import DataError, SqlError
 from penstock.explain import explain, explain_query
 from penstock.explain.verdict import circuit_of
@@ -87,6 +88,21 @@ def test_json_has_every_number():
     assert (additive["last"]["jobs"], additive["merging_jobs"], additive["state_bytes"]) == (1, 2, 999)
     (join,) = [item for item in shown["operators"] if item["class"] == "Bilinear"]
     assert join["last"] is None
+
+
+def test_it_says_where_operators_work():
+    compiled = compile_program(PROGRAM)
+    left = Place(SPARK, "soundex(string)")
+    kinds = {**KINDS, "Additive": {"steps": 1, "place": IN_PROCESS}, "Bilinear": {"steps": 1, "place": left}}
+    found = profile(compiled.catalog, **kinds)
+    shown = explain(compiled, "named", ("analyze",), profile=found)
+    assert "     in the process; 1 step, " in shown
+    assert "   on Spark, for soundex(string); 1 step, " in shown
+    (view,) = json.loads(explain(compiled, "named", ("analyze", "json"), profile=found))["views"]
+    places = {item["class"]: (item["where"], item["not_proven"]) for item in view["profile"]["operators"]}
+    assert places["Additive"] == ("process", None)
+    assert places["Bilinear"] == ("spark", "soundex(string)")
+    assert places["Source"] == ("spark", None)
 
 
 def refused(view, options, found, program=PROGRAM):

@@ -16,7 +16,7 @@ from penstock.catalog.memory import MEMORY_SIZES, bytes_allowed
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 
 SPARK = "spark."
-TIME_ZONE = "time zone"
+TIME_ZONE, UTC = "time zone", "UTC"
 ANSI = "spark.sql.ansi.enabled"
 ENGINE = "engine"
 AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
@@ -80,6 +80,19 @@ def check_setting(name: str, value: str, span: Span | None = None) -> None:
 def engine_of(settings: Mapping[str, str]) -> str:
     """The engine that a program asks for: 'auto', 'native' or 'spark'."""
     return settings.get(ENGINE, DEFAULT_ENGINE).lower()
+
+
+def why_on_spark(settings: Mapping[str, str], *, local: bool) -> str:
+    """The reason for which all operators work on Spark; empty if each is judged by what of it is proven.
+
+    `auto` wants the process where Spark is `local` too. Nothing is proven of times in another zone than UTC.
+    """
+    wanted, zone = engine_of(settings), settings.get(TIME_ZONE, UTC)
+    if wanted == ON_SPARK:
+        return f"{ENGINE} = '{ON_SPARK}'"
+    if zone != UTC:
+        return f"times in {zone}, which are not proven"
+    return "a master that is not this machine" if wanted == AUTO and not local else ""
 
 
 def memory_limit_of(settings: Mapping[str, str]) -> str:

@@ -21,4 +21,5 @@
 | demands       | `SET unbounded_state`: views that are refused for their state                    |
 | lineage       | where the rows of an operator come from, and the tables that an expression reads |
 | measured      | what was measured of operators, as values                                        |
+| places        | where operators work: in the process or on Spark, and what keeps them there      |
 """

@@ -7,6 +7,7 @@ from dataclasses import dataclass, fields, replace
 
 from penstock.catalog.model import Catalog
 from penstock.circuit.operators import Circuit, Operator
+from penstock.circuit.places import ON_SPARK, Place
 from penstock.errors import Diagnostic, SqlError
 
 SETTING = "profile"
@@ -39,7 +40,8 @@ class Measured:
     """One operator: the steps in which it worked, their work in total and that of the last measured step.
 
     `merging` is the time and the jobs that went, between steps, into merging its state; `merged` that part of it
-    which went before the last measured step. `views` are those that it works for; the state is that of now.
+    which went before the last measured step. `views` are those that it works for; the state is that of now, and
+    `place` is where it works.
     """
 
     operator: Operator
@@ -51,6 +53,7 @@ class Measured:
     merged: Work = NO_WORK
     state_rows: int = 0
     state_bytes: int = 0
+    place: Place = ON_SPARK
 
 
 @dataclass(frozen=True)

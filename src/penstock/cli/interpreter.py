@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
@@ -17,6 +18,7 @@ from penstock.cli.reporting import warn
 from penstock.cli.results import Table, table_of, write_table
 from penstock.cli.results import write_answer as write_whole
 from penstock.cli.show import described, shown
+from penstock.engine.foreseeing import foreseen
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
 from penstock.explain import explain_query as explained
 from penstock.pipeline.pipeline import Pipeline
@@ -158,7 +160,8 @@ def explain_query(pipeline: Pipeline, statement: sql.Explain, text: str) -> str:
     """The explanation of a query, as if it were a view."""
     assert statement.query is not None  # noqa: S101 - the caller asked
     plan = bind_query(statement.query, pipeline.catalog, text)
-    return explained(plan, pipeline.catalog, statement.options, text)
+    placing = partial(foreseen, local=pipeline.is_local)
+    return explained(plan, pipeline.catalog, statement.options, text, placing=placing)
 
 
 def open_interpreter(

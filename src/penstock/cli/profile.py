@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 _COLUMNS = (
     "ms", "%", "last ms", "merge ms", "jobs", "steps", "rows in", "rows out",
-    "state rows", "state bytes", "rows read", "layers read", "for", "operator",
+    "state rows", "state bytes", "rows read", "layers read", "where", "for", "operator",
 )  # fmt: skip
 
 
@@ -92,6 +92,7 @@ def _row(found: Measured, profile: Profile, name: str, names: ShownNames) -> tup
     whole, newest, merging = (round(seconds * 1000) for seconds in times)
     return (
         whole, share, newest, merging, total.jobs + found.merging.jobs, found.steps, total.rows_in, total.rows_out,
-        found.state_rows, found.state_bytes, total.scanned_rows, total.scanned_layers, ", ".join(found.views),
+        found.state_rows, found.state_bytes, total.scanned_rows, total.scanned_layers, found.place.where,
+        ", ".join(found.views),
         names.text(f"{name} {type(found.operator).__name__}: {chain_text(found.operator)}"),
     )  # fmt: skip

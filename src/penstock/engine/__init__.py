@@ -6,6 +6,7 @@
 | result       | what the engine makes of a step, until it is committed or discarded        |
 | installed    | one circuit in the engine: its runners and their measurements              |
 | placing      | which operators work in the process, and why the others do not             |
+| foreseeing   | the same of a program that does not run yet                                |
 | native       | an operator in the process among those on Spark                            |
 | native_lines | waterlines as constants of DuckDB's SQL                                    |
 | raising      | rows of a change for which an expression raises, by one query              |

@@ -35,6 +35,7 @@ from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
 from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.circuit.places import ON_SPARK, Place
 from penstock.engine.installed import Installed, InstalledOperator, levels
 from penstock.engine.native import NativeRunner
 from penstock.engine.placing import check_native, placed, wants_process
@@ -119,8 +120,8 @@ class Engine:
         }
         installed = Installed(circuit, tables, behind)
         if store is not None:
-            installed.native, installed.reasons = placed(store, circuit)
-            check_native(catalog, circuit, installed.reasons)
+            installed.native, installed.others = placed(store, circuit)
+            check_native(catalog, circuit, installed.others)
         return installed
 
     def process(self, catalog: Catalog) -> Store | None:
@@ -368,7 +369,7 @@ class Engine:
 
     def profile(self) -> Profile:
         """The measurements so far."""
-        found = (self.profiler.of_circuit(item.circuit, item.tallies, item.runners) for item in self.installed)
+        found = (self.profiler.of_circuit(item) for item in self.installed)
         return replace(self.profiler.profile, circuits=tuple(found))
 
     def state(self) -> Iterator[tuple[Circuit, Operator, int, int]]:
@@ -380,14 +381,10 @@ class Engine:
                 if sizes:
                     yield installed.circuit, operator, sum(rows for rows, _ in sizes), sum(size for _, size in sizes)
 
-    def place_of(self, circuit: Circuit, operator: Operator) -> tuple[str, str]:
-        """Where an operator works, 'process' or 'spark', and what of it is not proven for the process."""
-        for installed in self.installed:
-            if installed.circuit is circuit and operator.number in installed.native:
-                return "process", ""
-            if installed.circuit is circuit:
-                return "spark", installed.reasons.get(operator.number, "")
-        return "spark", ""
+    def place_of(self, circuit: Circuit, operator: Operator) -> Place:
+        """The place in which an operator works."""
+        found = (item.place_of(operator.number) for item in self.installed if item.circuit is circuit)
+        return next(found, ON_SPARK)
 
     def compact(self) -> None:
         """Merge every trace into one layer, and drop what no accepted input can touch again."""

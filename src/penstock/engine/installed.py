@@ -11,6 +11,7 @@ from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
 from penstock.circuit.measured import NO_WORK, Work
 from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.circuit.places import IN_PROCESS, ON_SPARK, Place
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -41,10 +42,14 @@ class Installed:
     behind: bool = False  # evaluated after the others: it reads error_view
     fresh: bool = True
     native: dict[int, NativeOperator] = field(default_factory=dict)  # those that are at work in the process
-    reasons: dict[int, str] = field(default_factory=dict)  # of each other one, what is not proven
+    others: dict[int, Place] = field(default_factory=dict)  # of each other one that might be, what is not proven
     runners: dict[int, Runner[Delta]] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+
+    def place_of(self, number: int) -> Place:
+        """The place in which an operator works."""
+        return IN_PROCESS if number in self.native else self.others.get(number, ON_SPARK)
 
     @property
     def needs_spark(self) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 
 from penstock.backends.native.operators.make import native_operator
 from penstock.backends.native.operators.operator import NativeOperator
@@ -11,34 +11,30 @@ from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import AUTO, ENGINE, NATIVE, ON_SPARK, TIME_ZONE, engine_of
+from penstock.catalog.settings import AUTO, ENGINE, NATIVE, TIME_ZONE, UTC, engine_of, why_on_spark
 from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.circuit.places import SPARK, Place
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.plan.expressions import scalars_of
 from penstock.plan.nodes import Recompute
 
-UTC = "UTC"
 _OF_BYTES = re.compile(r"(?i)\b(binary|unhex|unbase64|encode|decode|to_binary|try_to_binary|aes_\w+|\w*utf8\w*)\b|\bX'")
 _AUTO_HINT = f"SET {ENGINE} = '{AUTO}' has Spark do what is not proven to be the same in the process"
 
 
 def wants_process(catalog: Catalog, *, local: bool) -> bool:
-    """True if operators are to work in the process where that is proven; `auto` wants it where Spark is `local` too.
-
-    Nothing is proven of times in another zone than UTC.
-    """
-    wanted = engine_of(catalog.settings)
-    utc = catalog.settings.get(TIME_ZONE, UTC) == UTC
-    if wanted == NATIVE and not utc:
-        message = f"{ENGINE} = '{NATIVE}' needs times in {UTC}, not in {catalog.settings[TIME_ZONE]}"
+    """True if operators are to work in the process where that is proven; UnsupportedError if that cannot be had."""
+    zone = catalog.settings.get(TIME_ZONE, UTC)
+    if engine_of(catalog.settings) == NATIVE and zone != UTC:
+        message = f"{ENGINE} = '{NATIVE}' needs times in {UTC}, not in {zone}"
         raise UnsupportedError(Diagnostic("NOT_NATIVE", message, hint=_AUTO_HINT))
-    return utc and wanted != ON_SPARK and (wanted != AUTO or local)
+    return not why_on_spark(catalog.settings, local=local)
 
 
-def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], dict[int, str]]:
-    """The operators of a circuit that work in the process, and for each other one what of it is not proven."""
+def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], dict[int, Place]]:
+    """The operators of a circuit that work in the process, and the place of each other one, with what is not proven."""
     native: dict[int, NativeOperator] = {}
-    reasons: dict[int, str] = {}
+    others: dict[int, Place] = {}
     known: dict[str, Columns] = {}
     doubtful: set[int] = set()
     for operator in circuit.operators:
@@ -50,10 +46,10 @@ def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], d
             native[operator.number] = native_operator(store, operator, known)
             known[f"#{operator.number}"] = native[operator.number].outputs
         except NotProvenError as error:
-            reasons[operator.number] = error.what
+            others[operator.number] = Place(SPARK, error.what, error.span or next(_places(operator), None))
             if doubtful.intersection(operator.inputs) or _makes_texts_of_bytes(operator):
                 doubtful.add(operator.number)
-    return native, reasons
+    return native, others
 
 
 def _makes_texts_of_bytes(operator: Operator) -> bool:
@@ -64,19 +60,17 @@ def _makes_texts_of_bytes(operator: Operator) -> bool:
     return any(item.type in (None, "binary") for item in fields) or any(_OF_BYTES.search(text) for text in texts)
 
 
-def check_native(catalog: Catalog, circuit: Circuit, reasons: dict[int, str]) -> None:
+def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]) -> None:
     """UnsupportedError for the first operator that needs Spark, if the program wants none."""
     if engine_of(catalog.settings) != NATIVE:
         return
     for operator in circuit.operators:
-        if operator.number in reasons:
+        place = others.get(operator.number)
+        if place is not None:
             views = [catalog.views[name].name for name in circuit.readers[operator.number]]
-            message = (
-                f"view {', '.join(views)}: its operator {operator.title} needs Spark, for {reasons[operator.number]}"
-            )
-            hint = f"SET {ENGINE} = '{AUTO}' has Spark do what is not proven to be the same in the process"
+            message = f"view {', '.join(views)}: its operator {operator.title} needs Spark, for {place.not_proven}"
             view = catalog.views[circuit.readers[operator.number][0]]
-            found = Diagnostic("NOT_NATIVE", message, next(_places(operator), None), hint=hint)
+            found = Diagnostic("NOT_NATIVE", message, place.span, hint=_AUTO_HINT)
             raise UnsupportedError(found, view.source)
 
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 from penstock.backends.spark.scans import Scans
 from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.measured import NO_WORK, Measured, MeasuredCircuit, Profile, Work
-from penstock.circuit.operators import Circuit, Operator, Source
+from penstock.circuit.operators import Operator, Source
 from penstock.engine.installed import Installed, Tally
 
 if TYPE_CHECKING:
@@ -86,26 +86,19 @@ class Profiler:
         if self.on:
             self.profile = self.profile.followed(number, seconds)
 
-    def of_circuit(
-        self, circuit: Circuit, tallies: Mapping[int, Tally], runners: Mapping[int, Runner[Delta]]
-    ) -> MeasuredCircuit:
+    def of_circuit(self, installed: Installed) -> MeasuredCircuit:
         """The measurements of a circuit, with the size of its state now."""
-        found = {}
-        for operator in circuit.operators:
-            runner = runners.get(operator.number)
-            sizes = [] if runner is None else list(runner.state())
-            found[operator.number] = self._of_operator(
-                operator, circuit.readers[operator.number], tallies.get(operator.number, Tally()), sizes
-            )
+        circuit = installed.circuit
+        found = {operator.number: self._of_operator(operator, installed) for operator in circuit.operators}
         return MeasuredCircuit(circuit, found)
 
-    def _of_operator(
-        self, operator: Operator, views: tuple[str, ...], tally: Tally, sizes: list[tuple[int, int]]
-    ) -> Measured:
-        steps = self.profile.steps
+    def _of_operator(self, operator: Operator, installed: Installed) -> Measured:
+        number, steps = operator.number, self.profile.steps
+        tally, runner = installed.tallies.get(number, Tally()), installed.runners.get(number)
+        sizes = [] if runner is None else list(runner.state())
         return Measured(
             operator,
-            views,
+            installed.circuit.readers[number],
             tally.steps,
             tally.total,
             tally.last if tally.steps and tally.at == steps else None,
@@ -113,6 +106,7 @@ class Profiler:
             tally.merged if tally.merged_at == steps - 1 else NO_WORK,
             sum(rows for rows, _ in sizes),
             sum(size for _, size in sizes),
+            installed.place_of(number),
         )
 
     def _jobs(self) -> int:

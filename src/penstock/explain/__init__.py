@@ -23,10 +23,9 @@ import json
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.shown_names import ShownNames
-from penstock.errors import Span
 from penstock.explain.analyzed import OPTION as ANALYZE
 from penstock.explain.analyzed import analyzed_json, analyzed_text, check_measured, query_not_measured
-from penstock.explain.report import query_report, reports
+from penstock.explain.report import Report, query_report, reports
 from penstock.explain.text import SECTIONS, report_text, title
 from penstock.explain.values import report_json
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
     from penstock.bind.program.compile import Program
     from penstock.catalog.model import Catalog
     from penstock.circuit.measured import Profile
+    from penstock.circuit.places import Placing
     from penstock.plan.nodes import Plan
 
 OPTIONS = (*SECTIONS, "json")
@@ -46,25 +46,32 @@ def explain(
     source: str | None = None,
     *,
     profile: Profile | None = None,
+    placing: Placing | None = None,
 ) -> str:
     """The text about one view, or about all; options are `OPTIONS`, 'json' gives JSON text.
 
     `source` is the program's text, for line and column; a Program brings its own. `profile` is what 'analyze' shows.
+    `placing` tells where operators would work; without it that is left out.
     Raises SqlError for an unknown view, DataError where there is nothing to analyze.
     """
     catalog, source = _opened(program, source)
     if ANALYZE in options:
-        return _analyzed(catalog, view, options, source, profile)
+        return _analyzed(list(reports(catalog, view, placing)), catalog, view, options, source, profile)
     if "json" in options:
-        return json.dumps(explain_json(catalog, view, source), indent=2)
-    texts = [report_text(item, options, source) for item in reports(catalog, view)]
+        return json.dumps(explain_json(catalog, view, source, placing), indent=2)
+    texts = [report_text(item, options, source) for item in reports(catalog, view, placing)]
     return ShownNames(catalog).text("\n\n".join(texts))
 
 
-def _analyzed(
-    catalog: Catalog, view: str | None, options: tuple[str, ...], source: str | None, profile: Profile | None
+def _analyzed(  # noqa: PLR0917 - the reports, and what explain() was asked
+    found: list[Report],
+    catalog: Catalog,
+    view: str | None,
+    options: tuple[str, ...],
+    source: str | None,
+    profile: Profile | None,
 ) -> str:
-    found, names = list(reports(catalog, view)), ShownNames(catalog)
+    names = ShownNames(catalog)
     measured = check_measured(profile, catalog, view)
     if "json" in options:
         views = [report_json(item, source) | {"profile": analyzed_json(measured, item.name)} for item in found]
@@ -76,10 +83,13 @@ def _analyzed(
     return names.text("\n\n".join(texts))
 
 
-def explain_json(program: Program | Catalog, view: str | None = None, source: str | None = None) -> dict[str, Any]:
+def explain_json(
+    program: Program | Catalog, view: str | None = None, source: str | None = None, placing: Placing | None = None
+) -> dict[str, Any]:
     """The same as values: `{"views": […]}`."""
     catalog, source = _opened(program, source)
-    return {"views": ShownNames(catalog).values([report_json(item, source) for item in reports(catalog, view)])}
+    found = [report_json(item, source) for item in reports(catalog, view, placing)]
+    return {"views": ShownNames(catalog).values(found)}
 
 
 def explain_query(
@@ -87,12 +97,13 @@ def explain_query(
     catalog: Catalog,
     options: tuple[str, ...] = (),
     source: str | None = None,
-    span: Span | None = None,
+    *,
+    placing: Placing | None = None,
 ) -> str:
     """The text about a query as if it were a view; DataError for 'analyze', since no query is maintained."""
     if ANALYZE in options:
         raise query_not_measured()
-    report, names = query_report(plan, catalog, span), ShownNames(catalog, source)
+    report, names = query_report(plan, catalog, placing=placing), ShownNames(catalog, source)
     if "json" in options:
         return json.dumps(names.values(report_json(report, source)), indent=2)
     return names.text(report_text(report, options, source))

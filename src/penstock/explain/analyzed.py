@@ -13,8 +13,9 @@ from typing import Any
 
 from penstock.catalog.model import Catalog
 from penstock.circuit.measured import ON, SETTING, Measured, MeasuredCircuit, Profile, Work, is_measured
+from penstock.circuit.places import ON_SPARK
 from penstock.errors import DataError, Diagnostic
-from penstock.explain.text import chain_text
+from penstock.explain.text import chain_text, place_text
 
 OPTION = "analyze"
 _SET = (
@@ -96,6 +97,7 @@ def _line(found: Measured, profile: Profile) -> str:
         return "no work yet"
     total = found.total
     parts = [
+        *_where(found),
         f"{_many(found.steps, 'step')}, {_time(total.seconds)}{_share(total.seconds, profile)}",
         f"rows {total.rows_in:,} in, {total.rows_out:,} out",
         *_state(found),
@@ -104,6 +106,12 @@ def _line(found: Measured, profile: Profile) -> str:
     if found.merging.jobs:
         parts.append(f"merging {_time(found.merging.seconds)}, {_many(found.merging.jobs, 'job')}")
     return "; ".join([*parts, _last(found.last)])
+
+
+def _where(found: Measured) -> Iterator[str]:
+    """Where it works; nothing where nobody has asked for the process."""
+    if found.place != ON_SPARK:
+        yield place_text(found.place)
 
 
 def _state(found: Measured) -> Iterator[str]:
@@ -165,6 +173,8 @@ def operator_json(found: Measured) -> dict[str, Any]:
         "class": type(operator).__name__,
         "node": chain_text(operator),
         "inputs": list(operator.inputs),
+        "where": found.place.where,
+        "not_proven": found.place.not_proven or None,
         "views": list(found.views),
         "state_rows": found.state_rows,
         "state_bytes": found.state_bytes,

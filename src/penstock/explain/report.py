@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from penstock.analysis.changelog import Retraction, retracting
@@ -11,8 +11,9 @@ from penstock.analysis.waterline import Waterlines, waterlines
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.boundedness import StateFact, state_facts
 from penstock.circuit.operators import Circuit
+from penstock.circuit.places import Placed, Placing
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
-from penstock.explain.verdict import Verdict, circuit_of, verdict
+from penstock.explain.verdict import Verdict, circuit_of, plans_of, verdict
 from penstock.plan.nodes import Plan
 from penstock.rewrite import Fired, rewrite, rewrite_views
 
@@ -32,6 +33,7 @@ class Report:
     keys: Keys
     state: tuple[StateFact, ...]
     waterlines: Waterlines
+    placed: Placed | None = None  # where operators work, if that was asked
 
     @property
     def changes(self) -> str:
@@ -39,20 +41,28 @@ class Report:
         return "append-only" if self.retraction is None else "retract"
 
 
-def reports(catalog: Catalog, view: str | None = None) -> Iterator[Report]:
-    """A report on the view of that name, or on all views; SqlError if there is no such view."""
+def reports(catalog: Catalog, view: str | None = None, placing: Placing | None = None) -> Iterator[Report]:
+    """A report on the view of that name, or on all views; SqlError if there is no such view.
+
+    With `placing`, which the engine has (penstock.engine.foreseeing), it says where operators work.
+    """
     chosen = list(catalog.views.values()) if view is None else [_view(catalog, view)]
     rewritten = rewrite_views(catalog)
-    circuit = circuit_of(rewritten)
+    circuit = _circuit(rewritten, {}, placing)
     for item in chosen:
         if item.plan is not None:
             yield _report(item.name, item.kind, item.span, item.plan, rewritten, circuit)
 
 
-def query_report(plan: Plan, catalog: Catalog, span: Span | None = None) -> Report:
+def query_report(plan: Plan, catalog: Catalog, span: Span | None = None, placing: Placing | None = None) -> Report:
     """A report on a query as if it were a view."""
     rewritten = rewrite_views(catalog)
-    return _report(_QUERY, "query", span, plan, rewritten, circuit_of(rewritten, {_QUERY: rewrite(plan)}))
+    circuit = _circuit(rewritten, {_QUERY: rewrite(plan)}, placing)
+    return _report(_QUERY, "query", span, plan, rewritten, circuit)
+
+
+def _circuit(catalog: Catalog, more: Mapping[str, Plan], placing: Placing | None) -> Circuit | Placed:
+    return circuit_of(catalog, more) if placing is None else placing({**plans_of(catalog), **more}, catalog)
 
 
 _QUERY = "(query)"
@@ -71,10 +81,12 @@ def _view(catalog: Catalog, name: str) -> View:
 
 
 def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what both are looked up in
-    name: str, kind: str, span: Span | None, plan: Plan, catalog: Catalog, circuit: Circuit
+    name: str, kind: str, span: Span | None, plan: Plan, catalog: Catalog, made: Circuit | Placed
 ) -> Report:
     fired: list[Fired] = []
     rewritten = rewrite(plan, fired)
+    placed = made if isinstance(made, Placed) else None
+    circuit = made.circuit if isinstance(made, Placed) else made
     found, view = verdict(name.lower(), rewritten, circuit), catalog.views.get(name.lower())
     return Report(
         name=name,
@@ -88,4 +100,5 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         keys=view_keys(view, catalog) if view is not None and view.lateness else unique_keys(rewritten, catalog),
         state=state_facts(found.operators, catalog),
         waterlines=waterlines(rewritten, catalog),
+        placed=placed,
     )

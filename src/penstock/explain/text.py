@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from penstock.analysis.growth import Growth
+from penstock.catalog.settings import NATIVE
 from penstock.circuit.boundedness import StateFact
 from penstock.circuit.operators import Operator
+from penstock.circuit.places import SPARK, Place, Placed
 from penstock.errors import Span, line_and_column
 from penstock.explain.plans import node_text, plan_text, readable
 from penstock.explain.report import Report
@@ -97,9 +99,37 @@ def _trace(report: Report, source: str | None) -> Iterator[str]:
 
 
 def _circuit(report: Report, source: str | None) -> Iterator[str]:
-    del source
-    yield "circuit:"
-    yield from (f"  {operator_text(item)}" for item in report.verdict.operators)
+    yield f"circuit:{_engine(report)}"
+    for item in report.verdict.operators:
+        yield f"  {operator_text(item)}"
+        yield from (f"     {line}" for line in _place(report.placed, item, source))
+
+
+def _engine(report: Report) -> str:
+    """The program's engine, and that all is on Spark or must not be, where that is so."""
+    placed = report.placed
+    if placed is None:
+        return ""
+    if placed.on_spark:
+        return f" all on Spark, for {placed.on_spark}"
+    found = (placed.places.get(item.number) for item in report.verdict.operators)
+    if placed.engine == NATIVE and any(place is not None and place.where == SPARK for place in found):
+        return f" engine = '{NATIVE}', which refuses what is on Spark here"
+    return f" engine = '{placed.engine}'"
+
+
+def _place(placed: Placed | None, operator: Operator, source: str | None) -> Iterator[str]:
+    """The place of an operator; nothing where all are on Spark, or the step itself feeds it."""
+    found = None if placed is None or placed.on_spark else placed.places.get(operator.number)
+    if found is not None:
+        yield place_text(found, source)
+
+
+def place_text(found: Place, source: str | None = None) -> str:
+    """The place of an operator in words, with what is not proven and where that stands."""
+    if found.where != SPARK:
+        return "in the process"
+    return f"on Spark, for {found.not_proven}{place(found.span, source)}" if found.not_proven else "on Spark"
 
 
 def operator_text(operator: Operator) -> str:

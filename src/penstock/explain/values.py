@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from penstock.circuit.places import Place
 from penstock.errors import Span, line_and_column
 from penstock.explain.plans import node_text, plan_text
 from penstock.explain.report import Report
@@ -38,6 +39,7 @@ def report_json(report: Report, source: str | None) -> dict[str, Any]:
             for fired in report.fired
         ],
         "circuit": [operator_text(item) for item in report.verdict.operators],
+        **_placed(report, source),
     }
 
 
@@ -75,6 +77,21 @@ def _state(report: Report, source: str | None) -> list[dict[str, Any]]:
         }
         for fact in report.state
     ]
+
+
+def _placed(report: Report, source: str | None) -> dict[str, Any]:
+    """The engine, and where each operator works that has a place of its own."""
+    placed = report.placed
+    if placed is None:
+        return {}
+    numbers = [item.number for item in report.verdict.operators if item.number in placed.places]
+    places = [{"operator": number, **place_json(placed.places[number], source)} for number in numbers]
+    return {"engine": placed.engine, "on_spark": placed.on_spark or None, "places": places}
+
+
+def place_json(found: Place, source: str | None) -> dict[str, Any]:
+    """Where an operator works, what keeps it from the process, and where that stands."""
+    return {"where": found.where, "not_proven": found.not_proven or None, **_place(found.span, source)}
 
 
 def _place(span: Span | None, source: str | None) -> dict[str, int]:

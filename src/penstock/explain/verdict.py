@@ -57,10 +57,14 @@ class Verdict:
         return not self.recomputed
 
 
+def plans_of(catalog: Catalog) -> dict[str, Plan]:
+    """The plans of all views."""
+    return {name: view.plan for name, view in catalog.views.items() if view.plan is not None}
+
+
 def circuit_of(catalog: Catalog, more: Mapping[str, Plan] | None = None) -> Circuit:
     """The circuit of all views, and of other plans beside them."""
-    plans = {name: view.plan for name, view in catalog.views.items() if view.plan is not None}
-    return build_circuit({**plans, **(more or {})}, catalog)
+    return build_circuit({**plans_of(catalog), **(more or {})}, catalog)
 
 
 def verdict(name: str, plan: Plan, circuit: Circuit) -> Verdict:

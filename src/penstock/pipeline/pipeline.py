@@ -6,12 +6,14 @@ import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.measured import Profile, is_measured
+from penstock.engine.foreseeing import foreseen
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
 from penstock.explain import explain
 from penstock.pipeline.answer import Answer
@@ -98,6 +100,11 @@ class Pipeline:
     def spark(self) -> SparkSession:
         """The SparkSession in use; one is opened if there is none. UnsupportedError if no Java is found."""
         return self._opening.workspace.spark
+
+    @property
+    def is_local(self) -> bool:
+        """True if Spark works, or would work, on this machine alone; starts no JVM."""
+        return self._opening.workspace.is_local
 
     @property
     def steps(self) -> int:
@@ -280,14 +287,17 @@ class Pipeline:
             return compare(found.name, execution.maintained(found, expected), expected)
 
     def explain(self, view: str | None = None, options: Sequence[str] = ()) -> str:
-        """An account of how a view (or every view) is maintained; starts no JVM.
+        """An account of how a view (or every view) is maintained, and where; starts no JVM.
 
         Options are 'verdict', 'plan', 'trace', 'rewritten', 'circuit' and 'json'; 'analyze' tells what its operators
         have cost. Raises SqlError if there is no such view, DataError if that has not been measured.
         """
         if "analyze" in options and is_measured(self.catalog):
             self._opened()  # a program's own statements are steps as well
-        return str(explain(self.catalog, view, tuple(options), profile=self.profile()))
+        texts = {item.source for item in self.catalog.views.values()}
+        source = self.source if texts == {self.source} else None  # else places are of several texts
+        placing = partial(foreseen, local=self.is_local)
+        return str(explain(self.catalog, view, tuple(options), source, profile=self.profile(), placing=placing))
 
     def _view(self, name: str) -> View:
         view = self.catalog.views.get(name.lower())

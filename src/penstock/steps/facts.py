@@ -109,8 +109,8 @@ def states_of(engine: Engine, catalog: Catalog) -> list[OperatorState]:
         if fact is not None:
             keeps, growth, because, fix = fact.keeps, fact.growth.name.lower(), fact.because, fact.fix
         name, views = operator.title, circuit.readers[operator.number]
-        where, why = engine.place_of(circuit, operator)
-        found.append(OperatorState(name, views, rows, size, keeps, growth, because, fix, where, why))
+        place = engine.place_of(circuit, operator)
+        found.append(OperatorState(name, views, rows, size, keeps, growth, because, fix, place.where, place.not_proven))
     return found
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from datetime import UTC, datetime
 
 import pytest
@@ -48,7 +49,7 @@ def places(pipeline):
     """The classes of the operators in the process, and for the others what is not proven."""
     installed = pipeline._opened().stepper.engine.installed
     native = [type(operator.operator).__name__ for item in installed for operator in item.native.values()]
-    return native, [reason for item in installed for reason in item.reasons.values()]
+    return native, [place.not_proven for item in installed for place in item.others.values()]
 
 
 def test_changes_are_those_of_spark(interpreting):
@@ -69,6 +70,29 @@ def test_an_operator_that_is_not_proven_works_on_spark_in_the_same_step(interpre
         assert ("process", "") in where
 
 
+def test_places_that_are_foreseen_are_those_of_the_engine(interpreting):
+    with opened(interpreting, VIEWS + MIXED, "auto") as pipeline:
+        views = json.loads(pipeline.explain(options=["json"]))["views"]
+        foreseen = {item["operator"]: (item["where"], item["not_proven"] or "") for v in views for item in v["places"]}
+        pipeline.step({})
+        (installed,) = pipeline._opened().stepper.engine.installed
+        found = {number: installed.place_of(number) for number in foreseen}
+        assert foreseen == {number: (place.where, place.not_proven) for number, place in found.items()}
+        assert {"process", "spark"} == {where for where, _ in foreseen.values()}
+
+
+def test_a_profile_says_where(interpreting):
+    program = "SET profile = 'on'; SET engine = 'auto';" + TABLES + MIXED
+    with penstock.Pipeline(program, spark=interpreting) as pipeline:
+        pipeline.step(STEPS[0])
+        (view,) = json.loads(pipeline.explain("hashed", ["analyze", "json"]))["views"]
+        places = [(item["class"], item["where"], item["not_proven"]) for item in view["profile"]["operators"]]
+        assert places == [("Source", "spark", None), ("Linear", "spark", "xxhash64(string)")]
+        shown = pipeline.explain("counted", ["analyze"])
+        assert "on Spark, for xxhash64(string); 1 step" in shown
+        assert "in the process; 1 step" in shown
+
+
 def test_a_program_that_needs_spark_is_refused_with_what_is_not_proven(interpreting):
     with pytest.raises(UnsupportedError) as refused, opened(interpreting, MIXED, "native") as pipeline:
         pipeline.step({})
@@ -76,7 +100,7 @@ def test_a_program_that_needs_spark_is_refused_with_what_is_not_proven(interpret
     assert found.code == "NOT_NATIVE"
     assert "xxhash64" in found.message
     assert "hashed" in found.message
-    assert found.span is not None
+    assert (TABLES + MIXED)[found.span.start :].startswith("xxhash64(s) AS h")
 
 
 def test_another_zone_than_utc_is_sparks(interpreting):

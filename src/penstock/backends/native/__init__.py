@@ -17,6 +17,7 @@
 | raised       | errors that DuckDB raises in the place of Spark's, and how they are known   |
 | scalars      | the proof of a scalar expression of a plan                                  |
 | wide_sums    | sums of DECIMALs of so many digits that they may overflow                   |
+| sketch       | a store without tables, to learn what is proven                             |
 | store        | one connection for an engine, whose step is one transaction                 |
 | trace        | what an operator remembers of a relation, in one table                      |
 | typing       | types that the binder has left open, where a proof gives them               |

@@ -13,7 +13,7 @@ from penstock.backends.native.comparing import key, sorted_by
 from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.generators import generate_query
 from penstock.backends.native.not_in import not_in_query
-from penstock.backends.native.proof import NotProvenError, Proven, quoted
+from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.windows import windowed
 from penstock.catalog.types import Type
@@ -75,15 +75,17 @@ class NativeDialect(Dialect):
     def aggregates(self, plan: Aggregate) -> Computed:
         calls, answers, types = Calls(), [], types_of(plan.input)
         for name, call in plan.aggregates:
-            answer = aggregated(call.call.form, types, proven, calls)
-            answers.append(_answer(name, call.call, answer))
+            with standing_at(call.call.span):
+                answer = aggregated(call.call.form, types, proven, calls)
+                answers.append(_answer(name, call.call, answer))
         return Computed(answers, calls.items)
 
     def windows(self, plan: Window, carry: Carry) -> Computed:
         calls, answers, types = Calls(), [], types_of(plan.input)
         for name, call in plan.calls:
-            answer = windowed(call.form, types, proven, carry, calls)
-            answers.append(_answer(name, call, answer))
+            with standing_at(call.span):
+                answer = windowed(call.form, types, proven, carry, calls)
+                answers.append(_answer(name, call, answer))
         return Computed(answers, calls.items)
 
     def read_twice(self, query: str) -> tuple[str, str]:
@@ -157,8 +159,9 @@ def without_structs(form: Form) -> Form:
 
 def _proven(scalar: Scalar, *below: Plan) -> Proven:
     """An expression over the fields of nodes, whose type is the one that the plan has for it."""
-    found = proven(without_structs(scalar.form), types_of(*below))
-    _agree(scalar.text, scalar.type, found.type)
+    with standing_at(scalar.span):
+        found = proven(without_structs(scalar.form), types_of(*below))
+        _agree(scalar.text, scalar.type, found.type)
     return found
 
 

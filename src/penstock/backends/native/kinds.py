@@ -8,28 +8,16 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from functools import cache
+from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
-from penstock.backends.native.expressions.kinds import storage
+from penstock.backends.native.expressions.kinds import PLAIN, storage
 from penstock.backends.native.proof import not_proven
 from penstock.catalog.types import Type, is_decimal
 from penstock.circuit.partials import decimal_shape
 
-_ARROW: dict[Type, pa.DataType] = {
-    "boolean": pa.bool_(),
-    "tinyint": pa.int8(),
-    "smallint": pa.int16(),
-    "int": pa.int32(),
-    "bigint": pa.int64(),
-    "float": pa.float32(),
-    "double": pa.float64(),
-    "string": pa.string(),
-    "binary": pa.binary(),
-    "date": pa.date32(),
-    "timestamp": pa.timestamp("us", "UTC"),
-    "timestamp_ntz": pa.timestamp("us"),
-}
+if TYPE_CHECKING:
+    import pyarrow as pa
+
 _BYTES = {"BOOLEAN": 1, "TINYINT": 1, "SMALLINT": 2, "INTEGER": 4, "FLOAT": 4, "DATE": 4, "VARCHAR": 24, "BLOB": 24}
 _BYTES["HUGEINT"] = 16
 
@@ -37,8 +25,11 @@ _BYTES["HUGEINT"] = 16
 @cache
 def stored(kind: Type | None) -> str:
     """DuckDB's name of a column's type; NotProvenError for one that is Spark's alone."""
-    in_arrow(kind)
-    return storage(str(kind))
+    if kind is None:
+        not_proven("a type that only Spark knows")
+    if not is_decimal(kind) and kind not in PLAIN:
+        not_proven(f"values of type {kind}")
+    return storage(kind)
 
 
 @cache
@@ -46,11 +37,25 @@ def in_arrow(kind: Type | None) -> pa.DataType:
     """A column's type as rows of Spark have it in Arrow; NotProvenError for one that is Spark's alone."""
     if kind is None:
         not_proven("a type that only Spark knows")
+    stored(kind)
+    import pyarrow as pa  # noqa: PLC0415 - 100 ms that `explain` need not wait
+
     if is_decimal(kind):
         return pa.decimal128(*decimal_shape(kind))
-    if kind not in _ARROW:
-        not_proven(f"values of type {kind}")
-    return _ARROW[kind]
+    return {
+        "boolean": pa.bool_(),
+        "tinyint": pa.int8(),
+        "smallint": pa.int16(),
+        "int": pa.int32(),
+        "bigint": pa.int64(),
+        "float": pa.float32(),
+        "double": pa.float64(),
+        "string": pa.string(),
+        "binary": pa.binary(),
+        "date": pa.date32(),
+        "timestamp": pa.timestamp("us", "UTC"),
+        "timestamp_ntz": pa.timestamp("us"),
+    }[kind]
 
 
 def schema_in_arrow(columns: Iterable[tuple[str, Type | None]]) -> pa.Schema:
@@ -65,10 +70,14 @@ def width(kinds: Sequence[str]) -> int:
 
 def from_arrow(table: pa.Table) -> pa.Table:
     """Rows of Spark as they lie here: times without their zone; nothing is copied."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     return pa.table([_without_zone(column) for column in table.columns], names=table.column_names)
 
 
 def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     if not pa.types.is_timestamp(column.type) or column.type.tz is None:
         return column
     return pa.chunked_array([chunk.cast(pa.timestamp("us")) for chunk in column.chunks], pa.timestamp("us"))
@@ -76,6 +85,8 @@ def _without_zone(column: pa.ChunkedArray) -> pa.ChunkedArray:
 
 def to_arrow(table: pa.Table, schema: pa.Schema) -> pa.Table:
     """Rows that lie here as rows of Spark."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     columns = [
         column if column.type == field.type else column.cast(field.type)
         for column, field in zip(table.columns, schema, strict=True)

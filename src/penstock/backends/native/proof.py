@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Never
 
 from penstock.catalog.types import Type
+from penstock.errors import Span
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,14 +27,26 @@ class Proven:
 class NotProvenError(Exception):
     """Something that is left to Spark: `what` names the function, operator or type, and says what is missing."""
 
-    def __init__(self, what: str) -> None:
+    def __init__(self, what: str, span: Span | None = None) -> None:
+        """`span` is where that stands in the SQL, if it is known where it is found out."""
         super().__init__(what)
         self.what = what
+        self.span = span
 
 
 def not_proven(what: str) -> Never:
     """Leave it to Spark."""
     raise NotProvenError(what)
+
+
+@contextmanager
+def standing_at(span: Span | None) -> Iterator[None]:
+    """Have what is not proven of an expression know where it stands."""
+    try:
+        yield
+    except NotProvenError as error:
+        error.span = error.span or span
+        raise
 
 
 def quoted(name: str) -> str:

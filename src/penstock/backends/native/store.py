@@ -19,8 +19,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import pyarrow as pa
-
 from penstock.backends.native.interrupts import INTERRUPTS
 from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.memory import memory_allowed, no_room
@@ -31,6 +29,7 @@ from penstock.backends.thresholds import LYING_ROWS
 from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
 _HANDLER_RAISED = "Query interrupted"  # all that DuckDB says when a signal's handler raises during a statement

@@ -6,9 +6,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import assert_never, cast
 
-from penstock.backends.native.aggregates import Calls, aggregated
+from penstock.backends.native.aggregates import Calls as Made
+from penstock.backends.native.aggregates import Types, aggregated
 from penstock.backends.native.dialect import types_of
-from penstock.backends.native.proof import NotProvenError, Proven
+from penstock.backends.native.proof import NotProvenError, Proven, standing_at
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.trace import Columns
 from penstock.backends.native.windows import windowed
@@ -35,6 +36,7 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
+from penstock.plan.parts import Calls, Part
 from penstock.plan.scalar import Scalar
 
 
@@ -67,6 +69,27 @@ def completed(plan: Plan, known: Mapping[str, Columns]) -> Plan:
             assert_never(node)
 
 
+def require_types(plan: Plan) -> None:
+    """NotProvenError for the lowest expression of a completed plan that keeps a type of its fields from being told."""
+    if all(item.type is not None for item in plan.fields):
+        return
+    for node in reversed(list(plan.walk())):
+        for part in node.parts:
+            if part.scalar.type is None:
+                with standing_at(part.scalar.span):
+                    _proof(part, types_of(*node.inputs))
+
+
+def _proof(part: Part, types: Types) -> Proven:
+    match part.calls:
+        case Calls.AGGREGATES:
+            return aggregated(part.scalar.form, types, proven, Made())
+        case Calls.WINDOWS:
+            return windowed(part.scalar.form, types, proven, (), Made())
+        case _:
+            return proven(part.scalar.form, types)
+
+
 def _leaf(scan: Scan, known: Mapping[str, Columns]) -> Scan:
     types = {name.lower(): kind for name, kind in known.get(scan.relation, ())}
     return replace(
@@ -90,14 +113,14 @@ def _typed(scalar: Scalar, below: Plan) -> Scalar:
 def _called(call: AggregateCall, below: Plan) -> AggregateCall:
     if call.call.type is not None:
         return call
-    found = _type(lambda: aggregated(call.call.form, types_of(below), proven, Calls()))
+    found = _type(lambda: aggregated(call.call.form, types_of(below), proven, Made()))
     return replace(call, call=replace(call.call, type=found))
 
 
 def _windowed(call: Scalar, below: Plan) -> Scalar:
     if call.type is not None:
         return call
-    return replace(call, type=_type(lambda: windowed(call.form, types_of(below), proven, (), Calls())))
+    return replace(call, type=_type(lambda: windowed(call.form, types_of(below), proven, (), Made())))
 
 
 def _type(work: Callable[[], Proven]) -> Type | None:

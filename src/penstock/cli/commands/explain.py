@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from penstock.cli.options import format_option, option, program_options
+from penstock.catalog.settings import ENGINE
+from penstock.cli.options import engine_option, format_option, option, program_options
 from penstock.cli.programs import program_text
 from penstock.errors import Diagnostic, PenstockError, SqlError, did_you_mean
 
@@ -20,6 +21,7 @@ STAGES = ("verdict", "plan", "circuit", "trace")
 @program_options
 @option("--view", default=None, help="Explain this view only.")
 @option("--stage", "stages", multiple=True, type=click.Choice(STAGES), help="Show this stage only; may be repeated.")
+@engine_option
 @option("--analyze", is_flag=True, hidden=True, help="What `penstock run --profile` does.")
 @format_option("text", "json")
 def command(
@@ -29,13 +31,19 @@ def command(
     view: str | None,
     **values: Any,
 ) -> None:
-    """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, state."""
+    """Explain the views of a PROGRAM: incremental or recomputed and why, what kind of changes, key, state.
+
+    The stage `circuit` says of each operator where it would work, with Spark on this machine.
+    """
     from penstock.bind.program.compile import compile_program
+    from penstock.engine.foreseeing import foreseen
     from penstock.explain import explain, explain_json
 
     source = program_text(program, files, execute)
     stages, style = tuple(values["stages"]), values["style"]
     catalog = compile_program(source, values["dialect"]).catalog
+    if values["engine"] is not None:
+        catalog = catalog.with_setting(ENGINE, values["engine"])
     if view is not None and view.lower() not in catalog.views:
         known = [item.name for item in catalog.views.values()]
         raise SqlError(
@@ -45,8 +53,8 @@ def command(
         if values["analyze"]:
             explain(catalog, view, ("analyze",), source)  # refuses: nothing runs here
         if style == "json":
-            click.echo(json.dumps(explain_json(catalog, view, source), ensure_ascii=False))
+            click.echo(json.dumps(explain_json(catalog, view, source, foreseen), ensure_ascii=False))
         else:
-            click.echo(explain(catalog, view, stages, source))
+            click.echo(explain(catalog, view, stages, source, placing=foreseen))
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__

@@ -20,7 +20,7 @@ from penstock.backends.native.operators.sessions import SessionsOperator
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
-from penstock.backends.native.typing import completed
+from penstock.backends.native.typing import completed, require_types
 from penstock.catalog.types import FRACTIONAL
 from penstock.circuit.operators import (
     Additive,
@@ -50,6 +50,7 @@ def native_operator(store: Store, operator: Operator, known: Mapping[str, Column
     by the operator's node.
     """
     found = cast("AnyOperator", replace(operator, node=completed(operator.node, known)))
+    require_types(found.node)
     match found:
         case Constant():
             return ConstantOperator(store, found)

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 from penstock.backends.native.kinds import stored
 from penstock.backends.native.operators.grouped import Partial
-from penstock.backends.native.proof import NotProvenError, Proven, quoted
+from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.raised import Failure, said
 from penstock.backends.native.scalars import proven
 from penstock.catalog.reserved import WEIGHT
@@ -47,9 +47,11 @@ def decomposed(node: Aggregate, types: Mapping[str, Type | None]) -> tuple[tuple
     partials = {(WEIGHT, "sum"): Partial(PRESENT, "BIGINT", WEIGHT)}
     answers = []
     for position, (_, call) in enumerate(node.aggregates):
-        found = _decomposed(call, f"__p{position}", types)
+        with standing_at(call.call.span):
+            found = _decomposed(call, f"__p{position}", types)
+            filtered = [_filtered(item, call, types) for item in found.partials]
         answer = found.answer
-        for partial in (_filtered(item, call, types) for item in found.partials):
+        for partial in filtered:
             kept = partials.setdefault((partial.value, partial.aggregate), partial)
             answer = answer.replace(slot(partial.name), slot(kept.name))
         answers.append(answer)

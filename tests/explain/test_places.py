@@ -1,0 +1,143 @@
+"""EXPLAIN says where each operator would work, and what keeps one on Spark; nothing starts for it."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import partial
+from pathlib import Path
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.bind.program.compile import compile_program
+from penstock.bind.program.queries import bind_query
+from penstock.cli.main import main
+from penstock.engine.foreseeing import foreseen
+from penstock.explain import explain, explain_json, explain_query
+from penstock.pipeline.pipeline import Pipeline
+from penstock.sql.parse import parse_query
+
+PAGE = Path(__file__).resolve().parents[2] / "docs" / "reference" / "engines.md"
+PROGRAM = """CREATE TABLE t (k INT, x BIGINT, s STRING);
+CREATE VIEW hashed AS
+SELECT k, x + 1 AS x, xxhash64(s) AS h FROM t WHERE x > 1;
+CREATE VIEW counted AS SELECT k, count(*) AS n, max(x) AS most FROM hashed GROUP BY k;
+"""
+UNTYPED = """CREATE TABLE t (k INT, s STRING);
+CREATE VIEW v AS SELECT k, concat(soundex(s), 'x') AS sound FROM t;
+"""
+AGGREGATES = """CREATE TABLE t (k INT, x BIGINT);
+CREATE VIEW v AS SELECT k, max(x) AS most,
+  skewness(x) AS skewed FROM t GROUP BY k;
+"""
+WINDOWS = """CREATE TABLE t (k INT, x BIGINT, s STRING);
+CREATE VIEW v AS SELECT k, sum(x) OVER (PARTITION BY k ORDER BY x) AS total,
+  mode(s) OVER (PARTITION BY k) AS usual FROM t;
+"""
+
+
+def program(text=PROGRAM, engine="auto", *settings):
+    return compile_program("".join(f"{item}; " for item in (f"SET engine = '{engine}'", *settings)) + text)
+
+
+def circuit(compiled, view=None, placing=foreseen):
+    """The lines of the circuit section, of one view or all."""
+    return explain(compiled, view, ("circuit",), placing=placing).splitlines()
+
+
+def on_spark(compiled):
+    """The line of each operator that would work on Spark, and what is said below it."""
+    lines = circuit(compiled)
+    return [(lines[at - 1].strip(), line.strip()) for at, line in enumerate(lines) if line.strip().startswith("on ")]
+
+
+def test_one_function_keeps_its_own_operator_on_spark():
+    lines = circuit(program())
+    ((operator, why),) = on_spark(program())
+    assert operator.startswith("#1 Linear: Project k, x = x + 1, h = xxhash64(s) | Filter x > 1")
+    assert why == "on Spark, for xxhash64(string) at 3:23"
+    assert [line.strip() for line in lines].count("in the process") == 3
+    assert lines.count("  circuit: engine = 'auto'") == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (UNTYPED, "on Spark, for soundex(string) at 2:28"),
+        (AGGREGATES, "on Spark, for the aggregate skewness at 3:3"),
+        (WINDOWS, "on Spark, for the aggregate mode at 3:3"),
+    ],
+)
+def test_the_place_is_that_of_the_expression_that_is_not_proven(text, why):
+    assert [said for _, said in on_spark(program(text))] == [why]
+
+
+def test_with_spark_alone_it_is_said_once():
+    lines = circuit(program(engine="spark"))
+    assert lines.count("  circuit: all on Spark, for engine = 'spark'") == 2
+    without = circuit(program(engine="spark"), placing=None)
+    assert [line for line in lines if "circuit:" not in line] == [line for line in without if "circuit:" not in line]
+
+
+def test_a_program_may_be_on_spark_whole():
+    assert circuit(program(PROGRAM, "auto", "SET time zone 'Europe/Berlin'"), "counted")[1] == (
+        "  circuit: all on Spark, for times in Europe/Berlin, which are not proven"
+    )
+    assert circuit(program(), "counted", partial(foreseen, local=False))[1] == (
+        "  circuit: all on Spark, for a master that is not this machine"
+    )
+
+
+def test_native_says_that_it_refuses():
+    compiled = program(engine="native")
+    assert circuit(compiled, "hashed")[1] == "  circuit: engine = 'native', which refuses what is on Spark here"
+    assert circuit(compiled, "counted")[1] == "  circuit: engine = 'native'"
+
+
+def test_json_says_the_same():
+    hashed, counted = explain_json(program(), placing=foreseen)["views"]
+    assert (hashed["engine"], hashed["on_spark"]) == ("auto", None)
+    why = {"not_proven": "xxhash64(string)", "line": 3, "column": 23}
+    assert hashed["places"] == [{"operator": 1, "where": "spark", **why}]
+    numbers = [item["operator"] for item in counted["places"]]
+    assert numbers == [2, 3, 4]
+    assert counted["places"] == [{"operator": at, "where": "process", "not_proven": None} for at in numbers]
+
+
+def test_json_has_every_operator_on_spark():
+    for view in explain_json(program(engine="spark"), placing=foreseen)["views"]:
+        assert view["on_spark"] == "engine = 'spark'"
+        assert view["places"]
+        assert all((item["where"], item["not_proven"]) == ("spark", None) for item in view["places"])
+    assert "places" not in explain_json(program())["views"][0]
+
+
+def test_the_page_about_engines_shows_what_is_said():
+    text = PAGE.read_text(encoding="utf-8")
+    sql, shown = re.findall(r"```(?:sql)?\n(.*?)```", text, re.DOTALL)[:2]
+    assert explain(compile_program(sql), None, ("circuit",), placing=foreseen) + "\n" == shown
+
+
+def test_the_step_itself_feeds_sources():
+    (view,) = explain_json(program(), "hashed", placing=foreseen)["views"]
+    assert view["circuit"][0] == "#0 Source: Scan t"
+    assert [item["operator"] for item in view["places"]] == [1]
+
+
+def test_a_query_is_told_like_a_view():
+    text, catalog = "SELECT k, xxhash64(s) AS h FROM t", program().catalog
+    told = explain_query(bind_query(parse_query(text), catalog, text), catalog, ("circuit",), text, placing=foreseen)
+    assert "on Spark, for xxhash64(string) at 1:11" in told
+
+
+def test_a_pipeline_and_the_command_line_say_it():
+    pipeline = Pipeline(PROGRAM, engine="auto")
+    assert "on Spark, for xxhash64(string) at 3:23" in pipeline.explain("hashed", ["circuit"])
+    assert json.loads(pipeline.explain("hashed", ["json"]))["views"][0]["places"][0]["where"] == "spark"
+    cluster = Pipeline(PROGRAM, engine="auto", master="spark://far:7077")
+    assert "all on Spark, for a master that is not this machine" in cluster.explain("hashed", ["circuit"])
+    arguments = ["explain", "-e", PROGRAM, "--stage", "circuit"]
+    assert "on Spark, for xxhash64(string) at 3:23" in CliRunner().invoke(main, [*arguments, "--engine", "auto"]).stdout
+    asked = CliRunner().invoke(main, arguments, env={"PENSTOCK_ENGINE": "spark"}).stdout
+    assert asked.count("all on Spark, for engine = 'spark'") == 2
