@@ -76,7 +76,15 @@ def _cell(text: str) -> str:
 
 def incremental_page() -> str:
     """What is incremental, as the circuits of examples say."""
+    from penstock.engine.foreseeing import foreseen
     from penstock.explain.constructs import page
+
+    return page(foreseen)
+
+
+def proven_page() -> str:
+    """What is proven to mean in the process what it means on Spark, as the proofs say."""
+    from penstock.backends.native.listing import page
 
     return page()
 
@@ -193,6 +201,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/cli.md": cli_page,
     "docs/reference/incremental.md": incremental_page,
     "docs/reference/properties.md": properties_page,
+    "docs/reference/proven.md": proven_page,
     "docs/reference/python.md": python_page,
     "docs/reference/waterlines.md": waterlines_page,
     "docs/tests.md": tests_page,

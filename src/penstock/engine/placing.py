@@ -42,7 +42,9 @@ def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], d
             continue  # the step itself feeds them
         try:
             if doubtful.intersection(operator.inputs):
-                not_proven("texts that Spark makes of bytes, which need not be UTF-8")
+                not_proven(
+                    "what Spark gives it: of a type that is not known, or texts of bytes, which need not be UTF-8"
+                )
             native[operator.number] = native_operator(store, operator, known)
             known[f"#{operator.number}"] = native[operator.number].outputs
         except NotProvenError as error:

@@ -11,13 +11,17 @@ from dataclasses import dataclass
 
 from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
+from penstock.catalog.settings import AUTO, ENGINE
 from penstock.circuit.operators import rank_of
+from penstock.circuit.places import SPARK, Placing
+from penstock.explain.plans import readable
 from penstock.explain.report import Report, query_report
 from penstock.sql.parse import parse, parse_query
 from penstock.sql.statements import CreateTable
 
 _TABLES = """
-CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), price DOUBLE, at TIMESTAMP, tags ARRAY<STRING>);
+CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), price DOUBLE, at TIMESTAMP);
+CREATE TABLE posts (id INT, tags ARRAY<STRING>);
 CREATE TABLE customers (id INT NOT NULL PRIMARY KEY, name STRING, boss INT, since TIMESTAMP);
 CREATE STREAM clicks (customer INT, page STRING, at TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR);
 """
@@ -44,13 +48,13 @@ SECTIONS = (
         "Rows",
         (
             Construct("`SELECT` of expressions", "SELECT id, amount * 2 AS twice FROM orders"),
-            Construct("`WHERE`", "SELECT * FROM orders WHERE amount > 10"),
-            Construct("`WHERE` with the clock", "SELECT * FROM orders WHERE at > now() - INTERVAL 1 DAY"),
+            Construct("`WHERE`", "SELECT id, amount FROM orders WHERE amount > 10"),
+            Construct("`WHERE` with the clock", "SELECT id, at FROM orders WHERE at > now() - INTERVAL 1 DAY"),
             Construct("the clock in `SELECT`", "SELECT id, now() AS seen FROM orders"),
             Construct("`UNION ALL`", "SELECT id FROM orders UNION ALL SELECT id FROM customers"),
-            Construct("`LATERAL VIEW explode`", "SELECT id, tag FROM orders LATERAL VIEW explode(tags) AS tag"),
-            Construct("`UNNEST`", "SELECT id, tag FROM orders CROSS JOIN UNNEST(tags) AS x(tag)"),
-            Construct("a generator in `SELECT`", "SELECT id, explode(tags) AS tag FROM orders"),
+            Construct("`LATERAL VIEW explode`", "SELECT id, tag FROM posts LATERAL VIEW explode(tags) AS tag"),
+            Construct("`UNNEST`", "SELECT id, tag FROM posts CROSS JOIN UNNEST(tags) AS x(tag)"),
+            Construct("a generator in `SELECT`", "SELECT id, explode(tags) AS tag FROM posts"),
             Construct("`VALUES`", "SELECT * FROM VALUES (1, 'a'), (2, 'b') AS v(n, s)"),
         ),
     ),
@@ -115,7 +119,7 @@ SECTIONS = (
             ),
             Construct(
                 "`hll_…`, `kll_…`, `approx_top_k…`, `histogram_numeric`",
-                "SELECT customer, hll_sketch_agg(id) AS h FROM orders GROUP BY customer",
+                "SELECT page, hll_sketch_agg(customer) AS h FROM clicks GROUP BY page",
             ),
             Construct(
                 "`COUNT(DISTINCT …)`", "SELECT customer, COUNT(DISTINCT amount) AS n FROM orders GROUP BY customer"
@@ -274,35 +278,35 @@ SECTIONS = (
 )
 
 
-def page() -> str:
-    """The page, in Markdown."""
-    return "\n".join(_lines()) + "\n"
+def page(placing: Placing) -> str:
+    """The page, in Markdown; `placing` is the engine's, which says where operators would work."""
+    return "\n".join(_lines(placing)) + "\n"
 
 
-def judged(construct: Construct) -> Report:
+def judged(construct: Construct, placing: Placing | None = None) -> Report:
     """The report on the construct's query."""
     plan = bind_query(parse_query(construct.query), _catalog(), construct.query)
-    return query_report(plan, _catalog())
+    return query_report(plan, _catalog(), placing=placing)
 
 
 def _catalog() -> Catalog:
-    found = Catalog()
+    found = Catalog().with_setting(ENGINE, AUTO)
     for statement in parse(_TABLES):
         if isinstance(statement, CreateTable):
             found = found.with_table(statement.table)
     return found
 
 
-def _lines() -> Iterator[str]:
+def _lines(placing: Placing) -> Iterator[str]:
     yield from _HEAD.strip().split("\n")
     for section in SECTIONS:
         yield from ("", f"## {section.title}", "")
         yield from (
-            "| construct | incremental or recomputed | state kept | cost of a step |",
-            "| --- | --- | --- | --- |",
+            "| construct | incremental or recomputed | state kept | cost of a step | in the process |",
+            "| --- | --- | --- | --- | --- |",
         )
         for construct in section.constructs:
-            yield _row(construct.name, judged(construct))
+            yield _row(construct.name, judged(construct, placing))
     yield from _TAIL.rstrip().split("\n")
 
 
@@ -311,7 +315,15 @@ def _row(name: str, report: Report) -> str:
     how = "incremental" if report.verdict.incremental else f"recomputed: {_why(report)}"
     state = "; ".join(dict.fromkeys(item.cost.state for item in kept)) or "none"
     step = max(kept, key=rank_of).cost.step if kept else "the change"
-    return f"| {name} | {how} | {state} | {step} |"
+    return f"| {name} | {how} | {state} | {step} | {in_the_process(report)} |"
+
+
+def in_the_process(report: Report) -> str:
+    """'yes' if all operators of a report would work there, or what keeps some on Spark."""
+    places = {} if report.placed is None else report.placed.places
+    found = [places[item.number] for item in report.verdict.operators if item.number in places]
+    reasons = dict.fromkeys(readable(place.not_proven) for place in found if place.where == SPARK)
+    return f"no: {'; '.join(reasons)}".replace("|", "\\|") if reasons else "yes"
 
 
 def _why(report: Report) -> str:
@@ -332,6 +344,10 @@ A view is as incremental as its least incremental operator; views over views are
 operator has to remember; [LATENESS](sql.md#lateness) lets it forget. It lies in the memory of the executors, on one
 machine in a little more than half of `spark.driver.memory`; what does not fit is written to disk and read from there at
 each step, which is exact and slow.
+
+The last column says whether the operators of the example [work in the process](engines.md) with `SET engine = 'auto'`,
+or what keeps one of them on Spark. It goes by the types and functions of the example as well: [What is
+proven](proven.md) has these.
 """
 
 _TAIL = """
@@ -340,6 +356,9 @@ _TAIL = """
 * `MIN` and `MAX` need the rows of a group only where rows can be taken back. A stream, or a table with `'append_only' =
   'true'`, takes nothing back, and neither does a view that only filters, projects, joins (inner) or unions such
   tables.
+* The table is that of the default, `SET engine = 'auto'` on one machine. In the process, `MIN`, `MAX` and their like
+  without `GROUP BY` go through all rows, which is cheap there; with `SET engine = 'spark'`, or on a cluster, these are
+  kept in buckets, and such an aggregate is incremental.
 * Sums of `FLOAT` and `DOUBLE` are kept as partial sums only over append-only input: a number taken out again would
   leave its rounding behind.
 * A recursion is followed round by round, from the first round that the change touches. That needs a body that treats

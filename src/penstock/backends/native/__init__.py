@@ -9,6 +9,7 @@
 | expressions/ | Spark's operators and functions in DuckDB's SQL, a table for each theme     |
 | generators   | generators that give a known number of rows for each row                    |
 | interrupts   | Ctrl-C while DuckDB works                                                   |
+| listing      | docs/reference/proven.md: what is proven, as the proofs say                 |
 | memory       | how much memory state may take                                              |
 | not_in       | NOT IN as DuckDB's SQL                                                      |
 | kinds        | types as they lie in DuckDB and in Arrow                                    |

@@ -74,6 +74,8 @@ def require_types(plan: Plan) -> None:
     if all(item.type is not None for item in plan.fields):
         return
     for node in reversed(list(plan.walk())):
+        if isinstance(node, Recompute):
+            raise NotProvenError(what="a query that is recomputed", span=node.span)
         for part in node.parts:
             if part.scalar.type is None:
                 with standing_at(part.scalar.span):

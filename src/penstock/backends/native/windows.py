@@ -152,3 +152,4 @@ _RULES: dict[str, Callable[[Seen], Proven]] = {
     **dict.fromkeys(["last", "last_value"], _end("last_value")),
     "nth_value": _nth,
 }
+FUNCTIONS = frozenset(_RULES)
