@@ -60,6 +60,8 @@ def in_arrow(kind: Type | None) -> pa.DataType:
 
 def schema_in_arrow(columns: Iterable[tuple[str, Type | None]]) -> pa.Schema:
     """The same of columns."""
+    import pyarrow as pa  # noqa: PLC0415 - as above
+
     return pa.schema([(name, in_arrow(kind)) for name, kind in columns])
 
 
