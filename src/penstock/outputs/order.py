@@ -28,7 +28,7 @@ def _key(row: Row) -> tuple[tuple[int, str, Any], ...]:
 
 
 def _comparable(value: Any) -> tuple[int, str, Any]:
-    """The place of a value among those of its column; those of a VARIANT may be of several types, which do not compare."""
+    """The place of a value among those of its column, which in a VARIANT may be of types that do not compare."""
     if value is None:
         return 0, "", 0
     if isinstance(value, float | Decimal) and math.isnan(value):
