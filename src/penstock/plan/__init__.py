@@ -15,5 +15,6 @@
 | `rewording` | the clock's value and further partition keys put into an expression |
 | `expressions` | nodes and conditions taken apart |
 | `sides` | two values that are compared, one of each side of a join |
+| `emission` | the clause EMIT as a value |
 | `opaque` | the text of a query that is recomputed |
 """
