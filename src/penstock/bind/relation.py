@@ -10,7 +10,7 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.level import Level
 from penstock.bind.scalars import unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
-from penstock.catalog.model import Table, View
+from penstock.catalog.model import EVENT_TIME, Table, View
 from penstock.catalog.types import plain_type
 from penstock.plan.nodes import Field, Project, Scan, Values
 from penstock.plan.scalar import column
@@ -24,6 +24,18 @@ def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
     """The rows of a declared relation, under its own column names."""
     fields = tuple(Field(item.name, item.type and plain_type(item.type), item.nullable) for item in found.columns)
     return Scan(found.name, fields, None if place is None else span_of(place))
+
+
+def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False) -> BoundQuery:
+    """The rows of a declared relation as a query reads them: a stream's end with its `_tp_time`."""
+    plan = scan(found, place)
+    if not isinstance(found, Table) or (found.event_time is None and found.shown == found.columns):
+        return BoundQuery(plan, plan.names)
+    fields = dict(zip(plan.names, plan.fields, strict=True))
+    named = [(item.name, item.name) for item in found.columns if hidden or not item.hidden]
+    named += [] if found.event_time is None else [(EVENT_TIME, found.event_time)]
+    items = tuple((name, column(of, fields[of].type, fields[of].nullable)) for name, of in named)
+    return BoundQuery(Project(plan, items), tuple(name for name, _ in named))
 
 
 def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str) -> Relation:

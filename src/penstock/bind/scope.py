@@ -11,6 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
+from penstock.catalog.reserved import ARRIVED
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.trees import at, bare, call_name
@@ -18,11 +19,15 @@ from penstock.sql.trees import at, bare, call_name
 
 @dataclass(frozen=True)
 class Visible:
-    """A column under the name by which the query reaches it; `tree` computes it from the input fields."""
+    """A column under the name by which the query reaches it; `tree` computes it from the input fields.
+
+    A `hidden` one is no part of `*`.
+    """
 
     name: str
     tree: exp.Expression
     field: str = ""
+    hidden: bool = False
 
 
 @dataclass(frozen=True)
@@ -40,7 +45,7 @@ class RelationInScope:
 
 @dataclass(frozen=True)
 class Scope:
-    """The relations of FROM; `shown` are the columns of `*`, where a USING has changed them."""
+    """The relations of FROM; `shown` are the columns that a name can mean, where a USING has changed them."""
 
     relations: tuple[RelationInScope, ...] = ()
     shown: tuple[Visible, ...] | None = None
@@ -51,7 +56,7 @@ class Scope:
 
     @property
     def columns(self) -> tuple[Visible, ...]:
-        """The columns of `*`: all that an unqualified name can mean."""
+        """All that an unqualified name can mean."""
         if self.shown is not None:
             return self.shown
         return tuple(item for relation in self.relations for item in relation.columns)
@@ -59,9 +64,10 @@ class Scope:
     def star(self, alias: str | None = None) -> tuple[Visible, ...] | None:
         """The columns of `*`, or of `alias.*`; None if there is no such relation."""
         if alias is None:
-            return self.columns
+            return _not_hidden(self.columns)
         lower = alias.lower()
-        return next((relation.columns for relation in self.relations if relation.alias.lower() == lower), None)
+        found = (relation.columns for relation in self.relations if relation.alias.lower() == lower)
+        return next(map(_not_hidden, found), None)
 
     def unqualified(self, name: str, place: exp.Expression) -> Visible | None:
         """The one column that an unqualified name means."""
@@ -101,10 +107,9 @@ class Scope:
 
     def names(self) -> tuple[str, ...]:
         """All names that could have been meant."""
-        plain = [item.name for item in self.columns]
-        return tuple(
-            plain + [f"{relation.alias}.{item.name}" for relation in self.relations for item in relation.columns]
-        )
+        plain = [item.name for item in _not_hidden(self.columns)]
+        owned = ((relation.alias, item) for relation in self.relations for item in _not_hidden(relation.columns))
+        return (*plain, *(f"{alias}.{item.name}" for alias, item in owned))
 
     def merging(self, columns: tuple[Visible, ...], hidden: frozenset[str]) -> Scope:
         """The scope after a join with USING: its columns in front, for those that they stand for."""
@@ -115,6 +120,10 @@ class Scope:
             if (item.field not in hidden if item.field else item.name.lower() not in names)
         )
         return replace(self, shown=columns + tuple(kept))
+
+
+def _not_hidden(columns: tuple[Visible, ...]) -> tuple[Visible, ...]:
+    return tuple(item for item in columns if not item.hidden)
 
 
 Relation = tuple[Plan, Scope]
@@ -141,5 +150,8 @@ def _given_field(tree: exp.Expression, name: str) -> exp.Expression | None:
 
 def relation_in_scope(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> RelationInScope:
     """A relation whose i-th column is the i-th field."""
-    pairs = zip(names, fields, strict=True)
-    return RelationInScope(alias, tuple(Visible(name, column_tree(item.name), item.name) for name, item in pairs))
+    columns = (
+        Visible(name, column_tree(item.name), item.name, hidden=name == ARRIVED)
+        for name, item in zip(names, fields, strict=True)
+    )
+    return RelationInScope(alias, tuple(columns))

@@ -15,6 +15,7 @@ from penstock.catalog.types import Type
 from penstock.errors import Diagnostic, Span
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
+EVENT_TIME = "_tp_time"  # of the streams of dialect timeplus
 
 
 @dataclass(frozen=True)
@@ -32,7 +33,11 @@ class Lateness:
 
 @dataclass(frozen=True)
 class Column:
-    """A declared column. `default` is Spark SQL, `watermark` the delay as Spark SQL."""
+    """A declared column. `default` is Spark SQL, `watermark` the delay as Spark SQL.
+
+    Rows given by position need not have an `optional` column, which is behind all others, and is the step's clock where
+    it is left out. A `hidden` one is optional, given by nobody, and no part of `*`.
+    """
 
     name: str
     type: Type
@@ -42,6 +47,8 @@ class Column:
     watermark: str | None = None
     domain_constant: bool = False
     comment: str | None = None
+    optional: bool = False
+    hidden: bool = False
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -58,7 +65,8 @@ class ForeignKey:
 class Table:
     """A table: a multiset without a `key`, a map from key to row with one (A1).
 
-    `warnings` are the parts of its statement that have no meaning here.
+    `event_time` is the column that `_tp_time` is another name for, in dialect timeplus. `warnings` are the parts of its
+    statement that have no meaning here.
     """
 
     name: str
@@ -67,6 +75,7 @@ class Table:
     stream: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     foreign_keys: tuple[ForeignKey, ...] = ()
+    event_time: str | None = None
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
     text: str = field(default="", compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -77,6 +86,16 @@ class Table:
         return self.stream or self.properties.get("append_only", "false").lower() == "true"
 
     @property
+    def required(self) -> tuple[Column, ...]:
+        """The columns that a row given by position must have."""
+        return tuple(item for item in self.columns if not item.optional)
+
+    @property
+    def shown(self) -> tuple[Column, ...]:
+        """The columns that anybody can see."""
+        return tuple(item for item in self.columns if not item.hidden)
+
+    @property
     def history(self) -> str:
         """The part of the accepted input that is kept: 'all', 'none' or an interval (C6)."""
         return self.properties.get("history", "all")
@@ -84,6 +103,7 @@ class Table:
     def column(self, name: str) -> Column | None:
         """The column of that name, without regard to case."""
         lower = name.lower()
+        lower = self.event_time.lower() if lower == EVENT_TIME and self.event_time else lower
         return next((item for item in self.columns if item.name.lower() == lower), None)
 
 

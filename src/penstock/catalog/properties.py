@@ -37,8 +37,10 @@ TABLE: tuple[Property, ...] = (
         "how much of what came is kept for queries: 'all' (default), 'none', or a duration such as '24 hours'",
     ),
     Property("materialized", "Feldera's; the content of a table can always be asked for"),
-    Property("event_time_column", "Timeplus' column of time"),
-    Property("mode", "Timeplus' kind of stream"),
+    Property(
+        "event_time_column", "the column that is the time of a row, for windows that name none; `_tp_time` in Timeplus"
+    ),
+    Property("mode", "Timeplus' kind of stream: 'append', 'versioned_kv', 'changelog_kv' or 'changelog'"),
     _COMMENT,
 )
 VIEW: tuple[Property, ...] = (

@@ -9,6 +9,7 @@ SEQUENCE = "__seq"
 WEIGHT = "__weight"
 STEP = "__step"
 KEY = "__key"
+ARRIVED = "__arrived"
 
 RESERVED: Mapping[str, str] = {
     OPERATION: "rows say by it whether they are inserted or deleted",
@@ -16,4 +17,5 @@ RESERVED: Mapping[str, str] = {
     WEIGHT: "changes say by it how often a row comes or goes",
     STEP: "changes say by it in which step they came",
     KEY: "state is partitioned by it",
+    ARRIVED: "streams keep by it when a row arrived",
 }

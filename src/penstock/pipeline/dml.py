@@ -70,12 +70,21 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
         old, new = declared_rows(chosen, table), declared_rows(updated, table)
     _check_required(table, new)
     # A cast to VARCHAR or CHAR does nothing in Spark: the reader holds lengths.
-    new = readers(table).read_arrow(new, Rejections(), carried=True).rows
+    new = _read(readers(table), new)
     rekeyed = not table.key or any(name.lower() in assigned for name in table.key)
     if not rekeyed:
         return Batch(table, new, None)
     operations = (DELETE,) * old.num_rows + (INSERT,) * new.num_rows
     return Batch(table, pa.concat_tables([old, new]), operations)
+
+
+def _read(reader: RowReader, rows: pa.Table) -> pa.Table:
+    """The rows checked; what is hidden of them, which nobody can change, stays as it is."""
+    hidden = [column.name for column in reader.table.columns if column.hidden]
+    found = reader.read_arrow(rows.drop_columns(hidden), Rejections(), carried=True).rows
+    for name in hidden:
+        found = found.set_column(found.schema.get_field_index(name), name, rows.column(name))
+    return found
 
 
 def target_table(catalog: Catalog, name: str, statement: Insert | Update | Delete) -> Table:

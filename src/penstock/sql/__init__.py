@@ -14,6 +14,7 @@
 | `create` | CREATE, DECLARE and DROP |
 | `columns` | the columns, keys and properties of CREATE TABLE |
 | `properties` | properties in the text: WITH, SETTINGS, OPTIONS |
+| `streams` | the streams of the dialect timeplus |
 | `partitions` | its PARTITIONED BY |
 | `sparktables` | Spark's own clauses of CREATE TABLE |
 | `dml` | INSERT, UPDATE, DELETE and queries |

@@ -23,6 +23,7 @@ from penstock.sql.partitions import partitions_last
 from penstock.sql.properties import Properties, read_properties
 from penstock.sql.sparktables import FILES, SparkClauses, described, read_clauses
 from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
+from penstock.sql.streams import Kind, event_time, kind_of, with_times, without_storage
 from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
@@ -92,22 +93,29 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
         refuse(cursor, "CREATE TABLE … AS statements", "CREATE VIEW name AS … has the rows of a query, and keeps them")
     read_properties(cursor, properties)
     cursor.end()
-    warnings = _joined(properties, clauses)
+    warnings = without_storage(properties) if cursor.rules.event_times else []
+    warnings += _joined(properties, clauses)
     elements.columns += clauses.partitions.columns
     _distinct(elements.columns, case_sensitive=cursor.rules.case_sensitive)
     columns = _with_watermarks(elements)
     if clauses.format in (*FILES, None):  # of which Spark orders the columns
         columns = partitions_last(columns, clauses.partitions)
     _check_partitions(columns, properties)
-    key = _key(elements, columns)
+    kind = Kind(_key(elements, columns), append_only=stream)
+    declared = None
+    if cursor.rules.event_times:
+        kind = kind_of(properties, kind.key, name_span, stream=stream)
+        declared = event_time(columns, properties)
+        columns = with_times(columns, declared) if kind.key or kind.append_only else columns
     return Table(
         name=name,
-        columns=tuple(replace(column, nullable=column.nullable and column.name not in key) for column in columns),
-        key=key,
-        stream=stream,
+        columns=tuple(replace(column, nullable=column.nullable and column.name not in kind.key) for column in columns),
+        key=kind.key,
+        stream=kind.append_only,
         properties=properties.values,
         foreign_keys=tuple(elements.foreign_keys),
-        warnings=warnings,
+        event_time=declared,
+        warnings=(*warnings, *kind.warnings),
         text=text,
         span=name_span,
     )

@@ -21,7 +21,8 @@ class Rules:
     """Names and defaults of one dialect; what is not named here is as in Spark.
 
     `types` maps a type name to Spark's (both lower-case), `functions` a function name (upper-case) to Spark's,
-    `rewrites` a function name to what replaces its whole call.
+    `rewrites` a function name to what replaces its whole call. With `event_times` each stream has a time for
+    each row, `_tp_time`.
     """
 
     name: str
@@ -32,3 +33,4 @@ class Rules:
     durations_everywhere: bool = False
     case_sensitive: bool = False
     bracket_constructors: bool = False
+    event_times: bool = False

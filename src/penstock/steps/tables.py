@@ -79,7 +79,7 @@ class Tables:
         if any(isinstance(batch, FrameBatch) for batch in batches):
             columns = read(memory.table.name.lower())
             return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
-        batch = concatenated([batch for batch in batches if isinstance(batch, Batch)])
+        batch = concatenated([batch for batch in batches if isinstance(batch, Batch)]).stamped(clock)
         if memory.store is not None:
             return fold_keyed(batch, judge, memory.store)
         return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)

@@ -89,10 +89,13 @@ class Observed:
         return {name: _once(answer.rows) for name, answer in self._table_answers().items()}
 
     def _table_answers(self) -> dict[str, Answer]:
-        names = [table.name for table in self._pipeline.catalog.tables.values()]
+        lists = {
+            table.name: "".join(["*", *(f", `{column.name}`" for column in table.columns if column.hidden)])
+            for table in self._pipeline.catalog.tables.values()
+        }
         if reads_error_view(self._pipeline.catalog):
-            names.append("error_view")
-        return {name: self._pipeline.query(f"SELECT * FROM `{name}`") for name in names}
+            lists["error_view"] = "*"
+        return {name: self._pipeline.query(f"SELECT {listed} FROM `{name}`") for name, listed in lists.items()}
 
     def violation(self) -> str | None:
         """The first view that is not what the oracle says (A6), and how it differs."""

@@ -14,7 +14,7 @@ from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.values import bind_values
 from penstock.bind.level import Level
-from penstock.bind.relation import ONE_ROW, aliased, scan
+from penstock.bind.relation import ONE_ROW, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
@@ -142,7 +142,9 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         written = ".".join(part.name for part in tree.parts)
         known = (*level.context.ctes, *level.context.catalog.relation_names())
         raise unknown_relation(written, known, tree.this)
-    return aliased(BoundQuery(scan(found, tree), tuple(item.name for item in found.columns)), tree, level, name)
+    alias = tree.args.get("alias")
+    renamed = alias is not None and bool(alias.args.get("columns"))
+    return aliased(rows_of(found, tree, hidden=not renamed), tree, level, name)
 
 
 _READ = {

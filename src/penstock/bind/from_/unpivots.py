@@ -47,7 +47,9 @@ def unread(level: Level, expressions: Sequence[exp.Expression]) -> list[Visible]
     nodes = (node for tree in expressions for node in tree.walk(prune=lambda node: isinstance(node, exp.Query)))
     columns = (node for node in nodes if isinstance(node, exp.Column))
     used = {part.name for column in columns for part in level.bind(column.copy()).find_all(exp.Column)}
-    return [item for item in level.scope.columns if not {part.name for part in item.tree.find_all(exp.Column)} & used]
+    return [
+        item for item in level.scope.star() or () if not {part.name for part in item.tree.find_all(exp.Column)} & used
+    ]
 
 
 def _struct(name: str, columns: list[exp.Expression]) -> exp.Expression:

@@ -29,7 +29,7 @@ def declare_table(catalog: Catalog, statement: CreateTable) -> Catalog:
     if catalog.relation(table.name) is not None:
         refuse_dependants(catalog, table.name, table.span or statement.span, "replace")
     _refuse_cases(table)
-    refuse_reserved([(item.name, item.span or table.span) for item in table.columns])
+    refuse_reserved([(item.name, item.span or table.span) for item in table.shown])
     _check_key(table)
     _check_foreign_keys(catalog, table)
     columns = tuple(item if item.default is None else _with_default(catalog, item) for item in table.columns)

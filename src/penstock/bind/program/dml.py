@@ -14,7 +14,7 @@ from penstock.bind.level import Level
 from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, relation_in_scope
-from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, Table
+from penstock.catalog.model import EVENT_TIME, SYSTEM_TABLES, Catalog, Column, Table
 from penstock.catalog.types import plain_type
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
@@ -78,6 +78,7 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
         bound = bind_named(statement.source, catalog, source) if statement.by_name else None
         columns = _targets(statement, table, _placed_names(statement, bound))
         bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
+        columns = columns if statement.columns or len(bound.names) == len(columns) else _with_optional(table, bound)
         if len(bound.names) != len(columns):
             wanted = ", ".join(item.name for item in columns)
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
@@ -121,19 +122,24 @@ def _targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]])
     found: list[Column] = []
     for name, place in names:
         item = table.column(name)
-        if item is None:
-            raise unknown_column(name, tuple(each.name for each in table.columns), place)
+        if item is None or item.hidden:
+            raise unknown_column(name, tuple(each.name for each in table.shown), place)
         if item in found:
             raise wrong(code="DUPLICATE_COLUMN", message=f"the column {name!r} is named twice", place=place)
         found.append(item)
     if not found:
-        return table.columns
+        return table.required
     given = {item.name for item in found}
     for item in table.columns:
         if item.name not in given and not item.nullable and item.default is None:
             message = f"the column {item.name!r} is NOT NULL, has no DEFAULT and is not among the columns"
             raise wrong(code="MISSING_VALUE", message=message, place=statement.table_span, sqlstate="23502")
     return tuple(found)
+
+
+def _with_optional(table: Table, bound: BoundQuery) -> tuple[Column, ...]:
+    """The columns of rows that have one more than they must."""
+    return table.shown if len(bound.names) == len(table.shown) else table.required
 
 
 def _with_defaults(source: exp.Expression, columns: tuple[Column, ...]) -> exp.Expression:
@@ -211,8 +217,8 @@ def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: T
 
 def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, level: Level) -> tuple[str, Scalar]:
     item = table.column(name)
-    if item is None:
-        raise unknown_column(name, tuple(each.name for each in table.columns), place)
+    if item is None or item.hidden:
+        raise unknown_column(name, tuple(each.name for each in table.shown), place)
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
         raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
@@ -255,6 +261,8 @@ def refuse_unfindable(table: Table, span: Span | None = None) -> None:
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
     fields = tuple(Field(item.name, plain_type(item.type), item.nullable) for item in table.columns)
     names = tuple(item.name for item in fields)
+    if table.event_time is not None:
+        fields, names = (*fields, fields[names.index(table.event_time)]), (*names, EVENT_TIME)
     level = Level(context_of(catalog), Scope((relation_in_scope(alias or table.name, names, fields),)))
     level.fields.update({item.name: item for item in fields})
     return level

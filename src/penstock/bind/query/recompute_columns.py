@@ -36,7 +36,7 @@ def joined_columns(context: Context, select: exp.Select) -> list[tuple[str, Fiel
     relations = level.scope.relations
     owners = {item.field: relation.alias for relation in relations for item in relation.columns if item.field}
     found: list[tuple[str, Field]] = []
-    for item in level.scope.columns:
+    for item in level.scope.star() or ():
         owner, scalar = owners.get(item.field, ""), level.scalar(item.tree)
         found.append(("" if owner.startswith(_UNSAID) else owner, Field(item.name, scalar.type, scalar.nullable)))
     times = Counter(field.name.lower() for _, field in found)

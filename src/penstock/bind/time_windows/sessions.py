@@ -19,7 +19,7 @@ from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
-from penstock.bind.time_windows.times import event_time, window_time
+from penstock.bind.time_windows.times import time_of_rows
 from penstock.plan.nodes import Plan, Project, Session
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.complaints import wrong
@@ -38,7 +38,7 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner = Level(level.context)
     plan, inner.scope = inner.bind_relation(given.relation)
     inner.remember_fields(plan)
-    time = event_time(given.relation, tree, inner) if given.time is None else window_time(given.time, inner)
+    time = time_of_rows(given.time, given.relation, tree, inner)
     keys = [inner.bind(item) for item in given.keys]
     plan, start, end = with_sessions(plan, time, keys, given.limits.idle)
     limits = _bound(given.limits, inner)

@@ -17,7 +17,7 @@ from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
-from penstock.bind.time_windows.times import END, START, TIME, event_time, grid_of, refuse_gaps, window_time, with_time
+from penstock.bind.time_windows.times import END, START, TIME, grid_of, refuse_gaps, time_of_rows, with_time
 from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.complaints import unsupported, wrong
@@ -38,7 +38,7 @@ class _Arguments:
 def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     """TUMBLE, HOP or CUMULATE in FROM: the relation's rows with window_start and window_end."""
     if tree.name == "TABLE":
-        return level.bind_relation(tree.expressions[0])
+        return _of_history(tree, level)
     if tree.name == "SESSION":
         return bind_session_table(tree, level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
@@ -48,7 +48,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner = Level(level.context)
     plan, inner.scope = inner.bind_relation(given.relation)
     inner.remember_fields(plan)
-    time = window_time(given.time, inner) if given.time is not None else event_time(given.relation, tree, inner)
+    time = time_of_rows(given.time, given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
     visible = inner.scope.star() or ()
@@ -60,6 +60,15 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
         items.append((TIME, scalar_of(exp.Sub(this=exp.Paren(this=end.copy()), expression=last), fields)))
     default = str(given.relation.alias_or_name) or tree.name.lower()
     return aliased(BoundQuery(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
+
+
+def _of_history(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
+    """`table(s) [AS] t`: the relation itself, which a query reads as it is now."""
+    relation = tree.expressions[0]
+    if tree.args.get("alias") is not None:
+        relation = relation.copy()
+        relation.set("alias", tree.args["alias"].copy())
+    return level.bind_relation(relation)
 
 
 def _windowed(

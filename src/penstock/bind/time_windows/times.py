@@ -7,17 +7,19 @@ from sqlglot import exp
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.time_windows.grids import Grid
+from penstock.catalog.model import EVENT_TIME
+from penstock.catalog.reserved import ARRIVED
 from penstock.catalog.zones import zone_named
 from penstock.plan.nodes import Filter, Plan
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import data_type
+from penstock.sql.trees import call_name, data_type
 from penstock.types.durations import Duration, micros_of
 
 START, END, TIME = "window_start", "window_end", "window_time"
 _TIMES = ("timestamp", "timestamp_ntz", "timestamp_ltz", "date", "void")
-_EVENT_TIME = ("event_time_column", "_tp_time")
+_DECLARED = "event_time_column"
 
 
 def with_time(plan: Plan, time: exp.Expression) -> Plan:
@@ -55,14 +57,30 @@ def refuse_gaps(name: str, lengths: list[Duration], place: exp.Expression) -> No
         raise wrong(code="WINDOW_ARGUMENTS", message=message, place=place, hint=hint)
 
 
+def time_of_rows(
+    tree: exp.Expression | None, relation: exp.Expression, place: exp.Expression, level: Level
+) -> exp.Expression:
+    """The bound time of a relation's rows: a column, or in dialect timeplus for `now()` when each arrived (E8)."""
+    if tree is None:
+        return event_time(relation, place, level)
+    if call_name(tree) != "now" or level.context.catalog.settings.get("dialect") != "timeplus":
+        return window_time(tree, level)
+    found = level.scope.resolve([ARRIVED], place)
+    if found is not None:
+        return found
+    message = f"{spark_sql(tree)} as the time of a window is when a row arrived, which this relation does not keep"
+    hint = "streams and tables with a key keep it; of other relations name a column"
+    raise wrong(code="WINDOW_TIME", message=message, place=tree, hint=hint)
+
+
 def event_time(relation: exp.Expression, place: exp.Expression, level: Level) -> exp.Expression:
     """The time column of a relation whose window names none: that of `event_time_column`, or `_tp_time`."""
     inner = relation
     while isinstance(inner, TableFunction):
         inner = inner.expressions[0]
     table = level.context.catalog.tables.get(inner.name.lower()) if isinstance(inner, exp.Table) else None
-    declared = None if table is None else table.properties.get(_EVENT_TIME[0])
-    for name in (declared, _EVENT_TIME[1]):
+    declared = None if table is None else table.properties.get(_DECLARED)
+    for name in (declared, EVENT_TIME):
         found = None if name is None else level.scope.resolve([name], place)
         if found is not None:
             return found

@@ -48,7 +48,8 @@ class CatalogCompleter(Completer):
             alias = re.search(rf"([A-Za-z_][A-Za-z_0-9]*)\s+(?:AS\s+)?{re.escape(name)}\b", text, re.IGNORECASE)
             relation = catalog.relation(alias[1]) if alias else None
         for column in relation.columns if relation is not None else ():
-            yield column.name, column.type or "column"
+            if not column.hidden:
+                yield column.name, column.type or "column"
 
     def _relations(self) -> Iterator[tuple[str, str]]:
         catalog = self._catalog()
@@ -57,7 +58,8 @@ class CatalogCompleter(Completer):
 
     def _everything(self) -> Iterator[tuple[str, str]]:
         for relation in self._catalog().relations():
-            yield from ((column.name, f"column of {relation.name}") for column in relation.columns)
+            shown = (column.name for column in relation.columns if not column.hidden)
+            yield from ((name, f"column of {relation.name}") for name in shown)
         yield from self._relations()
         yield from ((function.name, "function") for function in self._catalog().functions.values())
         yield from ((word, "") for word in CLAUSES)

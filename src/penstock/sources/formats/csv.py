@@ -57,7 +57,7 @@ class Csv:
         self._shape = shape
         self._cutting = Cutting(shape.delimiter, shape.quote)
         self._ignore_unknown = ignore_unknown
-        self._columns = {column.name.lower() for column in table.columns} | {OPERATION}
+        self._columns = {column.name.lower() for column in table.shown} | {OPERATION}
         self._texts = {column.name.lower() for column in table.columns if _is_text(column.type)}
 
     def piece(
@@ -67,7 +67,7 @@ class Csv:
         if at.header is not None or at.tail:
             return next_piece(stream, at, rows, self._cutting.end, complete=complete, until=until)
         if not self._shape.header:
-            at = replace(at, header=tuple(column.name for column in self._table.columns))
+            at = replace(at, header=tuple(column.name for column in self._table.required))
             return next_piece(stream, at, rows, self._cutting.end, complete=complete, until=until)
         piece = next_piece(stream, at, 1, self._cutting.end, complete=complete, until=until)
         if piece is None or not isinstance(piece.data, bytes):

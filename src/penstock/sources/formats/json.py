@@ -41,7 +41,7 @@ class JsonLines:
     def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
         self._table = table
         self._reader = reader
-        self._columns = {column.name.lower() for column in table.columns}
+        self._columns = {column.name.lower() for column in table.shown}
         self._fast = _fast_schema(table)
         self._ignore_unknown = ignore_unknown
         self._unexpected = "infer" if ignore_unknown else "error"
@@ -79,12 +79,12 @@ class JsonLines:
     def _as_declared(self, schema: pa.Schema) -> bool:
         """True if no field beyond the declared ones is a column in another spelling."""
         names = [*schema.names, *(part.name for name in _ENVELOPES for part in schema.field(name).type)]
-        declared = {column.name for column in self._table.columns}
+        declared = {column.name for column in self._table.required}
         return not any(name.lower() in self._columns and name not in declared for name in names)
 
     def _unwrapped(self, table: pa.Table) -> pa.Table | None:
         """Envelopes opened: the rows' columns and `__op`; None if a row is not plainly one or the other."""
-        plain = table.select([column.name for column in self._table.columns])
+        plain = table.select([column.name for column in self._table.required])
         masks = {name: pc.is_valid(table.column(name)) for name in _ENVELOPES}
         wrapped = pc.or_(pc.or_(masks["insert"], masks["delete"]), masks["update"])
         if not pc.any(wrapped).as_py():
@@ -168,8 +168,8 @@ def _fast_schema(table: Table) -> pa.Schema | None:
         **{name: arrow_type(name) for name in ("tinyint", "smallint", "int", "bigint", "double", "string", "boolean")},
         **dict.fromkeys(("timestamp", "timestamp_ntz", "date"), pa.string()),
     }
-    known = all(column.default is None and column.type in kinds for column in table.columns)
-    if not known or any(column.name.lower() in _ENVELOPES for column in table.columns):
+    known = all(column.default is None and column.type in kinds for column in table.required)
+    if not known or any(column.name.lower() in _ENVELOPES for column in table.required):
         return None
-    fields = [pa.field(column.name, kinds[column.type]) for column in table.columns]
+    fields = [pa.field(column.name, kinds[column.type]) for column in table.required]
     return pa.schema([*fields, *(pa.field(name, pa.struct(fields)) for name in _ENVELOPES)])

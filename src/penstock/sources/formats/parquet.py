@@ -43,7 +43,7 @@ class Parquet:
         self._table = table
         self._reader = reader
         self._ignore_unknown = ignore_unknown
-        self._columns = {column.name.lower() for column in table.columns} | {OPERATION}
+        self._columns = {column.name.lower() for column in table.shown} | {OPERATION}
         self._group: _Group | None = None
 
     def piece(

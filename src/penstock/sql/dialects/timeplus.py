@@ -105,4 +105,5 @@ RULES = Rules(
     ),
     durations_everywhere=True,
     case_sensitive=True,
+    event_times=True,
 )

@@ -80,7 +80,7 @@ def _selection(table: Table, frame: DataFrame, defaults: Defaults) -> list[str]:
             unknown_column(table, field.name, "the DataFrame given")
     chosen = []
     for column in table.columns:
-        found = given.get(column.name.lower())
+        found = None if column.hidden else given.get(column.name.lower())
         if found is None:
             chosen.append(f"{defaults.text(column)} AS {quoted(column.name)}")
             continue
@@ -135,12 +135,12 @@ def fold_frame(
     first, store, live = batches[0], memory.store, memory.counts
     if len(batches) > 1 or not isinstance(first, FrameBatch):
         fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
-        batch = concatenated(fetched)
+        batch = concatenated(fetched).stamped(judge.clock)
     else:
         bulk = _Bulk.of(workspace, first, judge, read if _only_views_read(first.table, judge) else None)
         if bulk.stays(store):
             return bulk.folded(store, live, counts)
-        batch = first.fetched_from(bulk.given, judge)
+        batch = first.fetched_from(bulk.given, judge).stamped(judge.clock)
     return fold_keyed(batch, judge, store) if store is not None else fold_rows(batch, judge, counts, live)
 
 

@@ -8,14 +8,14 @@ Arrow and pandas carry it in a column `__op`, and the arrival order in `__seq`.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from datetime import UTC, tzinfo
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, tzinfo
 from typing import Any, NoReturn
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.catalog.model import Table
+from penstock.catalog.model import EVENT_TIME, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
@@ -64,6 +64,16 @@ class Batch:
         names = self.rows.column_names
         return row_json(dict(zip(names, python_rows(self.rows.slice(index, 1))[0], strict=True)))
 
+    def stamped(self, clock: datetime) -> Batch:
+        """The batch with the step's clock where an inserted row leaves an `optional` column open."""
+        rows = self.rows
+        for at, column in enumerate(self.table.columns):
+            if column.optional and rows.column(at).null_count:
+                inserted = pa.array([self.operation(index) == INSERT for index in range(len(self))])
+                filled = pc.if_else(inserted, pa.scalar(clock.replace(tzinfo=UTC), arrow_type(column.type)), None)
+                rows = rows.set_column(at, rows.field(at), pc.coalesce(rows.column(at), filled))
+        return self if rows is self.rows else replace(self, rows=rows)
+
     def taken(self, start: int, length: int) -> Batch:
         """A part of the batch, with its places."""
         operations = None if self.operations is None else self.operations[start : start + length]
@@ -101,7 +111,9 @@ class RowReader:
         self.defaults = defaults
         self._lenient = lenient
         self._columns = table.columns
-        self._names = {column.name.lower(): at for at, column in enumerate(table.columns)}
+        self._names = {column.name.lower(): at for at, column in enumerate(table.columns) if not column.hidden}
+        if (time := self._names.get((table.event_time or "").lower())) is not None:
+            self._names[EVENT_TIME] = time
         self._converters: list[Convert] = [converter(column.type, zone, lenient) for column in table.columns]
         self._key = {self._names[name.lower()] for name in table.key}
         self._zone = zone
@@ -178,10 +190,12 @@ class RowReader:
         values = list(given)
         if operation == DELETE and len(values) == len(self._key) < len(self._columns):
             return self._key_only(values)
-        if len(values) != len(self._columns):
-            names = ", ".join(column.name for column in self._columns)
-            refuse(self.table, place, f"found {len(values)} values, expected {len(self._columns)} ({names})")
-        return values
+        required = self.table.required
+        if not len(required) <= len(values) <= len(self.table.shown):
+            names = ", ".join(column.name for column in required)
+            refuse(self.table, place, f"found {len(values)} values, expected {len(required)} ({names})")
+        left_out = range(len(values), len(self._columns))
+        return values + [self._default(at) if operation == INSERT else None for at in left_out]
 
     def _key_only(self, key: list[Any]) -> list[Any]:
         values: list[Any] = [None] * len(self._columns)
@@ -205,12 +219,16 @@ class RowReader:
     def _default(self, at: int) -> Any:
         """The default of a column: rows that come together have one time, and each a random value of its own."""
         column = self._columns[at]
+        if column.optional:
+            return None  # the step's clock, which is not known before the step
         if at not in self._given or (column.default is not None and draws(column.default)):
             self._given[at] = self.defaults.value(column)
         return self._given[at]
 
     def _allow_null(self, at: int, operation: str, place: str) -> None:
         required = at in self._key or (not self._columns[at].nullable and operation == INSERT)
+        if self._columns[at].optional:
+            return
         if required or (operation == DELETE and not self._key and not self._columns[at].nullable):
             self._refuse(at, place, "found NULL", "NOT NULL")
 
@@ -228,10 +246,11 @@ class RowReader:
         """
         data = self._known_columns(_in_sequence(data))
         operations = _operations(data)
-        by_name = {name.lower(): data.column(name) for name in data.column_names if name not in (OPERATION, SEQUENCE)}
+        given = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
+        by_place = {self._names[name.lower()]: data.column(name) for name in given}
         columns = [
-            self._cast(at, by_name.get(column.name.lower()), data.num_rows, carried=carried)
-            for at, column in enumerate(self._columns)
+            self._cast(at, by_place[at], carried=carried) if at in by_place else self._left_out(at, data.num_rows)
+            for at in range(len(self._columns))
         ]
         plain = operations is None or self._takes(operations, alone=rejections.tolerant)
         if not plain or any(column is None for column in columns) or not self._complete(columns, operations):
@@ -244,12 +263,14 @@ class RowReader:
             unknown_column(self.table, next(name for name in data.column_names if name not in known), "the table given")
         return data.select(known) if len(known) < data.num_columns else data
 
-    def _cast(self, at: int, given: pa.ChunkedArray | None, length: int, *, carried: bool) -> pa.ChunkedArray | None:
+    def _left_out(self, at: int, length: int) -> pa.ChunkedArray | None:
+        """The values of a column that nobody gives; None where each row must be asked for its own."""
+        column = self._columns[at]
+        plain = column.default is None or column.optional
+        return pa.chunked_array([pa.nulls(length, arrow_type(column.type))]) if plain else None
+
+    def _cast(self, at: int, given: pa.ChunkedArray, *, carried: bool) -> pa.ChunkedArray | None:
         column, target = self._columns[at], arrow_type(self._columns[at].type)
-        if given is None:
-            if column.default is not None:
-                return None
-            return pa.chunked_array([pa.nulls(length, target)])
         if "char(" in column.type.lower() or ("variant" in column.type.lower() and not carried):
             return None
         found = self._fitting(given, target)
@@ -272,7 +293,8 @@ class RowReader:
 
     def _complete(self, columns: Sequence[pa.ChunkedArray], operations: tuple[str, ...] | None) -> bool:
         """True if no NULL stands where none may: in an inserted row none of NOT NULL, in others none of the key."""
-        required = [at for at, column in enumerate(self._columns) if not column.nullable or at in self._key]
+        required = [at for at, column in enumerate(self._columns) if not (column.nullable or column.optional)]
+        required += [at for at in self._key if at not in required]
         missing = [at for at in required if columns[at].null_count]
         if operations is None or not self._key or any(at in self._key for at in missing):
             return not missing
@@ -425,7 +447,7 @@ def refuse_deletion(table: Table, place: str) -> NoReturn:
 
 def unknown_column(table: Table, name: str, place: str) -> NoReturn:
     """Raise the DataError of a row with a column that the table does not have."""
-    known = [column.name for column in table.columns]
+    known = [column.name for column in table.shown]
     message = f"table {table.name}, {place}: there is no column {name[:100]}; the columns are {', '.join(known)}"
     raise DataError(Diagnostic("UNKNOWN_COLUMN", message, candidates=did_you_mean(name, known)))
 

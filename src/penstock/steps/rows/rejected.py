@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW
-from penstock.catalog.reserved import WEIGHT
+from penstock.catalog.reserved import ARRIVED, WEIGHT
 
 LATE = "Late value"
 FUTURE = "Future value"
@@ -56,8 +56,8 @@ class Rejections:
 
 
 def row_json(row: Mapping[str, Any]) -> str:
-    """A row as one line of JSON."""
-    return json_text(row)
+    """A row as one line of JSON, without what is hidden of it."""
+    return json_text({name: value for name, value in row.items() if name != ARRIVED})
 
 
 def json_text(value: Any) -> str:

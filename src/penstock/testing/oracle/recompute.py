@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Function, View
+from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
@@ -25,7 +26,7 @@ from penstock.testing.oracle import limited_sessions
 from penstock.testing.oracle.clock import fix_clock
 from penstock.testing.oracle.not_in_spark import in_sparks_words
 from penstock.testing.oracle.row_order import call, name_of, order_rows
-from penstock.testing.oracle.time_windows import Reading
+from penstock.testing.oracle.time_windows import Reading, arrivals_of
 from penstock.testing.oracle.whole_rows import WholeRows
 
 if TYPE_CHECKING:
@@ -83,8 +84,12 @@ class Oracle:
         )
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
-            self._session.table(f"global_temp.{self._prefix}_{name}").createOrReplaceTempView(f"`{name}`")
+            handed = self._session.table(f"global_temp.{self._prefix}_{name}")
+            handed.drop(ARRIVED).createOrReplaceTempView(f"`{name}`")
             self._registered.add(name)
+            if ARRIVED in handed.columns:
+                handed.createOrReplaceTempView(arrivals_of(name))
+                self._registered.add(arrivals_of(name))
         self._declare_functions(catalog)  # whose bodies may read tables
         in_order, mutual = self._in_order(catalog)
         self._settle(mutual, clock)

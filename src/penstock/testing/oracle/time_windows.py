@@ -17,6 +17,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
+from penstock.catalog.reserved import ARRIVED
 from penstock.catalog.zones import clocks_change, origin_offset
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
@@ -88,6 +89,9 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
             this=parse_query(f"SELECT * FROM {spark_sql(arguments[0])}"), alias=function.args.get("alias")
         )
     relation, time, rest = spark_sql(arguments[0]), _time(arguments, reading), arguments[1:]
+    arrived = reading.limited and name_of(arguments[1]) == "now" if len(arguments) > 1 else False
+    if arrived:
+        relation, time = arrivals_of(arguments[0].find(exp.Table).name), ARRIVED
     if rest and not isinstance(rest[0], exp.Interval):
         rest = rest[1:]
     if kind == "session":
@@ -101,8 +105,13 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
         by_months = f"SELECT *, {ends} FROM {relation} WHERE {time} IS NOT NULL" if count else None
         text = by_months or _fixed(relation, time, kind, [micros(item) for item in rest], zone)
     ended = ", window_end - INTERVAL '1' MILLISECOND AS window_time" if reading.with_time else ""
-    query = parse_query(f"SELECT *{ended} FROM ({text})")
+    query = parse_query(f"SELECT *{f' EXCEPT ({ARRIVED})' if arrived else ended} FROM ({text})")
     return exp.Subquery(this=query, alias=function.args.get("alias"), joins=function.args.get("joins"))
+
+
+def arrivals_of(relation: str) -> str:
+    """The relation that holds a stream's rows with the hidden column of when they arrived."""
+    return f"{ARRIVED}_{relation.lower()}"
 
 
 def _in_order(function: TableFunction) -> list[exp.Expression]:
