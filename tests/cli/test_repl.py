@@ -169,7 +169,7 @@ def test_changes_are_shown_above_the_prompt(capsys):
     with create_app_session(output=Terminal()), above_prompt():
         TextOutput().write({"v": change})
         note("and a note")
-    assert "step 1  v  +1  (7)\nstep 1  v  -1  (8)\nand a note\n" in "".join(shown).replace("\r", "")
+    assert "step 1  v  -1  (8)\nstep 1  v  +1  (7)\nand a note\n" in "".join(shown).replace("\r", "")
     assert capsys.readouterr().out == ""
 
 
