@@ -135,8 +135,9 @@ INSERT INTO t VALUES (5, 5);"""
 
 
 def interruptible():
-    """A shell has what it starts in the background ignore Ctrl-C, and children with it."""
+    """A shell has what it starts in the background ignore Ctrl-C, and nohup SIGHUP, and children with it."""
     signal.signal(signal.SIGINT, signal.default_int_handler)
+    signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
 @pytest.mark.spark  # in processes of its own

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 from click.testing import CliRunner
@@ -71,7 +72,7 @@ def test_numbers_are_those_of_the_changes_and_of_the_state(spark):
             assert item.total.rows_in == sum(operators[number].total.rows_out for number in item.operator.inputs)
     kept = [item for item in profile.operators if isinstance(item.operator, Bilinear | Additive | Ranked)]
     assert [(item.state_rows, item.state_bytes) for item in kept] == state
-    assert shown.startswith("view best: ")
+    assert re.match(r"view best at \d+:\d+: ", shown)
     assert "profile of 3 steps (1 to 3)" in shown
     assert f"rows {LARGE + 43:,} in" in shown
 

@@ -99,7 +99,7 @@ def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind
         assert pipeline.verify("shares")
 
         with monkeypatch.context() as patched:
-            patched.setattr("penstock.steps.layers.Layers.add", full)
+            patched.setattr("penstock.steps.views.Views.follow", full)
             with pytest.raises(penstock.InternalError) as failure:
                 pipeline.step({"orders": [(3, 20)]})
         assert failure.value.code == "STATE_BEHIND_LOG"
