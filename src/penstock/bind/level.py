@@ -27,6 +27,7 @@ from penstock.catalog.types import Type
 from penstock.errors import Span, SqlError
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import Scalar, column_tree
+from penstock.sql.dialects import rules_of
 from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import grouped
 from penstock.types.check import check_condition, check_types
@@ -61,6 +62,11 @@ class Context:
     windows: Mapping[str, exp.Expression] = field(default_factory=lambda: MappingProxyType({}))
     outers: dict[str, exp.Expression] = field(default_factory=dict, compare=False)
     numbers: Iterator[int] = field(default_factory=count, compare=False)
+
+    @property
+    def exact(self) -> bool:
+        """True if the dialect takes names of columns only as they are written."""
+        return rules_of(self.catalog.settings.get("dialect", "penstock")).case_sensitive
 
     def with_cte(self, name: str, bound: BoundQuery) -> Context:
         """The context with one more CTE."""

@@ -12,9 +12,10 @@ from penstock.bind.scalars import unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
 from penstock.catalog.model import EVENT_TIME, Table, View
 from penstock.catalog.types import plain_type
-from penstock.plan.nodes import Field, Project, Scan, Values
+from penstock.errors import Span
+from penstock.plan.nodes import Field, Plan, Project, Scan, Values
 from penstock.plan.scalar import column
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
 
 ONE_ROW = Values(((),), ())
@@ -29,13 +30,29 @@ def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
 def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False) -> BoundQuery:
     """The rows of a declared relation as a query reads them: a stream's end with its `_tp_time`."""
     plan = scan(found, place)
-    if not isinstance(found, Table) or (found.event_time is None and found.shown == found.columns):
+    if not isinstance(found, Table):
         return BoundQuery(plan, plan.names)
+    if found.event_time is None and found.shown == found.columns:
+        return BoundQuery(plan, tuple(item.label for item in found.columns))
     fields = dict(zip(plan.names, plan.fields, strict=True))
-    named = [(item.name, item.name) for item in found.columns if hidden or not item.hidden]
+    listed = [item for item in found.columns if hidden or not item.hidden]
+    named = [(item.name, item.name) for item in listed]
     named += [] if found.event_time is None else [(EVENT_TIME, found.event_time)]
     items = tuple((name, column(of, fields[of].type, fields[of].nullable)) for name, of in named)
-    return BoundQuery(Project(plan, items), tuple(name for name, _ in named))
+    names = tuple(item.label for item in listed) + tuple(name for name, _ in named[len(listed) :])
+    return BoundQuery(Project(plan, items), names)
+
+
+def text_rows(found: Table | View, place: exp.Expression | Span | None = None) -> Plan:
+    """The rows for a query that Spark reads as text, whose names of columns have no case."""
+    alike = [item for item in found.columns if item.written is not None]
+    if alike:
+        message = (
+            f"the column {alike[0].label} of {found.name}, beside one that differs by case only, in a query that is"
+        )
+        hint = "give it another name in a view of its own"
+        raise unsupported(code="NOT_TOGETHER", message=f"{message} recomputed as a text", place=place, hint=hint)
+    return rows_of(found).plan
 
 
 def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str) -> Relation:
@@ -55,7 +72,7 @@ def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str)
         (new, column(item.name, item.type, item.nullable)) for new, item in zip(fields, bound.fields, strict=True)
     )
     plan = Project(bound.plan, items)
-    return plan, Scope((relation_in_scope(alias, tuple(names), plan.fields),))
+    return plan, Scope((relation_in_scope(alias, tuple(names), plan.fields, exact=level.context.exact),))
 
 
 def free_prefix(alias: str, names: Iterable[str]) -> str:

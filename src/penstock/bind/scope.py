@@ -21,13 +21,18 @@ from penstock.sql.trees import at, bare, call_name
 class Visible:
     """A column under the name by which the query reaches it; `tree` computes it from the input fields.
 
-    A `hidden` one is no part of `*`.
+    A `hidden` one is no part of `*`; an `exact` one is not meant by its name in another case.
     """
 
     name: str
     tree: exp.Expression
     field: str = ""
     hidden: bool = False
+    exact: bool = False
+
+    def answers(self, name: str) -> bool:
+        """True if the column is meant by a name."""
+        return self.name == name if self.exact else self.name.lower() == name.lower()
 
 
 @dataclass(frozen=True)
@@ -39,8 +44,7 @@ class RelationInScope:
 
     def find(self, name: str) -> list[Visible]:
         """The columns of that name."""
-        lower = name.lower()
-        return [item for item in self.columns if item.name.lower() == lower]
+        return [item for item in self.columns if item.answers(name)]
 
 
 @dataclass(frozen=True)
@@ -71,14 +75,13 @@ class Scope:
 
     def unqualified(self, name: str, place: exp.Expression) -> Visible | None:
         """The one column that an unqualified name means."""
-        lower = name.lower()
-        found = [item for item in self.columns if item.name.lower() == lower]
+        found = [item for item in self.columns if item.answers(name)]
         if len(found) > 1:
-            raise ambiguous_column(name, self._owners(lower), place)
+            raise ambiguous_column(name, self._owners(name), place)
         return found[0] if found else None
 
-    def _owners(self, lower: str) -> tuple[str, ...]:
-        owners = [f"{relation.alias}.{item.name}" for relation in self.relations for item in relation.find(lower)]
+    def _owners(self, name: str) -> tuple[str, ...]:
+        owners = [f"{relation.alias}.{item.name}" for relation in self.relations for item in relation.find(name)]
         return tuple(owners)
 
     def qualified(self, alias: str, name: str, place: exp.Expression) -> Visible | None:
@@ -91,7 +94,7 @@ class Scope:
         ]
         if len(found) > 1:
             written = f"{alias}.{name}"
-            raise ambiguous_column(written, self._owners(name.lower()), place)
+            raise ambiguous_column(written, self._owners(name), place)
         return found[0] if found else None
 
     def resolve(self, parts: list[str], place: exp.Expression) -> exp.Expression | None:
@@ -148,10 +151,12 @@ def _given_field(tree: exp.Expression, name: str) -> exp.Expression | None:
     return found[0].copy() if len(found) == 1 else None
 
 
-def relation_in_scope(alias: str, names: tuple[str, ...], fields: tuple[Field, ...]) -> RelationInScope:
-    """A relation whose i-th column is the i-th field."""
+def relation_in_scope(
+    alias: str, names: tuple[str, ...], fields: tuple[Field, ...], *, exact: bool = False
+) -> RelationInScope:
+    """A relation whose i-th column is the i-th field; `exact` where names in another case are other names."""
     columns = (
-        Visible(name, column_tree(item.name), item.name, hidden=name == ARRIVED)
+        Visible(name, column_tree(item.name), item.name, hidden=name == ARRIVED, exact=exact)
         for name, item in zip(names, fields, strict=True)
     )
     return RelationInScope(alias, tuple(columns))

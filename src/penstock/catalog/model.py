@@ -36,7 +36,8 @@ class Column:
     """A declared column. `default` is Spark SQL, `watermark` the delay as Spark SQL.
 
     Rows given by position need not have an `optional` column, which is behind all others, and is the step's clock where
-    it is left out. A `hidden` one is optional, given by nobody, and no part of `*`.
+    it is left out. A `hidden` one is optional, given by nobody, and no part of `*`. `written` is its name where another
+    column's differs by case only, which `name` then does not.
     """
 
     name: str
@@ -49,7 +50,13 @@ class Column:
     comment: str | None = None
     optional: bool = False
     hidden: bool = False
+    written: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+
+    @property
+    def label(self) -> str:
+        """The name that the program gives it."""
+        return self.written or self.name
 
 
 @dataclass(frozen=True)
@@ -104,7 +111,8 @@ class Table:
         """The column of that name, without regard to case."""
         lower = name.lower()
         lower = self.event_time.lower() if lower == EVENT_TIME and self.event_time else lower
-        return next((item for item in self.columns if item.name.lower() == lower), None)
+        exactly = (item for item in self.columns if item.written == name)
+        return next(exactly, next((item for item in self.columns if item.name.lower() == lower), None))
 
 
 @dataclass(frozen=True)

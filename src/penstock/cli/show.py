@@ -82,7 +82,7 @@ def described(statement: sql.Describe, catalog: Catalog) -> Table:
 def _columns(relation: Declared | View) -> list[tuple[str, str, str]]:
     key = {name.lower() for name in relation.key} if isinstance(relation, Declared) else set()
     return [
-        (column.name, column.type or "not known before Spark is up", _facts(column, key))
+        (column.label, column.type or "not known before Spark is up", _facts(column, key))
         for column in relation.columns
         if not column.hidden
     ]

@@ -23,7 +23,7 @@ from penstock.sql.partitions import partitions_last
 from penstock.sql.properties import Properties, read_properties
 from penstock.sql.sparktables import FILES, SparkClauses, described, read_clauses
 from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
-from penstock.sql.streams import Kind, event_time, kind_of, with_times, without_storage
+from penstock.sql.streams import Kind, event_time, kind_of, told_apart, with_times, without_storage
 from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
@@ -101,6 +101,8 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     if clauses.format in (*FILES, None):  # of which Spark orders the columns
         columns = partitions_last(columns, clauses.partitions)
     _check_partitions(columns, properties)
+    if cursor.rules.case_sensitive and CONNECTOR not in properties.values:
+        columns = told_apart(columns)
     kind = Kind(_key(elements, columns), append_only=stream)
     declared = None
     if cursor.rules.event_times:
@@ -171,6 +173,9 @@ def _distinct(columns: list[Column], *, case_sensitive: bool = False) -> None:
 
 
 def _position(columns: Sequence[Column], name: str, span: Span | None) -> int:
+    for place, column in enumerate(columns):
+        if column.label == name:
+            return place
     for place, column in enumerate(columns):
         if column.name.lower() == name.lower():
             return place

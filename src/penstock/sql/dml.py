@@ -23,7 +23,7 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     cursor.accept("TABLE")
     table, table_span = cursor.qualified_name("a table")
     columns = read_placed_names(cursor) if cursor.peek() == "(" and not _query_in_parentheses(cursor) else ()
-    _distinct(columns)
+    _distinct(columns, cursor)
     by_name = not columns and cursor.accept("BY", "NAME")
     if cursor.peek() in {"DEFAULT", "SET", "BY"}:
         refuse(cursor, f"INSERT … {cursor.peek()} statements", "list the values: INSERT INTO t (c) VALUES (1)")
@@ -49,12 +49,13 @@ def _query_in_parentheses(cursor: Cursor) -> bool:
     return cursor.at_query()
 
 
-def _distinct(columns: Iterable[tuple[str, Span]]) -> None:
+def _distinct(columns: Iterable[tuple[str, Span]], cursor: Cursor) -> None:
     seen: set[str] = set()
     for column, place in columns:
-        if column.lower() in seen:
+        name = column if cursor.rules.case_sensitive else column.lower()
+        if name in seen:
             raise ParseFailure(None, Diagnostic("DUPLICATE_COLUMN", f"the column {column} is listed twice", place))
-        seen.add(column.lower())
+        seen.add(name)
 
 
 def _same_width(values: exp.Values) -> None:
@@ -81,7 +82,7 @@ def update(cursor: Cursor, text: str, span: Span) -> Update:
     assignments = [_assignment(cursor, known)]
     while cursor.accept(","):
         assignments.append(_assignment(cursor, known))
-    _distinct((name, place) for name, place, _ in assignments)
+    _distinct(((name, place) for name, place, _ in assignments), cursor)
     where = _where(cursor)
     return Update(
         text=text,

@@ -78,7 +78,7 @@ def event_time(columns: tuple[Column, ...], properties: Properties) -> str | Non
     name = properties.values.get(EVENT_TIME_COLUMN)
     if name is None or name == EVENT_TIME:
         return None
-    found = next((item for item in columns if item.name == name), None)
+    found = next((item for item in columns if item.label == name), None)
     place = properties.spans.get(EVENT_TIME_COLUMN)
     if any(item.name.lower() == EVENT_TIME for item in columns):
         message = f"the time of a row would be both {EVENT_TIME} and {name[:60]}"
@@ -92,6 +92,22 @@ def event_time(columns: tuple[Column, ...], properties: Properties) -> str | Non
         message = f"the time of a row is a DATETIME64 or a DATE, and {name} is {found.type.upper()}"
         raise ParseFailure(None, Diagnostic("BAD_PROPERTY", message, place))
     return found.name
+
+
+def told_apart(columns: tuple[Column, ...]) -> tuple[Column, ...]:
+    """The columns, those with names of their own that differ from another's by case only."""
+    found: list[Column] = []
+    taken = {item.name.lower() for item in columns}
+    for item in columns:
+        if all(item.name.lower() != other.name.lower() for other in found):
+            found.append(item)
+            continue
+        number = 2
+        while f"{item.name}_{number}".lower() in taken:
+            number += 1
+        found.append(replace(item, name=f"{item.name}_{number}", written=item.name))
+        taken.add(found[-1].name.lower())
+    return tuple(found)
 
 
 def with_times(columns: tuple[Column, ...], declared: str | None) -> tuple[Column, ...]:

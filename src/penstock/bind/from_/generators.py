@@ -76,7 +76,7 @@ def _unnested(
     items.append((f"{alias}.{position}", scalar_of(counted, fields)))
     plan = Project(plan, tuple(items))
     shown = plan.fields[-2:]
-    return plan, relation_in_scope(alias, (relation.columns[1].name, position), shown)
+    return plan, relation_in_scope(alias, (relation.columns[1].name, position), shown, exact=level.context.exact)
 
 
 def _generated(
@@ -99,7 +99,7 @@ def _generated(
     fields = tuple(Field(f"{prefix}.{name}", kind) for name, kind in columns)
     node = Generate(plan, level.scalar(tree), fields, outer)
     level.remember_fields(node)
-    return node, relation_in_scope(alias, tuple(name for name, _ in columns), fields)
+    return node, relation_in_scope(alias, tuple(name for name, _ in columns), fields, exact=level.context.exact)
 
 
 def placed(tree: exp.Expression) -> exp.Expression:

@@ -42,7 +42,7 @@ def merged_scope(pairs: Sequence[Pair], scopes: tuple[Scope, Scope], kind: JoinK
     if kind in (JoinKind.SEMI, JoinKind.ANTI):
         return one.merging(tuple(first for first, _ in pairs), frozenset(first.field for first, _ in pairs))
     hidden = frozenset(item.field for pair in pairs for item in pair if item.field)
-    merged = tuple(Visible(first.name, _merged(first, second, kind)) for first, second in pairs)
+    merged = tuple(Visible(first.name, _merged(first, second, kind), exact=first.exact) for first, second in pairs)
     return one.beside(two).merging(merged, hidden)
 
 

@@ -206,7 +206,7 @@ def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: T
         return None
     name = exp.to_identifier(statement.alias or table.name, quoted=True)
     alias = exp.TableAlias(this=name)
-    own = [exp.Column(this=exp.to_identifier(item.name, quoted=True), table=name.copy()) for item in table.columns]
+    own = [exp.Column(this=exp.to_identifier(item.label, quoted=True), table=name.copy()) for item in table.columns]
     values = [exp.alias_(tree.copy(), f"__new_{place}", quoted=True) for place, tree in enumerate(more)]
     query = exp.Select(expressions=[*own, *values])
     query.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True), alias=alias)))
@@ -260,10 +260,12 @@ def refuse_unfindable(table: Table, span: Span | None = None) -> None:
 
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
     fields = tuple(Field(item.name, plain_type(item.type), item.nullable) for item in table.columns)
-    names = tuple(item.name for item in fields)
+    names, shown = tuple(item.label for item in table.columns), fields
     if table.event_time is not None:
-        fields, names = (*fields, fields[names.index(table.event_time)]), (*names, EVENT_TIME)
-    level = Level(context_of(catalog), Scope((relation_in_scope(alias or table.name, names, fields),)))
+        time = next(item for item in fields if item.name == table.event_time)
+        names, shown = (*names, EVENT_TIME), (*fields, time)
+    context = context_of(catalog)
+    level = Level(context, Scope((relation_in_scope(alias or table.name, names, shown, exact=context.exact),)))
     level.fields.update({item.name: item for item in fields})
     return level
 

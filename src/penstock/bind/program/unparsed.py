@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
-from penstock.bind.relation import rows_of
+from penstock.bind.relation import text_rows
 from penstock.catalog.model import Catalog, Table, View
 from penstock.plan.nodes import Recompute
 from penstock.plan.opaque import escaped
@@ -24,7 +24,9 @@ _NO_ALIAS = _OPENING | _CLOSING | {
 def unparsed_view(catalog: Catalog, statement: Unparsed) -> View:
     """A view that Spark recomputes from the text as it stands; its columns are known when Spark has been asked."""
     text, relations = _with_places(statement.query_text, catalog)
-    plan = Recompute(tuple(rows_of(found).plan for found in relations), text, (), statement.reason, statement.span)
+    plan = Recompute(
+        tuple(text_rows(found, statement.span) for found in relations), text, (), statement.reason, statement.span
+    )
     return View(
         statement.name,
         statement.query_text,

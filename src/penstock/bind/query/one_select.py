@@ -25,6 +25,7 @@ from penstock.bind.select.stars import expand, is_star
 from penstock.bind.subqueries.attach import attached, filtered
 from penstock.bind.subqueries.correlation import split_correlated
 from penstock.bind.time_windows.in_group_by import with_group_windows
+from penstock.bind.time_windows.ungrouped import refuse_ungrouped_windows
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
 from penstock.bind.windows.top_k import filter_ranks
@@ -103,6 +104,7 @@ def _aggregated(
     """The groups of a SELECT and its clauses over them, as they are where nothing is grouped or aggregated."""
     if grouping is None and not select.args.get("having") and not _has_aggregates(clauses, level):
         return plan, clauses, None
+    refuse_ungrouped_windows(select, () if grouping is None else grouping.trees, level)
     trees = [*clauses.trees(), *(tree for tree, _ in level.selected)]
     made = aggregated(plan, grouping, trees, level)
     clauses = clauses.with_trees(made.trees[: len(clauses.trees())])

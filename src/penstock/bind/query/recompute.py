@@ -12,7 +12,7 @@ from penstock.bind.diagnose import NotIncremental
 from penstock.bind.level import Context
 from penstock.bind.query.recompute_columns import joined_columns, output_names
 from penstock.bind.query.recompute_text import make_deterministic
-from penstock.bind.relation import rows_of
+from penstock.bind.relation import text_rows
 from penstock.bind.scalars import unique_names
 from penstock.bind.windows.tied_rows import in_groups
 from penstock.plan.nodes import Field, Plan, Project, Recompute
@@ -131,4 +131,4 @@ def relation_of(name: str, context: Context) -> Plan | None:
         items = zip(unique_names(list(cte.names)), cte.fields, strict=True)
         return Project(cte.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
     found = context.catalog.relation(name)
-    return None if found is None else rows_of(found).plan
+    return None if found is None else text_rows(found)

@@ -8,5 +8,6 @@
 | `in_group_by` | TUMBLE, HOP and SESSION in GROUP BY: every row in its windows |
 | `sessions` | SESSION: the rows of a key whose times follow each other within a gap, as a relation in FROM |
 | `tables` | time windows: TUMBLE, HOP and CUMULATE over a relation in FROM |
+| `ungrouped` | an aggregate over windows of time that does not tell the windows apart |
 | `times` | the time of a row, and where its windows begin: what all windows of time ask |
 """

@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
-from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
 from penstock.bind.time_windows.times import time_of_rows
@@ -48,7 +48,9 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     items: list[tuple[str, Scalar]] = [(item.name, scalar_of(item.tree, fields)) for item in inner.scope.star() or ()]
     items += [(START, scalar_of(start, fields)), (END, scalar_of(end, fields))]
     default = str(given.relation.alias_or_name) or "session"
-    return aliased(BoundQuery(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
+    names = [name for name, _ in items]
+    told_apart = tuple((name, scalar) for name, (_, scalar) in zip(unique_names(names), items, strict=True))
+    return aliased(BoundQuery(Project(plan, told_apart), tuple(names)), tree, level, default)
 
 
 def with_sessions(

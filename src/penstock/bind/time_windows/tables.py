@@ -13,7 +13,7 @@ from sqlglot import exp
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
-from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
@@ -59,7 +59,9 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
         last = exp.Interval(this=exp.Literal.string("0.001"), unit=exp.Var(this="SECOND"))
         items.append((TIME, scalar_of(exp.Sub(this=exp.Paren(this=end.copy()), expression=last), fields)))
     default = str(given.relation.alias_or_name) or tree.name.lower()
-    return aliased(BoundQuery(Project(plan, tuple(items)), tuple(name for name, _ in items)), tree, level, default)
+    names = [name for name, _ in items]
+    told_apart = tuple((name, scalar) for name, (_, scalar) in zip(unique_names(names), items, strict=True))
+    return aliased(BoundQuery(Project(plan, told_apart), tuple(names)), tree, level, default)
 
 
 def _of_history(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:

@@ -112,6 +112,7 @@ class RowReader:
         self._lenient = lenient
         self._columns = table.columns
         self._names = {column.name.lower(): at for at, column in enumerate(table.columns) if not column.hidden}
+        self._written = {column.written: at for at, column in enumerate(table.columns) if column.written}
         if (time := self._names.get((table.event_time or "").lower())) is not None:
             self._names[EVENT_TIME] = time
         self._converters: list[Convert] = [converter(column.type, zone, lenient) for column in table.columns]
@@ -206,7 +207,7 @@ class RowReader:
     def _by_name(self, given: Mapping[Any, Any], operation: str, place: str) -> list[Any]:
         values: list[Any] = [_MISSING] * len(self._columns)
         for name, value in given.items():
-            at = self._names.get(str(name).lower())
+            at = self._place(str(name))
             if at is not None:
                 values[at] = value
             elif not self._lenient.ignore_unknown:
@@ -215,6 +216,10 @@ class RowReader:
             if value is _MISSING:
                 values[at] = self._default(at) if operation == INSERT else None
         return values
+
+    def _place(self, name: str) -> int | None:
+        """The place of the column of that name."""
+        return self._written.get(name, self._names.get(name.lower()))
 
     def _default(self, at: int) -> Any:
         """The default of a column: rows that come together have one time, and each a random value of its own."""
@@ -247,7 +252,7 @@ class RowReader:
         data = self._known_columns(_in_sequence(data))
         operations = _operations(data)
         given = [name for name in data.column_names if name not in (OPERATION, SEQUENCE)]
-        by_place = {self._names[name.lower()]: data.column(name) for name in given}
+        by_place = {at: data.column(name) for name in given if (at := self._place(name)) is not None}
         columns = [
             self._cast(at, by_place[at], carried=carried) if at in by_place else self._left_out(at, data.num_rows)
             for at in range(len(self._columns))
@@ -258,7 +263,7 @@ class RowReader:
         return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
 
     def _known_columns(self, data: pa.Table) -> pa.Table:
-        known = [name for name in data.column_names if name.lower() in self._names or name in (OPERATION, SEQUENCE)]
+        known = [name for name in data.column_names if self._place(name) is not None or name in (OPERATION, SEQUENCE)]
         if len(known) < data.num_columns and not self._lenient.ignore_unknown:
             unknown_column(self.table, next(name for name in data.column_names if name not in known), "the table given")
         return data.select(known) if len(known) < data.num_columns else data
