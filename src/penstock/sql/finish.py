@@ -32,11 +32,6 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     """The tree with marks in `meta`, escapes as in the source, and the dialect's functions under Spark's names."""
     for node in list(tree.walk()):
         match node:
-            case exp.Anonymous():
-                replaced = _function(node, rules)
-                if replaced is not node:
-                    node.replace(replaced)
-                    tree = replaced if node is tree else tree
             case exp.Placeholder() | exp.Parameter() | exp.SessionParameter():
                 raise ParseFailure(None, Diagnostic("UNSUPPORTED_PARAMETER", _PARAMETER, _nearest(node), hint=_WRITE))
             case exp.Literal() if node.is_string:
@@ -45,6 +40,16 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _take_marks(node)
             case exp.WindowSpec():
                 _settle_frame(node)
+    return _with_functions(tree, rules)
+
+
+def _with_functions(tree: exp.Expression, rules: Rules) -> exp.Expression:
+    """The tree with the dialect's functions under Spark's names, inner ones first: an outer one may stand twice."""
+    for node in reversed(list(tree.find_all(exp.Anonymous))):
+        replaced = _function(node, rules)
+        if replaced is not node:
+            node.replace(replaced)
+            tree = replaced if node is tree else tree
     return tree
 
 

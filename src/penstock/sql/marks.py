@@ -82,7 +82,7 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
         return [retagged(token, SETTINGS)], 1
     if text == "STREAM" and before.token_type is TokenType.SELECT and _is_mark(after, later):
         return [retagged(token, TokenType.VAR, STREAM_TEXT)], 1
-    if text == "WINDOW" and after.token_type is TokenType.L_PAREN:
+    if text in {"WINDOW", "UNIQUE"} and after.token_type is TokenType.L_PAREN:
         return [retagged(token, TokenType.VAR)], 1
     if text == "X" and after.token_type is TokenType.STRING:
         return [Token(TokenType.HEX_STRING, after.text, token.line, token.col, token.start, after.end)], 2

@@ -7,6 +7,8 @@
 | `feldera` | Calcite's SQL with BigQuery's date functions |
 | `flink` | Flink SQL's names of types, and of the time of a row |
 | `timeplus` | ClickHouse's names of types and functions |
+| `timeplus_aggregates` | its aggregates in Spark's words |
+| `timeplus_functions` | its functions in Spark's words |
 | `rewriting` | (calls that a dialect writes in another way than Spark) |
 """
 

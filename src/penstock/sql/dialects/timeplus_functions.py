@@ -1,0 +1,190 @@
+"""The functions of Timeplus in Spark's words: differences of times, casts, and some of its arrays and texts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from sqlglot import exp
+
+from penstock.errors import Diagnostic
+from penstock.sql.dialects.rewriting import call, copied
+from penstock.sql.failure import ParseFailure
+from penstock.sql.rules import Rewrite
+from penstock.sql.text import span_of
+from penstock.sql.trees import data_type
+
+_UNITS = {
+    **dict.fromkeys(("us", "microsecond", "microseconds"), "MICROSECOND"),
+    **dict.fromkeys(("ms", "millisecond", "milliseconds"), "MILLISECOND"),
+    **dict.fromkeys(("s", "ss", "second", "seconds"), "SECOND"),
+    **dict.fromkeys(("m", "mi", "minute", "minutes"), "MINUTE"),
+    **dict.fromkeys(("h", "hh", "hour", "hours"), "HOUR"),
+    **dict.fromkeys(("d", "dd", "day", "days"), "DAY"),
+    **dict.fromkeys(("w", "wk", "ww", "week", "weeks"), "WEEK"),
+    **dict.fromkeys(("mm", "month", "months"), "MONTH"),
+    **dict.fromkeys(("q", "qq", "quarter", "quarters"), "QUARTER"),
+    **dict.fromkeys(("y", "yy", "yyyy", "year", "years"), "YEAR"),
+}
+_EXACT = ("MICROSECOND", "MILLISECOND")
+_EVENT_TIME = "_tp_time"
+_WITH_UNIT = 3
+
+
+def _unit(tree: exp.Expression) -> str | None:
+    """The unit of time that a text or a bare word names."""
+    named = isinstance(tree, exp.Var | exp.Column) or (isinstance(tree, exp.Literal) and tree.is_string)
+    return _UNITS.get(tree.name.lower()) if named else None
+
+
+def _date_diff(tree: exp.Anonymous) -> exp.Expression:
+    """date_diff('second', a, b): how many seconds begin between a and b; negative if b is before a."""
+    arguments = list(tree.expressions)
+    unit = _unit(arguments[0]) if len(arguments) >= _WITH_UNIT else None
+    if unit is None:
+        return tree
+    ends = arguments[1:_WITH_UNIT]
+    if unit not in _EXACT:
+        ends = [call("date_trunc", exp.Literal.string(unit), end) for end in ends]
+    return call("timestampdiff", exp.Var(this=unit), *ends)
+
+
+def _date_diff_within(tree: exp.Anonymous) -> exp.Expression:
+    """date_diff_within(2m, a, b): a and b are no further apart; without them, the times of both sides of a join."""
+    length, *ends = tree.expressions or [exp.Null()]
+    one, other = ends if len(ends) == len(("a", "b")) else _times_of_sides(tree)
+    low = exp.Sub(this=exp.Paren(this=copied(other)), expression=copied(length))
+    high = exp.Add(this=exp.Paren(this=other), expression=length)
+    return exp.Paren(this=exp.Between(this=exp.Paren(this=one), low=low, high=high))
+
+
+def _times_of_sides(tree: exp.Expression) -> tuple[exp.Expression, exp.Expression]:
+    join = tree.find_ancestor(exp.Join)
+    select = tree.find_ancestor(exp.Select)
+    first = None if select is None or select.args.get("from_") is None else select.args["from_"].this
+    if join is None or first is None:
+        message = "date_diff_within compares the times of both sides of a join, and stands in none"
+        hint = "date_diff_within(2m, a, b) compares two values"
+        raise ParseFailure(None, Diagnostic("SYNTAX_ERROR", message, span_of(tree), hint=hint))
+    one, other = (exp.column(_EVENT_TIME, table=side.alias_or_name) for side in (first, join.this))
+    return one, other
+
+
+def _lag_behind(_tree: exp.Anonymous) -> exp.Expression:
+    """lag_behind(10ms): how long one side waits for the other, which changes no answer here."""
+    return exp.true()
+
+
+def _cast(kind: str, *, lenient: bool = False, zero: bool = False) -> Rewrite:
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        if not tree.expressions:
+            return tree
+        made = exp.TryCast if lenient else exp.Cast
+        found = made(this=tree.expressions[0], to=data_type(kind))
+        return call("coalesce", found, exp.cast(exp.Literal.number(0), data_type(kind))) if zero else found
+
+    return rewrite
+
+
+def _decimal(precision: int) -> Rewrite:
+    """to_decimal64(x, scale)."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        value, *scale = tree.expressions or [exp.Null()]
+        return exp.Cast(this=value, to=data_type(f"decimal({precision},{scale[0].name if scale else 0})"))
+
+    return rewrite
+
+
+_NUMBERS = {
+    **{f"int{bits}": kind for bits, kind in ((8, "tinyint"), (16, "smallint"), (32, "int"), (64, "bigint"))},
+    **{f"uint{bits}": kind for bits, kind in ((8, "smallint"), (16, "int"), (32, "bigint"), (64, "decimal(20,0)"))},
+    "int": "int", "float": "double", "float32": "float", "float64": "double",
+}  # fmt: skip
+_KINDS = {**_NUMBERS, "string": "string", "bool": "boolean", "datetime": "timestamp", "datetime64": "timestamp"}
+_CASTS: Mapping[str, Rewrite] = {
+    **{f"TO_{name.upper()}": _cast(kind) for name, kind in _KINDS.items()},
+    **{f"TO_{name.upper()}_OR_NULL": _cast(kind, lenient=True) for name, kind in _KINDS.items()},
+    **{f"TO_{name.upper()}_OR_ZERO": _cast(kind, lenient=True, zero=True) for name, kind in _NUMBERS.items()},
+    **{f"TO_DECIMAL{bits}": _decimal(precision) for bits, precision in ((32, 9), (64, 18), (128, 38))},
+}
+
+
+def _truncated(unit: str) -> Rewrite:
+    return lambda tree: call("date_trunc", exp.Literal.string(unit), *tree.expressions[:1])
+
+
+def _second_first(name: str) -> Rewrite:
+    """array_map(x -> x + 1, a) is transform(a, x -> x + 1)."""
+    return lambda tree: call(name, *reversed(tree.expressions))
+
+
+def _multi_if(tree: exp.Anonymous) -> exp.Expression:
+    """multi_if(c1, a1, c2, a2, …, otherwise)."""
+    *pairs, otherwise = tree.expressions or [exp.Null()]
+    cases = [exp.If(this=one, true=two) for one, two in zip(pairs[::2], pairs[1::2], strict=False)]
+    return exp.Case(ifs=cases, default=otherwise)
+
+
+def _integer_division(tree: exp.Anonymous) -> exp.Expression:
+    if len(tree.expressions) != len(("a", "b")):
+        return tree
+    one, other = (exp.Paren(this=item) for item in tree.expressions)
+    return exp.Paren(this=exp.IntDiv(this=one, expression=other))
+
+
+def _now(_tree: exp.Anonymous) -> exp.Expression:
+    return call("now")
+
+
+_STARTS = ("SECOND", "MINUTE", "HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+FUNCTIONS: Mapping[str, Rewrite] = {
+    **_CASTS,
+    **{f"TO_START_OF_{unit}": _truncated(unit) for unit in _STARTS},
+    "NOW": _now,
+    "NOW64": _now,
+    "DATE_DIFF": _date_diff,
+    "DATE_DIFF_WITHIN": _date_diff_within,
+    "LAG_BEHIND": _lag_behind,
+    "MULTI_IF": _multi_if,
+    "INT_DIV": _integer_division,
+    **{
+        name: _second_first(spark)
+        for name, spark in (
+            ("ARRAY_MAP", "transform"),
+            ("ARRAY_FILTER", "filter"),
+            ("ARRAY_EXISTS", "exists"),
+            ("ARRAY_ALL", "forall"),
+        )
+    },
+}
+NAMES: Mapping[str, str] = {
+    "LAGS": "lag",
+    "HAS": "array_contains",
+    "INDEX_OF": "array_position",
+    "ARRAY_STRING_CONCAT": "array_join",
+    "ARRAY_CONCAT": "concat",
+    "ARRAY_REVERSE": "reverse",
+    "ARRAY_SLICE": "slice",
+    "ARRAY_PUSH_BACK": "array_append",
+    "ARRAY_PUSH_FRONT": "array_prepend",
+    "ARRAY_CAST": "array",
+    "TUPLE": "struct",
+    "STARTS_WITH": "startswith",
+    "ENDS_WITH": "endswith",
+    "REPLACE_ALL": "replace",
+    "REPLACE_REGEX": "regexp_replace",
+    "MATCH": "rlike",
+    "IS_NULL": "isnull",
+    "IS_NOT_NULL": "isnotnull",
+    "IF_NULL": "coalesce",
+    "NULL_IF": "nullif",
+    "TO_YEAR": "year",
+    "TO_QUARTER": "quarter",
+    "TO_MONTH": "month",
+    "TO_DAY_OF_MONTH": "day",
+    "TO_DAY_OF_YEAR": "dayofyear",
+    "TO_HOUR": "hour",
+    "TO_MINUTE": "minute",
+    "TO_SECOND": "second",
+    "TODAY": "current_date",
+}
