@@ -19,6 +19,7 @@ def cases_page() -> str:
         INTRODUCTION.read_text(encoding="utf-8"),
         *_table("The file", case_keys.FILE),
         *_table("A case", case_keys.CASE),
+        *_table("`normal_form`", case_keys.NORMAL_FORM),
         *_table("A step", case_keys.STEP),
         *_table("`error`", case_keys.ERROR),
         *_table("`expect`", case_keys.EXPECT),

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from penstock.errors import DataError
+from penstock.testing.case_run import FAILED, PASSED, run_case
 from penstock.testing.cases import Operation, Refusal, parse_cases, read_cases
 from penstock.testing.recut import can_be_recut, recut
 
@@ -81,6 +82,8 @@ def test_scalars_are_those_of_yaml_1_2():
         ("cases:\n- {name: x, sql: y, steps: [{advance: 3 parsecs}]}", "3s, 100ms"),
         ("cases:\n- {name: x, sql: y, end_of_input: maybe}", "true or false"),
         ("cases:\n- {name: x, sql: y, sql: z}", "twice"),
+        ("cases:\n- {name: x, normal_form: {clause: EMIT STREAM}}", "what it `equals`"),
+        ("cases:\n- {name: x, normal_form: {clause: EMIT STREAM, equal: EMIT STREAM}}", "did you mean: equals"),
     ],
 )
 def test_a_malformed_file_is_answered_with_the_place(text, wanted):
@@ -91,6 +94,29 @@ def test_a_malformed_file_is_answered_with_the_place(text, wanted):
     assert "f.yaml" in shown
     assert caught.value.code in ("CASE_FILE", "CASE_FILE_YAML")
     assert not text or caught.value.diagnostics[0].span is not None
+
+
+@pytest.mark.parametrize(
+    ("case", "status", "detail"),
+    [
+        ("normal_form: {clause: EMIT PERIODIC 60s, equals: EMIT PERIODIC 1m}", PASSED, ""),
+        (
+            "normal_form: {clause: EMIT CHANGES, equals: EMIT STREAM}",
+            FAILED,
+            "expected EMIT STREAM, found EMIT CHANGELOG",
+        ),
+        ("normal_form: {clause: EMIT PERIODIC 1w, equals: EMIT PERIODIC 7d}", FAILED, "PERIODIC takes no weeks"),
+        (
+            "normal_form: {clause: EMIT LAST 1w, equals: EMIT LAST 1w}, expect: {error: {code: EMIT_LENGTH}}",
+            PASSED,
+            "",
+        ),
+    ],
+)
+def test_normal_forms_need_no_session(case, status, detail):
+    found = run_case(parse_cases(f"cases:\n- {{name: x, {case}}}", "f.yaml")[0], "f.yaml", pytest.fail)
+    assert found.status == status
+    assert detail in found.detail
 
 
 def test_a_file_that_is_not_utf8(tmp_path):

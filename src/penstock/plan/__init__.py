@@ -16,5 +16,6 @@
 | `expressions` | nodes and conditions taken apart |
 | `sides` | two values that are compared, one of each side of a join |
 | `emission` | the clause EMIT as a value |
+| `emitclause` | its text to that value |
 | `opaque` | the text of a query that is recomputed |
 """

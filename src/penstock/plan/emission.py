@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from datetime import timedelta
 from enum import Enum
+from itertools import dropwhile
 
 from penstock.errors import Span
 
@@ -90,7 +91,7 @@ class SessionClose:
 
     def __str__(self) -> str:
         identified = "" if self.time is None else f" IDENTIFIED BY {self._columns(self.time)}"
-        return f"AFTER SESSION CLOSE{identified} WITH {'ONLY ' if self.only else ''}MAXSPAN {length(self.maxspan)}"
+        return f"AFTER SESSION CLOSE{identified} WITH {'ONLY ' if self.only else ''}MAXSPAN {length(self.maxspan, 'm')}"
 
     def _columns(self, time: str) -> str:
         if self.start is None or self.end is None:
@@ -146,13 +147,14 @@ class EmitClause:
 
 
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1000), ("us", 1))
-_PLAIN_NAME = re.compile(r"(?!(?:true|false)\Z)[^\W\d]\w*", re.IGNORECASE)
+_PLAIN_NAME = re.compile(r"(?!(?:true|false|with|and)\Z)[^\W\d]\w*", re.IGNORECASE)
 
 
-def length(span: timedelta) -> str:
+def length(span: timedelta, largest: str = "d") -> str:
     """A length of time as a whole number of the largest unit that allows it, such as 90s."""
     micros = span // timedelta(microseconds=1)
-    unit, size = next((unit, size) for unit, size in _UNITS if micros % size == 0)
+    units = dropwhile(lambda unit: unit[0] != largest, _UNITS)
+    unit, size = next((unit, size) for unit, size in units if micros % size == 0)
     return f"{micros // size}{unit}"
 
 

@@ -28,6 +28,7 @@
 | `text` | trees back to text, and their places in it |
 | `nesting` | room for what is nested deeply |
 | `unread` | queries that the parser leaves to Spark |
+| `clausewords` | the words, and lengths of time, of a clause that the parser leaves unread |
 | `failure` | how a parse stops |
 | `diagnose` | what is wrong where it stopped, in words |
 | `complaints` | mistakes at their place in the program |

@@ -31,7 +31,13 @@ CASE: Keys = MappingProxyType(
         "invariant": "false, or text with the reason: views are not recomputed and compared after each step",
         "monotonic": "not testable yet",
         "waterline": "mapping view or table → column → true or false; whether a waterline is inferred for the column",
-        "normal_form": "not testable yet",
+        "normal_form": "mapping; two EMIT clauses that must say the same; needs no `sql`",
+    }
+)
+NORMAL_FORM: Keys = MappingProxyType(
+    {
+        "clause": "text; an EMIT clause; must be there",
+        "equals": "text; another one; must be there",
     }
 )
 STEP: Keys = MappingProxyType(

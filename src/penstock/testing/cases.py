@@ -154,7 +154,7 @@ class _Reader:
             invariant=self._invariant(fields.get("invariant")),
             monotonic=self._nested(fields, "monotonic"),
             waterline=self._nested(fields, "waterline"),
-            normal_form=self._texts(fields, "normal_form"),
+            normal_form=self._normal_form(fields.get("normal_form")),
         )
 
     def _invariant(self, node: Node | None) -> bool | str:
@@ -162,6 +162,14 @@ class _Reader:
         if not isinstance(value, bool | str):
             raise self.fail(node or Node(0, 0, ""), "`invariant` is false, or the reason why it is not checked")
         return value
+
+    def _normal_form(self, node: Node | None) -> Mapping[str, str]:
+        if node is None:
+            return NONE
+        clauses = self.mapping(node, case_keys.NORMAL_FORM, "`normal_form`")
+        if len(clauses) < len(case_keys.NORMAL_FORM):
+            raise self.fail(node, "`normal_form` has a `clause`, and what it `equals`")
+        return self.texts(node, "`normal_form`")
 
     def step(self, node: Node) -> Step:
         fields = self.mapping(node, case_keys.STEP, "a step")

@@ -29,6 +29,7 @@ from penstock.bind.time_windows.ungrouped import refuse_ungrouped_windows
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
 from penstock.bind.windows.top_k import filter_ranks
+from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Plan
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
@@ -62,12 +63,13 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
 
 
 def refuse_streaming(select: exp.Expression) -> None:
-    """SELECT STREAM and EMIT are emission, which this version does not have."""
+    """Raise for SELECT STREAM and EMIT: SqlError for a mistake, else UnsupportedError, as emission is not built yet."""
     if select.meta.get("stream"):
         hint = "leave STREAM out: every view is kept up to date as it is"
         raise unsupported(code="SELECT_STREAM", message="SELECT STREAM", place=select.meta["stream"], hint=hint)
     if select.meta.get("emit"):
         text, span = select.meta["emit"]
+        read_emit(text, span)  # a mistake in it comes first
         raise unsupported(
             code="EMIT",
             message=text,
