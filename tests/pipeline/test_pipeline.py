@@ -297,7 +297,7 @@ def test_state_of_a_dropped_view_is_not_merged(spark):
         assert pipeline.step({"u": [(1,)]})["w"].rows == [(1, (1,))]
 
 
-@pytest.mark.parametrize("place", ["stage", "weighted"])
+@pytest.mark.parametrize("place", ["stage", "pieces"])
 def test_ctrl_c_in_the_middle_of_a_step_leaves_no_trace(pipeline, monkeypatch, place):
     pipeline.step({"orders": [(1, "ann", 10)], "clicks": [("a", None)]})
     log = pipeline._execution.stepper.log

@@ -10,6 +10,7 @@ from pyspark import SparkContext
 
 import penstock
 from penstock.errors import DataError, Diagnostic
+from penstock.steps.intake import keystore, rowcounts
 
 PROGRAM = """
 CREATE TABLE o (id INT, amount DOUBLE, at TIMESTAMP DEFAULT TIMESTAMP '2020-01-01 00:00:00', seen INT LATENESS 5);
@@ -85,6 +86,32 @@ def test_a_refused_step_leaves_no_trace_in_contents(pipeline):
     with pytest.raises(DataError, match="Division by zero"):
         pipeline.query("SELECT 1 / (id - 1) FROM k")
     assert pipeline.query("SELECT * FROM k").rows == [(1, "ann")]
+
+
+def test_many_rows_come_and_go(pipeline, monkeypatch):
+    for module in (keystore, rowcounts):
+        monkeypatch.setattr(module, "HELD_ROWS", 10)
+    rows = pa.table({"id": pa.array(range(2000), pa.int32()), "name": [f"n{number % 7}" for number in range(2000)]})
+    for given in (rows, rows.to_pandas(), list(zip(*(column.to_pylist() for column in rows.columns), strict=True))):
+        pipeline.step({"k": given})
+        assert pipeline.query("SELECT count(*), count(DISTINCT name) FROM k").rows == [(2000, 7)]
+    pipeline.step(
+        {"k": [*(("-", (number,)) for number in range(1000)), *(("~", (number, "x")) for number in range(900, 1100))]}
+    )
+    assert pipeline.query("SELECT count(*), min(name), count_if(name = 'x') FROM k").rows == [(1000, "n0", 100)]
+    pipeline.step({"k": [(number, "y") for number in range(30)]})
+    assert pipeline.query("SELECT count(*), count_if(name = 'y') FROM k").rows == [(1030, 30)]
+
+
+def test_many_rows_without_a_key_are_deleted(pipeline):
+    rows = [(number % 50, 1.0, AT, number) for number in range(2000)]
+    pipeline.step({"o": rows})
+    change = pipeline.step({"o": [("-", row) for row in rows[1996:]] + [(1, 1.0, AT, 3000)] * 600})
+    assert (1, (1, 640.0, 640, AT)) in change["v"].rows
+    with pytest.raises(DataError, match="row 600: the row to delete is not there"):
+        pipeline.step({"o": [(1, 1.0, AT, 3001)] * 599 + [("-", (1, 1.0, AT, 3002))]})
+    pipeline.step({"o": [("-", (1, 1.0, AT, 3000))]})
+    assert pipeline.query("SELECT count(*) FROM o").rows == [(2595,)]
 
 
 def test_what_only_spark_knows_asks_for_spark(pipeline):

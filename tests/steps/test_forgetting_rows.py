@@ -8,8 +8,9 @@ import pytest
 from tests.steps.tables import Bench, declared
 
 import penstock
+from penstock.backends.native.store import Store
 from penstock.errors import DataError, SqlError
-from penstock.steps.intake import base
+from penstock.steps.intake import base, keystore, process, rowcounts
 from penstock.steps.intake.base import forgets
 
 KEYED = "CREATE TABLE t (ts BIGINT, k INT, x INT LATENESS 50, PRIMARY KEY (ts, k)) WITH ('history' = 'none')".replace(
@@ -47,6 +48,30 @@ def test_no_judgement_changes(monkeypatch, sql, seed):
             forgetting.counts.forget(forgetting.lateness)
         most = max(most, len((forgetting.store or forgetting.counts)._newest))
     assert 2 * most < len((keeping.store or keeping.counts)._newest)
+
+
+@pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_judgement_changes_in_the_process(monkeypatch, sql, seed):
+    for module, name in ((keystore, "HELD"), (rowcounts, "HELD"), (process, "HELD"), (process, "LEAST_FORGOTTEN")):
+        monkeypatch.setattr(module, f"{name}_ROWS", 8)
+    chance = random.Random(seed)
+    store = Store()
+    forgetting, keeping = Bench(sql, store), Bench(sql, store)
+    for time in range(0, 120, 2):
+        rows = []
+        for _ in range(chance.randint(1, 12)):
+            row = (max(0, time - chance.randint(-3, 9)), chance.randint(1, 2), chance.randint(1, 3))
+            found = row if sql == KEYED else row[:2]
+            rows.append(("-", found) if chance.random() < 0.3 else found)
+        assert outcome(forgetting, rows) == outcome(keeping, rows)
+        if forgetting.store is not None:
+            forgetting.store.forget(forgetting.lateness.within(forgetting.table.key))
+        else:
+            forgetting.counts.forget(forgetting.lateness)
+    left, kept = ((bench.store or bench.counts).process.arrow().num_rows for bench in (forgetting, keeping))
+    store.close()
+    assert 2 * left < kept
 
 
 def test_only_a_table_that_nobody_reads_forgets_its_keys():

@@ -14,6 +14,8 @@ DRIVER_ROWS = 50_000
 MEMORY_ROWS = 20_000
 # What is kept beside traces (contents of views, steps of the log, keys of tables) stays on the driver up to this size.
 HELD_ROWS = 100_000
+# So many rows for a table that lies in DuckDB are folded by statements; fewer are folded faster one by one.
+MANY_ROWS = 500
 # A change in DuckDB of more rows is dropped when the step ends; a smaller one lies until the next one replaces it.
 LYING_ROWS = 50_000
 

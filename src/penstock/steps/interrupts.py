@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from types import FrameType
 from typing import ClassVar
 
+from penstock.backends.native.interrupts import INTERRUPTS
+
 
 class InterruptedAfterStep(KeyboardInterrupt):
     """Ctrl-C that came while a step was being kept: the step has happened."""
@@ -39,6 +41,24 @@ class Hold:
         self.arrived += 1
         if self.obeying and self.arrived > 1:
             raise InterruptedAfterStep
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """Hold Ctrl-C back until the block has ended; then it comes to whom it would have come."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    hold = Hold()
+    before = signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        if hold.arrived:
+            INTERRUPTS.settle()  # seen while it stops no statement, that is, not the next one
+        signal.signal(signal.SIGINT, before)
+        if hold.arrived and callable(before):
+            before(signal.SIGINT, None)
 
 
 @contextmanager

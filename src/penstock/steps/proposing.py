@@ -82,6 +82,7 @@ def propose(state: State, given: StepInput) -> Proposal:
             given.rejections.add(*row)
         views = result.settled(state.catalog.views)
         state.views.propose(views, state.catalog)
+        state.tables.propose(intakes)
         lines = lines_after(state, given.clock, intakes, given.advances)
         shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), given.clock)
         staged = _staged(state, given, intakes)

@@ -37,7 +37,9 @@ class State:
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:
         """The state before anything has been declared."""
         workspace = engine.workspace
-        return cls(engine, log, Catalog(), Tables(workspace, log), Views(engine, retain), LineReader(engine))
+        found = cls(engine, log, Catalog(), Tables(workspace, log), Views(engine, retain), LineReader(engine))
+        found.tables.process = lambda: engine.process(found.catalog)
+        return found
 
     def step_clock(self) -> datetime:
         """The clock of the step that is under way, or of the last one."""

@@ -160,7 +160,7 @@ class Stepper:
         """Merge what the last step has left to merge, and forget what is below the waterlines."""
         try:
             self.engine.maintain()
-            self._state.tables.forget_unreachable()
+            self._state.tables.maintain()
             self._state.views.maintain()
         except BaseException as error:
             raise translated(error, self.catalog) from error

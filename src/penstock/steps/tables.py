@@ -4,17 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from typing import TYPE_CHECKING
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
 from penstock.steps.intake.bulk import FrameBatch, fold_frame
-from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
+from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.holding import Holding, declared_holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness, declared_lateness
+from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
+from penstock.steps.intake.process import lies_in_process
 from penstock.steps.intake.refusing import without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.log import InputLog
@@ -23,6 +26,9 @@ from penstock.steps.rows.batch import Batch, concatenated
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
+
+if TYPE_CHECKING:
+    from penstock.backends.native.store import Store
 
 Incoming = Batch | FrameBatch
 # The columns of a table that views read, in lower case; None where all are wanted.
@@ -36,14 +42,19 @@ class Tables:
         self._workspace = workspace
         self._log = log
         self._memories: dict[str, TableMemory] = {}
+        # The store in the process, for tables that may lie there.
+        self.process: Callable[[], Store | None] = lambda: None
 
     def memory(self, table: Table) -> TableMemory:
         """The memory of a table."""
         name = table.name.lower()
         if name not in self._memories:
-            store = KeyStore(self._workspace, table) if table.key else None
+            store = KeyStore(self._workspace, table, self._process(table)) if table.key else None
             self._memories[name] = TableMemory(table, declared_lateness(table), store, holding=declared_holding(table))
         return self._memories[name]
+
+    def _process(self, table: Table) -> Store | None:
+        return self.process() if lies_in_process(table) else None
 
     def known(self, name: str) -> TableMemory | None:
         """The memory of a table, by its lower-case name; None if nothing is remembered of it."""
@@ -81,21 +92,28 @@ class Tables:
             return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
         batch = concatenated([batch for batch in batches if isinstance(batch, Batch)]).stamped(clock)
         if memory.store is not None:
-            return fold_keyed(batch, judge, memory.store)
+            return fold_by_key(batch, judge, memory.store)
         return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)
 
     def _counts(self, memory: TableMemory) -> RowCounts:
         """The whole-row counts of a table, made from its history when first asked for."""
         if memory.counts is None:
             refuse_unfindable(memory.table)
-            found = RowCounts(self._workspace, memory.table)
-            before = self._log.weighted(self._workspace, memory.table)
-            if before is not None:
-                found.load(Delta.of_frame(self._workspace, consolidated(before)).settled())
+            found = RowCounts(self._workspace, memory.table, self._process(memory.table))
+            self._load(found, memory.table)
             if memory.holding.waiting is not None:
                 found.apply((row[:-1], row[-1]) for row in python_rows(memory.holding.waiting))
             memory.counts = found
         return memory.counts
+
+    def _load(self, counts: RowCounts, table: Table) -> None:
+        """Have the counts know the history of a table."""
+        if counts.process is not None:
+            counts.process.load(self._log.pieces(table))
+            return
+        before = self._log.weighted(self._workspace, table)
+        if before is not None:
+            counts.load(Delta.of_frame(self._workspace, consolidated(before)).settled())
 
     def released(self, folded: Sequence[Intake], rejections: Rejections, refused: Refused) -> list[Intake]:
         """The held rows of all tables, those that the step brought as well, without those that views refuse."""
@@ -129,13 +147,19 @@ class Tables:
             memory = self.memory(table)
             memory.lateness = memory.lateness.advanced(column, value)
 
-    def forget_unreachable(self) -> None:
-        """Drop stored rows that no operation can reach any more."""
+    def propose(self, intakes: Sequence[Intake]) -> None:
+        """Have what a step brings be there, as a part of it: it may still fail."""
+        for intake in intakes:
+            intake.propose()
+
+    def maintain(self) -> None:
+        """Between steps: have rows lie where they should; drop those that no operation can reach any more."""
         for memory in self._memories.values():
-            memory.forget()
+            memory.maintain()
 
     def drop(self, name: str) -> None:
         """Forget a table, and its history."""
         memory = self._memories.pop(name, None)
         if memory is not None:
+            memory.drop()
             self._log.forget(memory.table)

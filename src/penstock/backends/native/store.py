@@ -48,7 +48,7 @@ _SETTINGS = (
 
 
 class Store:
-    """The tables of one engine: `d1`, … for changes, `t1`, … for state, `a1`, … for rows from Arrow."""
+    """The tables of one engine: `d1`, … for changes, `t1`, … for state, `a1` and `g1`, … for rows from Arrow."""
 
     def __init__(self, folder: Path | None = None, memory_limit: str = DEFAULT_MEMORY_LIMIT) -> None:
         """Rows that do not fit lie in `folder`, which nobody else uses, or in a temporary one."""
@@ -202,6 +202,18 @@ class Store:
                 connection.execute(f"INSERT INTO {name} SELECT * FROM piece")
                 connection.unregister("piece")
         return name
+
+    @contextmanager
+    def given(self, table: pa.Table) -> Iterator[str]:
+        """A relation that has the rows of an Arrow table while the block runs, in a step or between steps."""
+        name = f"g{next(self._names)}"
+        with self._working() as connection:
+            connection.register(name, from_arrow(table))
+        try:
+            yield name
+        finally:
+            with self._lock:
+                self._connection.unregister(name)
 
     def table(self, columns: list[tuple[str, str]]) -> str:
         """A new table for state, with these columns and DuckDB types, without rows."""

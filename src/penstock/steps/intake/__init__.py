@@ -5,6 +5,7 @@
 | `inputs` | what a user hands to `step()`, as checked batches |
 | `bulk` | DataFrames: small ones come to the driver, large ones stay on the executors |
 | `fold` | operations folded by key or row, late rows set aside |
+| `many` | the same for many operations on keys, by statements of DuckDB |
 | `refusing` | a step's rows without those for which a view raises |
 | `gates` | LATENESS of a view's columns |
 | `holding` | WATERMARK: rows that wait for later ones |
@@ -12,6 +13,7 @@
 | `lateness` | LATENESS: waterlines, and which rows are late |
 | `memory` | what is remembered of one table |
 | `base` | the part of a store that is on the executors; what a store may forget |
+| `process` | the same part in the process |
 | `keystore` | the row of each key |
 | `rowcounts` | how often each row is there |
 """

@@ -1,10 +1,13 @@
-"""The part of a store that is on the executors, and what a store may forget."""
+"""The part of a store that is not at hand: rows that lie on the executors, and what a store may forget.
+
+`process.ProcessRows` is the same in the process.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
@@ -18,7 +21,7 @@ from penstock.plan.scalar import quoted
 from penstock.steps.intake.judging import staying
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import as_frame, declared_rows
+from penstock.steps.rows.exchange import as_delta, as_frame, declared_rows
 from penstock.steps.rows.identity import Key, Row, canonical_row
 
 if TYPE_CHECKING:
@@ -41,7 +44,39 @@ def is_late(row: Row | None, lateness: TableLateness) -> bool:
     )
 
 
-class Base:
+class Base(Protocol):
+    """The part of a store that is not at hand: weighted rows, found by some of their columns."""
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing has been added yet."""
+
+    def probe(self, rows: pa.Table) -> list[tuple[Row, int]]:
+        """The stored rows, with their counts, that agree with one of `rows` in the columns they are found by."""
+
+    def append(self, rows: pa.Table) -> None:
+        """Add a weighted change of the table, between steps."""
+
+    def propose(self, change: pa.Table | Delta) -> None:
+        """Add the weighted change of a step, if it is committed."""
+
+    def commit(self) -> None:
+        """The step that was proposed last has happened."""
+
+    def maintain(self) -> None:
+        """Between steps: have each different row once, where that is due."""
+
+    def worth_forgetting(self, entries: int, kept: int) -> bool:
+        """True if there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
+
+    def forget(self, lateness: TableLateness) -> None:
+        """Drop the rows that are below a waterline."""
+
+    def weighted(self) -> DataFrame | None:
+        """Every stored row with its weight; None if there are none."""
+
+
+class ExecutorRows(Base):
     """The part of a store that is on the executors: weighted rows hashed by some of their columns."""
 
     def __init__(self, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
@@ -50,9 +85,13 @@ class Base:
         self._by = tuple(by)
         self.trace: Trace | None = None
         self._kept = 0  # rows that forgetting has left
+        self._proposed: Delta | None = None
+
+    @property
+    def is_empty(self) -> bool:
+        return self.trace is None
 
     def probe(self, rows: pa.Table) -> list[tuple[Row, int]]:
-        """The stored rows, with their counts, that agree with one of `rows` in the hashed columns."""
         if self.trace is None or self.trace.frame is None or not rows.num_rows:
             return []
         workspace = self.workspace
@@ -67,8 +106,21 @@ class Base:
         query = f"SELECT /*+ BROADCAST(__w) */ {names}, __s.{WEIGHT} {semi_join}"
         return _consolidated(python_rows(declared_rows(workspace.sql(query), self._table)))
 
-    def append(self, delta: Delta) -> None:
-        """Add a weighted change of the table."""
+    def append(self, rows: pa.Table) -> None:
+        self._add(as_delta(self.workspace, self._table, rows))
+
+    def propose(self, change: pa.Table | Delta) -> None:
+        self._proposed = as_delta(self.workspace, self._table, change) if isinstance(change, pa.Table) else change
+
+    def commit(self) -> None:
+        if self._proposed is not None:
+            self._add(self._proposed)
+        self._proposed = None
+
+    def maintain(self) -> None:
+        """It is a part of each addition."""
+
+    def _add(self, delta: Delta) -> None:
         terms = [(quoted(name), delta.schema[name].dataType) for name in self._by]
         query = f"SELECT *, {hash_text(terms)} AS {KEY} FROM {delta.view}"
         keyed = Delta.of_frame(self.workspace, self.workspace.sql(query), estimate=1 << 40).settled()
@@ -76,12 +128,10 @@ class Base:
         self.trace = trace.appended(keyed).merged()
 
     def worth_forgetting(self, entries: int, kept: int) -> bool:
-        """True if there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
         doubled = self.trace is not None and self.trace.rows >= 2 * max(self._kept, HELD_ROWS)
         return doubled or entries >= 2 * max(kept, LEAST_FORGOTTEN_ROWS)
 
     def forget(self, lateness: TableLateness) -> None:
-        """Drop the rows that are below a waterline."""
         condition = staying(lateness)
         if self.trace is None or condition is None:
             return
@@ -90,7 +140,6 @@ class Base:
         self._kept = self.trace.rows
 
     def weighted(self) -> DataFrame | None:
-        """Every stored row with its weight; None if there are none."""
         frame = None if self.trace is None else self.trace.frame
         return None if frame is None else frame.drop(KEY)
 

@@ -6,11 +6,11 @@ A DataFrame has the table's columns by name, and may have `__op` ('+', '-', '~')
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
-from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from functools import cached_property, partial
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.thresholds import DRIVER_ROWS
@@ -19,11 +19,13 @@ from penstock.catalog.reserved import OPERATION, SEQUENCE, WEIGHT
 from penstock.catalog.types import INTEGRAL, is_decimal, plain_type
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
-from penstock.steps.intake.fold import Intake, Judge, fold_keyed, fold_rows
+from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.judging import greatest_text, verdict
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn
+from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
+from penstock.steps.intake.process import ProcessRows
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
 from penstock.steps.rows.columns import python_rows
@@ -64,6 +66,16 @@ class FrameBatch:
     def fetched(self, judge: Judge) -> Batch:
         """The rows on the driver."""
         return self.fetched_from(self.checked.localCheckpoint(eager=True), judge)
+
+    def in_process(self, process: ProcessRows, judge: Judge) -> Batch:
+        """The rows in the process, however many they are, for a table with a key that lies there."""
+        rows = declared_rows(self.checked, self.table)
+        if SEQUENCE not in rows.column_names:
+            with process.store.given(process.placed(rows)) as given:
+                twice = process.twice(given)
+            if twice is not None:
+                _refuse_twice(self.table, twice)
+        return self.reader.read_arrow(rows, judge.rejections, carried=True)
 
     def fetched_from(self, frame: DataFrame, judge: Judge) -> Batch:
         """The rows of the checked frame, evaluated already, on the driver."""
@@ -114,9 +126,13 @@ def _check_keys(table: Table, frame: DataFrame) -> None:
     keys = [quoted(name) for name in table.key]
     twice = frame.groupBy(*keys).count().where("count > 1").select(*keys).limit(1).collect()
     if twice:
-        shown = ", ".join(f"{name} = {value!r}" for name, value in zip(table.key, twice[0], strict=True))
-        message = f"table {table.name}: several rows of the key {shown} in one step, and nothing that tells their order"
-        raise DataError(Diagnostic("DUPLICATE_KEY", message, hint=f"add a column {SEQUENCE} with the order of arrival"))
+        _refuse_twice(table, twice[0])
+
+
+def _refuse_twice(table: Table, key: Sequence[Any]) -> NoReturn:
+    shown = ", ".join(f"{name} = {value!r}" for name, value in zip(table.key, key, strict=True))
+    message = f"table {table.name}: several rows of the key {shown} in one step, and nothing that tells their order"
+    raise DataError(Diagnostic("DUPLICATE_KEY", message, hint=f"add a column {SEQUENCE} with the order of arrival"))
 
 
 def fold_frame(
@@ -133,6 +149,10 @@ def fold_frame(
     `read` names the columns that views read, in lower case; None where all are wanted.
     """
     first, store, live = batches[0], memory.store, memory.counts
+    process = None if store is None else store.process
+    if store is not None and process is not None:
+        here = [item if isinstance(item, Batch) else item.in_process(process, judge) for item in batches]
+        return fold_by_key(concatenated(here).stamped(judge.clock), judge, store)
     if len(batches) > 1 or not isinstance(first, FrameBatch):
         fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
         batch = concatenated(fetched).stamped(judge.clock)
@@ -141,7 +161,7 @@ def fold_frame(
         if bulk.stays(store):
             return bulk.folded(store, live, counts)
         batch = first.fetched_from(bulk.given, judge).stamped(judge.clock)
-    return fold_keyed(batch, judge, store) if store is not None else fold_rows(batch, judge, counts, live)
+    return fold_by_key(batch, judge, store) if store is not None else fold_rows(batch, judge, counts, live)
 
 
 class _Bulk:
@@ -239,13 +259,10 @@ class _Bulk:
             live = counts()
             live.check_frame(delta)
         values = {item.column.name.lower(): [_greatest(item, self._facts)] for item in self._late}
-        remembered = live
-
-        def apply() -> None:
-            if remembered is not None:
-                remembered.apply_frame(delta)
-
-        return Intake(self._table, delta, self._judge.lateness.moved(values), self._rows, apply)
+        intake = Intake(self._table, delta, self._judge.lateness.moved(values), self._rows)
+        if live is None:
+            return intake
+        return replace(intake, apply=partial(live.commit, delta), propose=partial(live.propose, delta))
 
     def _set_aside(self, judged: DataFrame) -> None:
         aside = judged.where("__why IS NOT NULL").selectExpr("__row.*", "__why")
@@ -267,7 +284,8 @@ class _Bulk:
         delta = self._delta(consolidated(change))
         if self._table.append_only and delta.frame().where(f"{WEIGHT} < 0").limit(1).count():
             refuse_deletion(self._table, "the DataFrame given")
-        return Intake(self._table, delta, self._judge.lateness, self._rows, lambda: store.apply_frame(delta))
+        lateness = self._judge.lateness
+        return Intake(self._table, delta, lateness, self._rows, store.commit, propose=lambda: store.propose(delta))
 
     def _last(self) -> DataFrame:
         """The last operation on each key."""

@@ -8,12 +8,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.backends.spark.waterlines import above, below
+from penstock.backends.thresholds import MANY_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
@@ -36,7 +38,10 @@ BAD_DELETE = "Row to delete not found"
 
 @dataclass(frozen=True)
 class Intake:
-    """The effect of a step on one table: its change, and how its memory goes on."""
+    """The effect of a step on one table: its change, and how its memory goes on.
+
+    `propose` is a part of the step, and may fail; `apply` follows it.
+    """
 
     table: Table
     change: pa.Table | Delta
@@ -44,6 +49,7 @@ class Intake:
     received: int
     apply: Callable[[], None] = field(default=lambda: None)
     holding: Holding = field(default_factory=Holding)
+    propose: Callable[[], None] = field(default=lambda: None)
 
     @property
     def is_empty(self) -> bool:
@@ -87,10 +93,11 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
 
     def apply() -> None:
         if remembered is not None:
-            remembered.apply((row[:-1], row[-1]) for row in python_rows(accepted))
+            remembered.commit(accepted)
             remembered.apply((row[:-1], -row[-1]) for row in given_up)
 
-    return Intake(batch.table, released, moved, len(batch), apply, holding)
+    propose = (lambda: None) if live is None else partial(live.propose, accepted)
+    return Intake(batch.table, released, moved, len(batch), apply, holding, propose)
 
 
 def _weighted(batch: Batch) -> pa.Table:
@@ -98,8 +105,15 @@ def _weighted(batch: Batch) -> pa.Table:
     if batch.operations is None:
         weights = pa.repeat(pa.scalar(1, pa.int64()), len(batch))
     else:
-        weights = pa.array([-1 if operation == DELETE else 1 for operation in batch.operations], pa.int64())
+        weights = pc.if_else(deletions(batch), pa.scalar(-1, pa.int64()), pa.scalar(1, pa.int64()))
     return batch.rows.append_column(pa.field(WEIGHT, pa.int64()), weights)
+
+
+def deletions(batch: Batch) -> pa.Array:
+    """For each row of a batch whether it is deleted."""
+    if batch.operations is None:
+        return pa.repeat(pa.scalar(value=False), len(batch))
+    return pc.equal(pa.array(batch.operations, pa.string()), DELETE)
 
 
 def _check_operations(batch: Batch) -> None:
@@ -158,6 +172,12 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
 
     A tolerant caller gets it without the deletions that are not possible.
     """
+    if counts.process is not None and len(batch) >= MANY_ROWS:
+        index = counts.missing(batch.rows, deletions(batch))
+        if index is None:
+            return batch
+        if not rejections.tolerant:
+            raise _not_there(batch, index)
     rows = python_rows(batch.rows)
     identity = identity_of(batch.table)
     keys = list(map(identity, rows))
@@ -170,10 +190,13 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
     if not missing:
         return batch
     if not rejections.tolerant:
-        index = min(last[key] for key in missing)
-        message = f"table {batch.table.name}, {batch.place(index)}: the row to delete is not there: {batch.json(index)}"
-        raise DataError(Diagnostic("ROW_NOT_FOUND", message))
+        raise _not_there(batch, min(last[key] for key in missing))
     return _without_deletions(batch, keys, missing, rejections)
+
+
+def _not_there(batch: Batch, index: int) -> DataError:
+    message = f"table {batch.table.name}, {batch.place(index)}: the row to delete is not there: {batch.json(index)}"
+    return DataError(Diagnostic("ROW_NOT_FOUND", message))
 
 
 def _missing(
@@ -232,10 +255,7 @@ def _without_deletions(batch: Batch, keys: Sequence[Key], missing: dict[Key, int
 
 def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     """The change of a table with a key: operations on each key in arrival order, late ones skipped (B6)."""
-    if batch.table.append_only and batch.operations is not None:
-        for index, operation in enumerate(batch.operations):
-            if operation != INSERT:
-                refuse_deletion(batch.table, batch.place(index))
+    refuse_other_than_inserts(batch)
     rows = python_rows(batch.rows)
     lines = _comparable_rows(batch, judge.lateness)
     by_key: dict[Key, list[int]] = {}
@@ -254,8 +274,20 @@ def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     weighted = [(*before, -1) for before, _ in changes.values() if before is not None]
     weighted += [(*after, 1) for _, after in changes.values() if after is not None]
     change = arrow_rows(weighted_schema(batch.table.columns), weighted)
-    moved = judge.lateness.moved(_values(Batch(batch.table, change.drop_columns([WEIGHT])), judge.lateness))
-    return Intake(batch.table, change, moved, len(batch), lambda: store.apply(changes))
+    return Intake(batch.table, change, moved_by(change, judge, batch.table), len(batch), lambda: store.apply(changes))
+
+
+def refuse_other_than_inserts(batch: Batch) -> None:
+    """Refuse an operation that is none of an append-only table's."""
+    if batch.table.append_only and batch.operations is not None:
+        for index, operation in enumerate(batch.operations):
+            if operation != INSERT:
+                refuse_deletion(batch.table, batch.place(index))
+
+
+def moved_by(change: pa.Table, judge: Judge, table: Table) -> TableLateness:
+    """The lateness of a table with a key after its change."""
+    return judge.lateness.moved(_values(Batch(table, change.drop_columns([WEIGHT])), judge.lateness))
 
 
 def _refuse_replacement(

@@ -1,9 +1,9 @@
 """The memory by which the input of a table with a key is judged: the row of each key.
 
     newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
-    base             a Trace on the executors, once the dict has outgrown `HELD_ROWS`
+    base             in DuckDB, or a Trace on the executors, once the dict has outgrown `HELD_ROWS`
 
-A store changes only by `apply`, after the step has succeeded.
+A store changes only by `apply` or `commit`, after the step has succeeded.
 """
 
 from __future__ import annotations
@@ -16,27 +16,32 @@ import pyarrow as pa
 from penstock.backends.native.proof import not_proven
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
-from penstock.steps.intake.base import Base, is_late
+from penstock.steps.intake.base import Base, ExecutorRows, is_late
 from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.intake.process import ProcessRows
+from penstock.steps.interrupts import undivided
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, weighted_schema
-from penstock.steps.rows.exchange import as_delta, as_frame, repeated
+from penstock.steps.rows.exchange import as_frame, repeated
 from penstock.steps.rows.identity import Key, Row, canonical
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from penstock.backends.native.store import Store
     from penstock.backends.spark.change import Delta
     from penstock.backends.spark.workspace import Workspace
 
 
 class KeyStore:
-    """The row of each key of a table with a primary key."""
+    """The row of each key of a table with a primary key; its base lies in `process` if that is given."""
 
-    def __init__(self, workspace: Workspace, table: Table) -> None:
+    def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
+        self._workspace = workspace
         self._table = table
         names = [column.name.lower() for column in table.columns]
         self._places = [names.index(name.lower()) for name in table.key]
-        self._base = Base(workspace, table, table.key)
+        self.process = None if process is None else ProcessRows(process, workspace, table, table.key)
+        self._base: Base = self.process or ExecutorRows(workspace, table, table.key)
         # key -> the row in the base, the row now
         self._newest: dict[Key, tuple[Row | None, Row | None]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
@@ -49,7 +54,7 @@ class KeyStore:
         """The stored rows of these keys; each key comes with a row that has it."""
         found = {key: self._newest[key][1] for key in keys if key in self._newest}
         missing = [row for key, row in keys.items() if key not in found]
-        if missing and self._base.trace is not None:
+        if missing and not self._base.is_empty:
             rows = arrow_rows(arrow_schema(self._table.columns), missing)
             found |= {self.key(row): row for row, count in self._base.probe(rows) if count > 0}
         return {key: row for key, row in found.items() if row is not None}
@@ -57,13 +62,27 @@ class KeyStore:
     def apply(self, changes: Mapping[Key, tuple[Row | None, Row | None]]) -> None:
         """Take over what a step did: for each key the row before it and after it."""
         for key, (before, after) in changes.items():
-            base = self._newest[key][0] if key in self._newest else before if self._base.trace is not None else None
+            base = self._newest[key][0] if key in self._newest else None if self._base.is_empty else before
             if base is None and after is None:
                 self._newest.pop(key, None)
             else:
                 self._newest[key] = (base, after)
+        if self.process is None and len(self._newest) > HELD_ROWS:
+            self.flush()
+
+    def propose(self, change: pa.Table | Delta) -> None:
+        """Have a change that is large be there, if its step is committed; `flush` comes before."""
+        self._base.propose(change)
+
+    def commit(self) -> None:
+        """Take over the change that was proposed: its step has happened."""
+        self._base.commit()
+
+    def maintain(self) -> None:
+        """Between steps: move to the process what has become much, which may fail."""
         if len(self._newest) > HELD_ROWS:
             self.flush()
+        self._base.maintain()
 
     def forget(self, lateness: TableLateness) -> None:
         """Drop keys that are below a waterline: an operation on one is late before anybody asks for its row."""
@@ -74,19 +93,13 @@ class KeyStore:
         self._kept = len(self._newest)
         self._base.forget(lateness)
 
-    def apply_frame(self, delta: Delta) -> None:
-        """Take over a change that stays on the executors."""
-        self.flush()
-        self._base.append(delta)
-
     def flush(self) -> None:
-        """Move the newest entries to the executors."""
+        """Move the newest entries to the base."""
         rows = self._unflushed()
-        if rows:
-            self._base.append(
-                as_delta(self._base.workspace, self._table, arrow_rows(weighted_schema(self._table.columns), rows))
-            )
-        self._newest = {}
+        with undivided():  # else they might be in both
+            if rows:
+                self._base.append(arrow_rows(weighted_schema(self._table.columns), rows))
+            self._newest = {}
 
     def _unflushed(self) -> list[Row]:
         pairs = self._newest.values()
@@ -95,7 +108,7 @@ class KeyStore:
 
     def content(self) -> DataFrame:
         """Every row of the table."""
-        base, workspace = self._base.weighted(), self._base.workspace
+        base, workspace = self._base.weighted(), self._workspace
         if base is None:
             rows = [now for _, now in self._newest.values() if now is not None]
             return as_frame(workspace, self._table, arrow_rows(arrow_schema(self._table.columns), rows))
@@ -104,9 +117,12 @@ class KeyStore:
 
     def arrow(self) -> pa.Table:
         """Every row of the table, with weights that may still cancel; NotProvenError if some lie on the executors."""
-        if self._base.trace is not None:
+        newest = arrow_rows(weighted_schema(self._table.columns), self._unflushed())
+        if self.process is not None:
+            return pa.concat_tables([self.process.arrow(), newest])
+        if not self._base.is_empty:
             not_proven(f"the rows of {self._table.name}, which lie on Spark")
-        return arrow_rows(weighted_schema(self._table.columns), self._unflushed())
+        return newest
 
     def base_frame(self) -> DataFrame | None:
         """The stored rows with their weights, after `flush`."""

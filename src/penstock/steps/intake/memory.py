@@ -23,9 +23,18 @@ class TableMemory:
     received: int = 0
     holding: Holding = field(default_factory=Holding)
 
-    def forget(self) -> None:
-        """Drop rows that no operation can reach: it would be late itself."""
+    def drop(self) -> None:
+        """Give back what lies in the process."""
+        for part in (self.store, self.counts):
+            if part is not None and part.process is not None:
+                part.process.drop()
+
+    def maintain(self) -> None:
+        """Between steps: have rows lie where they should; drop those that no operation reaches that is not late."""
         if self.counts is not None:
+            self.counts.maintain()
             self.counts.forget(self.lateness)
-        if self.store is not None and forgets(self.table):
-            self.store.forget(self.lateness.within(self.table.key))
+        if self.store is not None:
+            self.store.maintain()
+            if forgets(self.table):
+                self.store.forget(self.lateness.within(self.table.key))

@@ -1,9 +1,9 @@
 """The memory of a table without a key once rows are deleted from it: how often each row is there.
 
     newest entries   a dict on the driver, so a small step needs no Spark job to look up what it touches
-    base             a Trace on the executors, once the dict has outgrown `HELD_ROWS`
+    base             in DuckDB, or a Trace on the executors, once the dict has outgrown `HELD_ROWS`
 
-A store changes only by `apply`, after the step has succeeded.
+A store changes only by `apply` or `commit`, after the step has succeeded.
 """
 
 from __future__ import annotations
@@ -11,29 +11,39 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from penstock.backends.spark.change import consolidated
-from penstock.backends.thresholds import HELD_ROWS
+from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
-from penstock.steps.intake.base import Base, is_late
+from penstock.steps.intake.base import Base, ExecutorRows, is_late
 from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.intake.process import ProcessRows, positions
+from penstock.steps.interrupts import undivided
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows, weighted_schema
-from penstock.steps.rows.exchange import as_delta, in_arrow
+from penstock.steps.rows.exchange import in_arrow
 from penstock.steps.rows.identity import Key, Row, identity_of, unordered
 
 if TYPE_CHECKING:
+    from penstock.backends.native.store import Store
     from penstock.backends.spark.change import Delta
     from penstock.backends.spark.workspace import Workspace
 
 
 class RowCounts:
-    """The count of each row of a table without a key; made when the first deletion asks."""
+    """The count of each row of a table without a key; made when the first deletion asks.
 
-    def __init__(self, workspace: Workspace, table: Table) -> None:
+    Its base lies in `process` if that is given.
+    """
+
+    def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
         self._table = table
         self._identity = identity_of(table)
-        self._base = Base(workspace, table, [column.name for column in table.columns])
+        names = [column.name for column in table.columns]
+        self.process = None if process is None else ProcessRows(process, workspace, table, names)
+        self._base: Base = self.process or ExecutorRows(workspace, table, names)
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
 
@@ -49,7 +59,7 @@ class RowCounts:
         }
 
     def _probed(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
-        return self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows)) if self._base.trace else []
+        return [] if self._base.is_empty else self._base.probe(arrow_rows(arrow_schema(self._table.columns), rows))
 
     def alike(self, rows: Sequence[Row]) -> list[tuple[Row, int]]:
         """The stored rows, with their counts, that equal one of `rows` in any order of a MAP's entries.
@@ -69,8 +79,14 @@ class RowCounts:
                 self._newest[key] = (row, total)
             else:
                 self._newest.pop(key, None)
+        if self.process is None and len(self._newest) > HELD_ROWS:
+            self._flush()
+
+    def maintain(self) -> None:
+        """Between steps: move to the process what has become much, which may fail."""
         if len(self._newest) > HELD_ROWS:
             self._flush()
+        self._base.maintain()
 
     def forget(self, lateness: TableLateness) -> None:
         """Drop rows that are below a waterline: a deletion of one is late before anybody asks whether it is there."""
@@ -81,9 +97,43 @@ class RowCounts:
         self._kept = len(self._newest)
         self._base.forget(lateness)
 
-    def apply_frame(self, delta: Delta) -> None:
-        """Take over a change that is large or stays on the executors."""
-        self._base.append(delta)
+    def propose(self, change: pa.Table | Delta) -> None:
+        """Have a change that goes to the base be there, if its step is committed."""
+        if self._goes_to_base(change):
+            self._base.propose(change)
+
+    def commit(self, change: pa.Table | Delta) -> None:
+        """Take over the change of a step, which was proposed."""
+        if not isinstance(change, pa.Table) or self._goes_to_base(change):
+            self._base.commit()
+        else:
+            self.apply((row[:-1], row[-1]) for row in python_rows(change))
+
+    def _goes_to_base(self, change: pa.Table | Delta) -> bool:
+        return not isinstance(change, pa.Table) or (self.process is not None and change.num_rows >= MANY_ROWS)
+
+    def missing(self, rows: pa.Table, deletes: pa.Array) -> int | None:
+        """The place of the first row whose deletion, its last in these rows, finds it not there often enough.
+
+        Only where the base lies in the process.
+        """
+        assert self.process is not None  # noqa: S101 - whoever asks has looked
+        self._flush()
+        process = self.process
+        names = ", ".join(process.names)
+        given = process.placed(rows).append_column("p", positions(rows.num_rows)).append_column("gone", deletes)
+        with process.store.given(given) as batch:
+            net = "sum(CASE WHEN gone THEN -1 ELSE 1 END)"
+            last = "max(p) FILTER (gone) AS last"
+            asked = f"SELECT {names}, {last}, {net} AS net FROM {batch} GROUP BY ALL HAVING net < 0"
+            if process.is_empty:
+                query = f"SELECT min(last) FROM ({asked})"
+            else:
+                there = f"SELECT {names}, sum({WEIGHT}) AS there FROM ({process.found_in('asked')}) GROUP BY ALL"
+                joined = f"asked a LEFT JOIN ({there}) h ON {process.agreeing('a', 'h')}"
+                query = f"WITH asked AS ({asked}) SELECT min(last) FROM {joined} WHERE -net > coalesce(there, 0)"
+            found = process.store.arrow(query).column(0)[0].as_py()
+        return None if found is None else int(found)
 
     def check_frame(self, delta: Delta) -> None:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
@@ -100,13 +150,13 @@ class RowCounts:
         if delta.on_driver:
             self.apply((row[:-1], row[-1]) for row in python_rows(in_arrow(self._table, delta.arrow())))
         else:
-            self._base.append(delta)
+            self._base.propose(delta)
+            self._base.commit()
 
     def _flush(self) -> None:
         rows = [(*row, count) for row, count in self._newest.values()]
         if not rows:
             return
-        self._base.append(
-            as_delta(self._base.workspace, self._table, arrow_rows(weighted_schema(self._table.columns), rows))
-        )
-        self._newest = {}
+        with undivided():  # else they might be in both
+            self._base.append(arrow_rows(weighted_schema(self._table.columns), rows))
+            self._newest = {}
