@@ -22,8 +22,8 @@ $(VENV)/.done: requirements/dev.txt requirements/jvm.txt pyproject.toml scripts/
 	@PYTHON="$(PYTHON)" bash scripts/setup.sh $(VENV)
 	@touch $@
 
-demo: setup  ## replay the flights of 2013 through a program, live in the terminal
-	$(BIN)/penstock demo $(ARGS)
+demo: setup  ## replay the flights of 2013 through a program, live in the terminal; ENGINE=spark has all of it on Spark
+	$(BIN)/penstock demo $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
 
 test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in one process
 	$(BIN)/$(TESTS) -m "not extended" $(ARGS)

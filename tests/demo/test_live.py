@@ -27,9 +27,11 @@ def test_a_folder_with_an_earlier_replay_is_refused(tmp_path):
 
 
 @pytest.mark.spark
-def test_the_first_days(spark, tmp_path):
+def test_the_first_days(interpreting, tmp_path, monkeypatch):
+    monkeypatch.setattr("penstock.demo.gain.STEPS", 2)
+    monkeypatch.setattr("penstock.demo.gain.WARM", 1)
     said = StringIO()
-    summary = run(days=DAYS, directory=tmp_path, console=Console(file=said, width=160), spark=spark)
+    summary = run(days=DAYS, directory=tmp_path, console=Console(file=said, width=160), spark=interpreting)
     text = said.getvalue()
     assert summary.ok, text
     assert summary.progress.events == summary.progress.total
@@ -40,10 +42,14 @@ def test_the_first_days(spark, tmp_path):
     assert "planes in the air, worst route" in text
     assert f"{summary.progress.total:,} events in" in text
     assert (tmp_path / "flights.sql").is_file()
+    assert "  in_the_air        in the process" in text
+    assert summary.gain is not None
+    assert len(summary.gain.placed) == len(summary.gain.on_spark) == 1
+    assert summary.gain.line() in text
 
 
 @pytest.mark.spark
-def test_carriers_are_as_pandas_has_them(spark, dataset, tmp_path):
+def test_carriers_are_as_pandas_has_them_with_all_on_spark(spark, dataset, tmp_path):
     """An independent count from the data set itself, for the flights whose news was not late."""
     from penstock.demo.live import Follower
 
@@ -56,7 +62,11 @@ def test_carriers_are_as_pandas_has_them(spark, dataset, tmp_path):
 
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Follower, "close", keep)
-        summary = run(days=1, directory=tmp_path, console=Console(file=StringIO()), spark=spark)
+        said = Console(file=StringIO(), width=160, record=True)
+        summary = run(days=1, directory=tmp_path, console=said, spark=spark, engine="spark")
+    assert summary.ok
+    assert summary.gain is None
+    assert "Every view works on Spark, for engine = 'spark'." in said.export_text()
     assert not summary.rejected
     flights = dataset.flights
     first = flights[(flights["month"] == 1) & (flights["day"] == 1) & flights["dep_delay"].notna()]

@@ -6,7 +6,9 @@
 | `times` | says when things happened |
 | `timeline` | puts them in order |
 | `replay` | writes them into files |
+| `places` | says where the views work |
 | `board` | shows the views |
+| `gain` | measures what it gains that they work in the process |
 | `live` | puts it all together; the program is `flights.sql` |
 """
 

@@ -14,7 +14,7 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -23,8 +23,10 @@ from rich.live import Live
 
 from penstock.demo.board import SHOWN, Board, Progress, totals
 from penstock.demo.dataset import load
+from penstock.demo.gain import Gain, measured
+from penstock.demo.places import Places, places_of
 from penstock.demo.replay import Pace, Replay, Slice
-from penstock.demo.timeline import timeline
+from penstock.demo.timeline import Timeline, timeline
 from penstock.errors import DataError, Diagnostic
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.run import RunOptions
@@ -63,13 +65,17 @@ class StateSize:
 
 @dataclass(frozen=True)
 class Summary:
-    """The outcome of the demo; `ok` says whether every view equals its query run in batch."""
+    """The outcome of the demo; `ok` says whether every view equals its query run in batch.
+
+    `gain` is None where all views are on Spark anyway.
+    """
 
     progress: Progress
     changed: Mapping[str, int]
     states: Sequence[StateSize]
     rejected: Mapping[tuple[str, str], int]
     verified: Sequence[Verification]
+    gain: Gain | None = None
 
     @property
     def ok(self) -> bool:
@@ -85,8 +91,11 @@ def run(
     console: Console | None = None,
     spark: SparkSession | None = None,
     master: str = "local[*]",
+    engine: str | None = None,
 ) -> Summary:
     """Replay the year, or its first `days`, through `flights.sql`; show it live, then verify every view.
+
+    Where views work in the process, it measures what that gains. With `engine` 'spark' they all work on Spark.
 
     `speed` is how many seconds of 2013 pass in one second; without it they pass as fast as the pipeline follows. The
     files are written to `directory`, which must not hold an earlier replay, or to a temporary folder.
@@ -98,12 +107,15 @@ def run(
         replay.prepare()
         program = folder / "flights.sql"
         program.write_text(located_program(folder / "data"), encoding="utf-8")
-        shown.print("Starting Spark …")
         follower = Follower(replay, shown)
-        pipeline = Pipeline(program, spark=spark, master=master, conf=_JVM, on_event=follower.happened)
+        pipeline = Pipeline(program, spark=spark, master=master, conf=_JVM, engine=engine, on_event=follower.happened)
         with pipeline:
+            places = places_of(pipeline)
+            shown.print(places.render(), highlight=False)
+            shown.print("Starting Spark …")
             _follow(pipeline, replay, follower, speed)
-            return _finished(pipeline, follower, shown)
+            summary = _finished(pipeline, follower, shown)
+            return replace(summary, gain=_gain(pipeline, places, replay.events, shown))
 
 
 def located_program(data: Path) -> str:
@@ -259,6 +271,17 @@ def _finished(pipeline: Pipeline, follower: Follower, console: Console) -> Summa
     console.print(_state_line(follower.states), soft_wrap=True, highlight=False)
     console.print(totals(progress, changed), soft_wrap=True, highlight=False)
     return Summary(progress, changed, tuple(follower.states), rejected, tuple(verified))
+
+
+def _gain(pipeline: Pipeline, places: Places, events: Timeline, console: Console) -> Gain | None:
+    """Measure what working in the process gains, and say it; None where nothing works there."""
+    if places.on_spark:
+        return None
+    console.print("The first events once more, as above and with all views on Spark …")
+    with tempfile.TemporaryDirectory(prefix="penstock-demo-") as name:
+        found = measured(events, located_program(Path(name)), Path(name), pipeline.spark)
+    console.print(found.line(), soft_wrap=True, highlight=False)
+    return found
 
 
 def _verdict(found: Verification) -> str:

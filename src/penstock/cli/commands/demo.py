@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from penstock.cli.options import option
+from penstock.cli.options import engine_option, option
 from penstock.cli.reporting import FINE, WRONG
 
 
@@ -26,8 +26,9 @@ from penstock.cli.reporting import FINE, WRONG
     help="Keep the events in this folder.",
 )
 @option("--master", default="local[*]", show_default=True, help="Where Spark runs.")
-def command(days: int | None, speed: float | None, directory: Path | None, master: str) -> int:
+@engine_option
+def command(days: int | None, speed: float | None, directory: Path | None, master: str, engine: str | None) -> int:
     """Replay 336,776 real flights as they happened, keep the questions about them answered, verify the answers."""
     from penstock.demo import run
 
-    return FINE if run(days=days, speed=speed, directory=directory, master=master).ok else WRONG
+    return FINE if run(days=days, speed=speed, directory=directory, master=master, engine=engine).ok else WRONG
