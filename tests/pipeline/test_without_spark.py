@@ -145,3 +145,46 @@ def test_a_view_that_is_gone_gives_its_tables_back(pipeline):
     assert store.value(count) > before
     pipeline.execute("DROP VIEW more")
     assert store.value(count) == before
+
+
+LATE = """
+CREATE MATERIALIZED VIEW sums AS SELECT id, SUM(amount) AS s, COUNT(*) AS n FROM o GROUP BY id;
+CREATE MATERIALIZED VIEW named AS SELECT k.name, o.at FROM k JOIN o ON k.id = o.id WHERE o.amount > 1;
+CREATE MATERIALIZED VIEW shares AS SELECT 6 / id AS share FROM k;
+CREATE MATERIALIZED VIEW rejected AS SELECT table_or_view_name AS name, message FROM error_view;
+CREATE MATERIALIZED VIEW early AS SELECT MIN(top) AS least FROM seen;
+CREATE MATERIALIZED VIEW bare AS SELECT * FROM k;
+CREATE MATERIALIZED VIEW counted AS SELECT COUNT(*) AS n FROM k;
+"""
+
+
+def test_a_view_that_is_made_late_starts_with_what_its_tables_have(pipeline):
+    pipeline.execute("CREATE VIEW seen AS SELECT seen AS top FROM o; LATENESS seen.top 100")
+    pipeline.execute("INSERT INTO o (id, amount, seen) VALUES (1, 2.5, 10), (2, 3.5, 9), (3, -0.5, 10)")
+    pipeline.execute("INSERT INTO o (id, amount, seen) VALUES (4, 1.0, 1)")
+    pipeline.execute("INSERT INTO k VALUES (0, 'zed'), (1, 'ann'), (2, 'bob'), (3, 'cid')")
+    pipeline.execute("DELETE FROM k WHERE id = 0")  # 6 / 0 is evaluated no more
+    pipeline.execute("UPDATE k SET name = 'bert' WHERE id = 2")
+    pipeline.execute(LATE)
+    pipeline.execute("INSERT INTO k VALUES (4, 'dan')")
+    found = {
+        name: sorted(pipeline.content(name).rows) for name in pipeline.catalog.views if name not in ("v", "w", "seen")
+    }
+    assert found == {
+        "sums": [(1, 2.5, 1), (2, 3.5, 1), (3, -0.5, 1)],
+        "named": [("ann", AT), ("bert", AT)],
+        "shares": [(1.5,), (2.0,), (3.0,), (6.0,)],
+        "rejected": [("o", "Late value")],
+        "early": [(9,)],
+        "bare": [(1, "ann"), (2, "bert"), (3, "cid"), (4, "dan")],
+        "counted": [(4,)],
+    }
+
+
+def test_rows_that_came_and_went_are_nothing_to_a_late_view(pipeline):
+    pipeline.execute("CREATE TABLE plain (x INT)")
+    pipeline.execute("INSERT INTO plain VALUES (0), (2)")
+    pipeline.execute("DELETE FROM plain WHERE x = 0")
+    pipeline.execute("CREATE MATERIALIZED VIEW halves AS SELECT 1 / x AS half FROM plain")
+    pipeline.step({"k": [(1, "ann")]})
+    assert pipeline.content("halves").rows == [(0.5,)]

@@ -5,6 +5,7 @@
 | engine       | the circuits of one pipeline at work, step by step                         |
 | result       | what the engine makes of a step, until it is committed or discarded        |
 | installed    | one circuit in the engine: its runners and their measurements              |
+| beginning    | what a circuit that is made late starts with                               |
 | placing      | which operators work in the process, and why the others do not             |
 | foreseeing   | the same of a program that does not run yet                                |
 | native       | an operator in the process among those on Spark                            |

@@ -15,7 +15,6 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -36,6 +35,7 @@ from penstock.circuit.measured import Profile
 from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
 from penstock.circuit.places import ON_SPARK, Place
+from penstock.engine.beginning import Before, Beginning, Nothing
 from penstock.engine.installed import Installed, InstalledOperator, levels
 from penstock.engine.native import NativeRunner
 from penstock.engine.placing import check_native, placed, wants_process
@@ -44,12 +44,7 @@ from penstock.engine.result import StepResult
 from penstock.engine.schemas import relation_schema, schema_of
 from penstock.engine.typed import ProvenTyping
 from penstock.plan.nodes import Plan
-from penstock.plan.scalar import quoted
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-Content = Callable[[str], "DataFrame | None"]
 _THREADS = 2
 
 
@@ -65,7 +60,7 @@ class Engine:
         self.clock: datetime | None = None
         self.profiler = Profiler(workspace)
         self.installed: list[Installed] = []
-        self._content: Content = lambda name: None  # noqa: ARG005
+        self._before: Before = Nothing()
         self._grown: list[Runner[Delta]] = []
         # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
         self.lines: LineText | None = None
@@ -77,26 +72,24 @@ class Engine:
         self,
         catalog: Catalog,
         names: Collection[str],
-        content: Content | None = None,
+        before: Before | None = None,
         gate: Callable[[View], Gate] | None = None,
         ask: Callable[[], object] | None = None,
     ) -> None:
         """Maintain the views `names` of `catalog` from the next step on.
 
-        `content` gives a table's rows before that step (columns and `__weight`), None for an empty table; `gate` the
-        filter of a view with LATENESS. `ask` has Spark read the program, which it has not yet: it is asked where
-        something is not proven.
+        `before` gives a table's rows before that step; `gate` the filter of a view with LATENESS. `ask` has Spark read
+        the program, which it has not yet: it is asked where something is not proven.
         """
         self._gate = gate or self._gate
         self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
-        if content is not None:
-            self._content = content
+        self._before = before or self._before
         views = {name.lower(): catalog.views[name.lower()].plan for name in names}
         behind = {name: plan for name, plan in views.items() if reads_error_view(plan, catalog)}
-        before = {name: plan for name, plan in views.items() if name not in behind}
+        others = {name: plan for name, plan in views.items() if name not in behind}
         present = list(self.installed)
         try:
-            for part in (before, behind):
+            for part in (others, behind):
                 if part:  # one that reads `error_view` is made when the gates of the others are known
                     self.installed.append(self._made(catalog, part, behind=part is behind))
             if ask is not None and any(item.needs_spark for item in self.installed[len(present) :]):
@@ -322,11 +315,8 @@ class Engine:
         if late:
             delta = self._errors(delta, late)
         delta = None if delta is None else delta.selected(operator.node.names)
-        before = self._content(operator.relation) if installed.fresh else None
-        if before is not None:
-            frame = before.select(*map(quoted, (*operator.node.names, WEIGHT)))
-            both = frame if delta is None else frame.unionByName(delta.frame())
-            delta = Delta.of_frame(self.workspace, both, estimate=1 << 40).settled()
+        if installed.fresh:
+            return Beginning(self.workspace, self.store, installed, self._before).change(operator, delta)
         return delta
 
     def _runner(self, installed: Installed, operator: Operator) -> Runner[Delta]:

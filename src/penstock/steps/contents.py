@@ -68,6 +68,13 @@ class Stored:
         else:
             yield from self.state.log.pieces(table)
 
+    def pieces_of(self, name: str) -> Iterator[pa.Table]:
+        """The same of a table or of a view with LATENESS, by its name."""
+        found = self.state.catalog.relation(name)
+        if isinstance(found, View):
+            return self.state.views.pieces(name.lower())
+        return iter(()) if found is None else self.pieces(found)
+
     def relation_of(self, view: View) -> str | None:
         """The content of a view as FROM takes it in the process; None if it is not kept.
 

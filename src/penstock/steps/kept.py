@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import pyarrow as pa
+
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Trace, content, weighing
@@ -52,10 +54,14 @@ class KeptRows:
         """The rows as FROM takes them in the process."""
         return content(self._trace.names, self._trace.table)
 
-    def weighted(self) -> DataFrame | None:
-        """The rows with their weights, not consolidated, for Spark."""
+    def arrow(self) -> pa.Table:
+        """The rows with their weights, not consolidated."""
         query = f"SELECT {weighing(self._trace.names)} FROM {self._trace.table}"
-        return Delta.of_arrow(self._workspace, arrow_of(self._trace.store, query, self._columns)).frame()
+        return arrow_of(self._trace.store, query, self._columns)
+
+    def weighted(self) -> DataFrame | None:
+        """The same for Spark."""
+        return Delta.of_arrow(self._workspace, self.arrow()).frame()
 
 
 def kept_rows(store: Store | None, view: View, workspace: Workspace) -> KeptRows | None:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.native.proof import not_proven
 from penstock.backends.spark.change import consolidated
 from penstock.backends.spark.trace import may_be_null
 from penstock.backends.thresholds import CONTENT_LAYERS, HELD_ROWS
@@ -81,6 +82,12 @@ class Layers:
         pieces = [may_be_null(piece) for piece in self._recent]
         # In one piece: Spark stops reading at an empty batch.
         return pa.concat_tables([piece.cast(pieces[0].schema) for piece in pieces]).combine_chunks()
+
+    def arrow(self) -> pa.Table:
+        """The rows with their weights, not consolidated; NotProvenError if some lie on the executors."""
+        if self._layers or not self._recent:
+            not_proven("rows of a view, which lie on Spark")
+        return self._together()
 
     def weighted(self) -> DataFrame | None:
         """The rows with their weights, not consolidated; None if there never were any."""

@@ -135,7 +135,7 @@ class Stepper:
         earlier = len(engine.installed)
         if wanted.added:
             gate = partial(view_gate, clock=state.step_clock)
-            engine.install(rewrite_views(typed), wanted.added, self.stored.weighted, gate, wanted.ask)
+            engine.install(rewrite_views(typed), wanted.added, self.stored, gate, wanted.ask)
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)
             earlier = min(earlier, len(engine.installed) - bool(wanted.added))

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
+
+import pyarrow as pa
 
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
@@ -126,6 +128,11 @@ class Views:
         """The changes of a view so far, not added up; None if there were none, or they are not kept."""
         content = self._contents.get(name)
         return None if content is None else content.weighted()
+
+    def pieces(self, name: str) -> Iterator[pa.Table]:
+        """The changes of a view so far in Arrow; NotProvenError if some lie on the executors."""
+        content = self._contents.get(name)
+        return iter(() if content is None else (content.arrow(),))
 
     def relation(self, name: str) -> str | None:
         """The content of a view as FROM takes it in the process; None where it does not lie there."""
