@@ -29,6 +29,7 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     from penstock.circuit.measured import Profile
     from penstock.outputs.lines import FolderOutput, StreamOutput
     from penstock.pipeline.run import RunOptions
+    from penstock.pipeline.standing import Emission, StandingQuery
     from penstock.pipeline.subscription import Subscription
     from penstock.pipeline.supervisor import Status
     from penstock.pipeline.verification import Verification
@@ -39,7 +40,7 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     running = (events.RunStarted, events.RunProgress, events.RunFinished)
     errors = (penstock.PenstockError, penstock.SqlError, penstock.UnsupportedError, penstock.DataError)
     yield "Pipeline", "", (penstock.Pipeline,)
-    yield "What it answers", "", (penstock.Change, Subscription, Verification, Status)
+    yield "What it answers", "", (penstock.Change, Subscription, StandingQuery, Emission, Verification, Status)
     yield "What it says of itself", "", (facts.WaterlineFact, facts.OperatorState, Profile)
     yield "Running", "", (RunOptions,)
     yield "Outputs", "What `run()` and `start()` write to.", (Output, StreamOutput, FolderOutput)
@@ -80,6 +81,8 @@ def _table(attributes: list[tuple[str, str, str]]) -> Iterator[str]:
 _GIVEN = {
     "Change",
     "Subscription",
+    "StandingQuery",
+    "Emission",
     "Verification",
     "Status",
     "WaterlineFact",
@@ -95,6 +98,9 @@ _INSIDE = {
     ("Subscription", "offer"),
     ("Subscription", "fail"),
     ("Subscription", "end"),
+    ("StandingQuery", "offer"),
+    ("StandingQuery", "fail"),
+    ("StandingQuery", "end"),
     ("PenstockError", "with_source"),
     ("Profile", "followed"),
     ("Profile", "circuits"),

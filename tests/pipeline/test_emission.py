@@ -26,8 +26,9 @@ class EverySecond:
     waiting: Delta | None = None
     shows: bool = False
     goes_by = ()
+    waits = False
 
-    def after(self, change, _waterlines, _clock):
+    def after(self, change, _moment):
         waiting = together(self.waiting, change)
         return Emitted(waiting, EverySecond()) if self.shows else Emitted(None, EverySecond(waiting, shows=True))
 
@@ -40,9 +41,10 @@ class Delayed:
     waiting: Delta | None = None
     due: datetime | None = None
     goes_by = ()
+    waits = False
 
-    def after(self, change, _waterlines, clock):
-        waiting = together(self.waiting, change)
+    def after(self, change, moment):
+        clock, waiting = moment.clock, together(self.waiting, change)
         due = self.due or (None if waiting is None else clock + self.delay)
         if due is None or clock < due:
             return Emitted(None, Delayed(self.delay, waiting, due), due)

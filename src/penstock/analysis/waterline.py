@@ -9,6 +9,7 @@ stronger promise that they keep it, too, which is what collecting state needs.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
 from typing import assert_never, cast
 
 from penstock.analysis.derived import Derived, SourceColumn, applied, converted, greatest, least, of_source
@@ -23,7 +24,7 @@ from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
-from penstock.plan.expressions import conjuncts, pairs_of, plan_reads_clock
+from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock
 from penstock.plan.forms import Call, Constant, Form, Reference, Span, reads_clock, references
 from penstock.plan.nodes import (
     Aggregate,
@@ -57,6 +58,11 @@ _ORDERED = frozenset({">", ">=", "<", "<="})
 def waterlines(plan: Plan, catalog: Catalog, *, passing_time: bool = False) -> Waterlines:
     """The waterline of each column that has one, by the name of the column."""
     return Reader(catalog, passing_time=passing_time).of(plan)
+
+
+def has_waterline(catalog: Catalog, plan: Plan, name: str) -> bool:
+    """True if a waterline can be inferred for a column of a plan."""
+    return name in Reader(catalog).of(plan)
 
 
 class Reader:
@@ -199,7 +205,7 @@ class Reader:
     def _of_view(self, view: View) -> dict[str, Derived]:
         question = f"waterlines {self._passing_time}"
         found = dict(of_view(self._catalog, view, question, self.of, NONE))
-        for name in view.lateness:
+        for name in (name for name, lateness in view.lateness.items() if not lateness.keys):
             column = next((item for item in found if item.lower() == name.lower()), name)
             together = greatest((found.get(column), of_source(SourceColumn(view.name, name))))
             if together is not None:
@@ -221,10 +227,21 @@ class Reader:
         return NONE if derived is None else {node.outputs[-1].name: derived}
 
     def _filter(self, node: Filter) -> Waterlines:
-        known = self.of(node.input)
+        known = self._joined_under(node)
         for part in conjuncts(node.condition):
             known = self._with_clock(part, known, node) if part.reads_clock else self._with_bounds(part, known, node)
         return known
+
+    def _joined_under(self, node: Filter) -> Waterlines:
+        """Those of the input; a condition above an inner join tells as much of its sides as one in the join."""
+        join, plain = node.input, [part for part in conjuncts(node.condition) if not part.reads_clock]
+        known = self.of(join)
+        if not isinstance(join, Join) or join.kind is not JoinKind.INNER or not plain:
+            return known
+        whole = plain if join.residual is None else [*conjuncts(join.residual), *plain]
+        found = self._join(replace(join, residual=conjunction(tuple(whole))))
+        higher = {name: greatest((known.get(name), found.get(name))) for name in {**known, **found}}
+        return {name: derived for name, derived in higher.items() if derived is not None}
 
     def _with_bounds(self, part: Scalar, known: Waterlines, node: Filter) -> Waterlines:
         """`c >= e`: no row with a smaller c passes."""

@@ -10,5 +10,6 @@
 | joins      | joins as SQL                                           |
 | asof       | ASOF JOIN as SQL, in one pass over the rows of a key   |
 | thresholds | from how many rows on a step does something else       |
+| rows       | rows of Arrow as Python values, and when they are equal |
 | temporary  | temporary folders, removed when their process ends     |
 """

@@ -1,6 +1,7 @@
 """Statements and the catalogue become plans.
 
 folder        | what it binds                             | entry
+emission/     | a query that stands, and its policy       | standing.bind_standing
 program/      | a program, its declarations, its changes  | compile.compile_program, queries.bind_query
 query/        | a query: one SELECT, set operations, WITH | whole_query.bind_whole_query, one_select.bind_select
 from_/        | FROM: tables, joins, laterals, pivots     | relations.bind_from, relations.bind_relation
@@ -29,6 +30,7 @@ carries (`level`), and `binder` makes:
 | `join_keys` | a condition of a join split into keys, with both sides of one type, and the rest |
 | `level` | one query level while it is bound: its scope, its subqueries, what it reads of the enclosing query |
 | `marks` | the marks that the binder leaves in parsed trees |
+| `taking_in` | the rows that a standing query takes in: from now on, those that are not late |
 | `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |
 | `scalars` | bound trees as scalars over the fields of a plan |
 | `scope` | the names of one query and their meaning |

@@ -10,6 +10,7 @@ from penstock.bind.from_.relations import bind_relation
 from penstock.bind.level import Context, Level
 from penstock.bind.query.whole_query import bind_whole_query
 from penstock.bind.scope import Relation
+from penstock.bind.taking_in import TakingIn
 from penstock.catalog.model import Catalog
 
 
@@ -29,6 +30,6 @@ class _Binder:
         return bind_whole_query(tree, context, keep_order=keep_order)
 
 
-def context_of(catalog: Catalog) -> Context:
-    """The context of a statement of a program: nothing around it, all that is declared."""
-    return Context(catalog, _Binder())
+def context_of(catalog: Catalog, taking_in: TakingIn | None = None) -> Context:
+    """The context of a statement of a program: nothing around it, all that is declared; `taking_in` if it stands."""
+    return Context(catalog, _Binder(), taking_in=taking_in)

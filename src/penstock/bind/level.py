@@ -22,6 +22,7 @@ from penstock.bind.group_window import GroupWindow
 from penstock.bind.marks import OUTER, marked
 from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Relation, Scope, Visible, with_fields
+from penstock.bind.taking_in import TakingIn
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import Type
 from penstock.errors import Span, SqlError
@@ -62,6 +63,7 @@ class Context:
     windows: Mapping[str, exp.Expression] = field(default_factory=lambda: MappingProxyType({}))
     outers: dict[str, exp.Expression] = field(default_factory=dict, compare=False)
     numbers: Iterator[int] = field(default_factory=count, compare=False)
+    taking_in: TakingIn | None = field(default=None, compare=False)
 
     @property
     def exact(self) -> bool:

@@ -18,13 +18,16 @@ from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
 
+TAIL = "tail"  # in the meta of a table of FROM: its rows from now on
 ONE_ROW = Values(((),), ())
 
 
 def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
     """The rows of a declared relation, under its own column names."""
     fields = tuple(Field(item.name, item.type and plain_type(item.type), item.nullable) for item in found.columns)
-    return Scan(found.name, fields, None if place is None else span_of(place))
+    return Scan(
+        found.name, fields, None if place is None else span_of(place), bool(place is not None and place.meta.get(TAIL))
+    )
 
 
 def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False) -> BoundQuery:

@@ -9,10 +9,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.types import Type
 from penstock.errors import Diagnostic, Span
+
+if TYPE_CHECKING:
+    from penstock.plan.showing import Showing
 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVENT_TIME = "_tp_time"  # of the streams of dialect timeplus
@@ -22,13 +25,29 @@ EVENT_TIME = "_tp_time"  # of the streams of dialect timeplus
 class Lateness:
     """LATENESS of one column: the bound as Spark SQL (`INTERVAL '1' HOUR`, `10`), or as a number of rows (C15).
 
-    `ahead` is the bound of the guard AHEAD (B12).
+    `ahead` is the bound of the guard AHEAD (B12). A standing query's own waterline may keep to a `grid`, and be
+    another for each value of `keys`; rows that are more than `age` microseconds behind the clock are none of its.
     """
 
     bound: str
     rows: int | None = None
     ahead: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
+    grid: Grid | None = None
+    keys: tuple[str, ...] = ()
+    age: int | None = None
+
+
+@dataclass(frozen=True)
+class Grid:
+    """The ends of windows: every `slide` from `origin` on, in microseconds since 1970.
+
+    A waterline on a grid stands at the last end that it has passed, so that a row is on time as long as a window
+    that ends there is open.
+    """
+
+    slide: int
+    origin: int = 0
 
 
 @dataclass(frozen=True)
@@ -119,9 +138,11 @@ class Table:
 class View:
     """A view: `query` is the parsed text, `text` the text of the query as written.
 
-    `kind` is 'view', 'local' or 'materialized'. `columns` is known once the view is bound; a type in it may be
-    None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only declared
-    (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of, `declaration` the whole statement.
+    `kind` is 'view', 'local' or 'materialized'; 'standing' for a query that is shown by a policy of emission, its
+    `showing`, and 'gate' for the rows that such a query takes in, with a waterline of its own. `columns` is known once
+    the view is bound; a type in it may be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None
+    for a view that was only declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of,
+    `declaration` the whole statement.
     """
 
     name: str
@@ -136,6 +157,12 @@ class View:
     span: Span | None = field(default=None, compare=False, repr=False)
     source: str | None = field(default=None, compare=False, repr=False)
     declaration: str = field(default="", compare=False, repr=False)
+    showing: Showing | None = field(default=None, repr=False)
+
+    @property
+    def is_hidden(self) -> bool:
+        """True for a relation that a standing query brought along, or is: nobody asked for it by name."""
+        return self.kind in ("standing", "gate")
 
 
 @dataclass(frozen=True)

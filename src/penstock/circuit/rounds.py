@@ -111,7 +111,7 @@ class _Lifting:
         node = cast("Node", plan)
         match node:
             case Scan():
-                rows = Scan(node.relation, (*node.outputs, _FIELD), node.span)
+                rows = replace(node, outputs=(*node.outputs, _FIELD))
                 return _with_round(rows, f"{quoted(ROUND)} + 1", node.names)
             case Project():
                 return Project(self.lifted(node.input), (*node.items, _ROUND_ITEM))

@@ -8,5 +8,9 @@
 | `policies` | the list of policies, and which one a view asks for |
 | `plain` | a view without a policy: its change is shown |
 | `final` | `emit_final`: rows are shown once nothing can change them |
+| `standing` | a standing query between two steps |
+| `triggers` | when rows are due: at once, each tick, when closed, after a delay |
+| `dressing` | how they are shown: content, order, limits, columns that tell about the emission |
+| `weighted` | rows with weights as Arrow tables |
 | `waiting` | changes that wait, added up |
 """

@@ -2,13 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any, Protocol
+
+import pyarrow as pa
 
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.operators.cleaned import Gate
+from penstock.plan.showing import OwnWaterline
+
+_NO_GATES: Mapping[str, Gate | None] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """All of a step that a policy may go by.
+
+    `waterlines` has the values of its `goes_by` at the step's end, None for one that is not known yet; a DATE or
+    TIMESTAMP is a naive `datetime` in UTC. `clock` is the step's, `arrived` names the tables that rows have come for,
+    in lower case, and `gates` are the filters of views with LATENESS, as the step leaves them. With `ended` no input
+    will follow.
+    """
+
+    waterlines: Sequence[Any]
+    clock: datetime
+    arrived: frozenset[str] = frozenset()
+    ended: bool = False
+    gates: Mapping[str, Gate | None] = field(default_factory=lambda: _NO_GATES)
 
 
 class Emission(Protocol):
@@ -21,18 +45,34 @@ class Emission(Protocol):
     def goes_by(self) -> tuple[Derived, ...]:
         """The waterlines that it has to know."""
 
-    def after(self, change: Delta | None, waterlines: Sequence[Any], clock: datetime) -> Emitted:
+    @property
+    def waits(self) -> bool:
+        """True if the end of the input would show something more."""
+
+    def after(self, change: Delta | None, moment: Moment) -> Emitted:
         """The emission of a step in which the view has changed by `change` (None: not at all).
 
-        It is asked in each step, whether or not the view has changed. `waterlines` has the values of `goes_by` at the
-        step's end, None for one that is not known yet; a DATE or TIMESTAMP is a naive `datetime` in UTC.
+        It is asked in each step, whether or not the view has changed.
         """
 
 
 @dataclass(frozen=True, slots=True)
-class Emitted:
-    """The rows that a step shows, the emission after it, and the clock at which the next step is due without input."""
+class Promise:
+    """The windows over a view with LATENESS are over: what they have shown, later rows do not change."""
 
-    shown: Delta | None
+    waterline: OwnWaterline
+
+
+@dataclass(frozen=True, slots=True)
+class Emitted:
+    """The rows that a step shows, the emission after it, and the clock at which the next step is due without input.
+
+    Rows that the policy has dressed are an Arrow table, with the weight as the last column.
+    `promises` move waterlines with the step. An emission that has `finished` shows nothing any more.
+    """
+
+    shown: Delta | pa.Table | None
     then: Emission
     timer: datetime | None = None
+    promises: tuple[Promise, ...] = ()
+    finished: bool = False

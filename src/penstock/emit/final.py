@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from datetime import datetime
-from typing import Any
+from typing import Any, ClassVar
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -17,7 +15,7 @@ from penstock.backends.spark.parameters import as_parameter
 from penstock.backends.spark.waterlines import below, value_literal
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.reserved import WEIGHT
-from penstock.emit.api import Emitted
+from penstock.emit.api import Emitted, Moment
 from penstock.emit.waiting import together
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.scalar import quoted
@@ -36,9 +34,11 @@ class FinalRows:
         """The waterline of the column that makes rows final."""
         return (self.final.waterline,)
 
-    def after(self, change: Delta | None, waterlines: Sequence[Any], _clock: datetime) -> Emitted:
+    waits: ClassVar[bool] = False
+
+    def after(self, change: Delta | None, moment: Moment) -> Emitted:
         """The rows that the step makes final."""
-        waiting, (line,) = together(self.waiting, change), waterlines
+        waiting, (line,) = together(self.waiting, change), moment.waterlines
         if waiting is None or waiting.is_empty() or line is None:
             return Emitted(None, replace(self, waiting=waiting))
         shown, left = _parted(waiting, self.final.place, line)

@@ -2,14 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from datetime import datetime
-from typing import Any
+from typing import ClassVar
 
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
-from penstock.emit.api import Emitted
+from penstock.emit.api import Emitted, Moment
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,7 +16,9 @@ class Plain:
 
     goes_by: tuple[Derived, ...] = ()
 
-    def after(self, change: Delta | None, _waterlines: Sequence[Any], _clock: datetime) -> Emitted:
+    waits: ClassVar[bool] = False
+
+    def after(self, change: Delta | None, _moment: Moment) -> Emitted:
         """The change itself."""
         return Emitted(change, self)
 

@@ -8,9 +8,10 @@ from penstock.catalog.model import Catalog, View
 from penstock.emit.api import Emission
 from penstock.emit.final import final_rows
 from penstock.emit.plain import PLAIN
+from penstock.emit.standing import standing_query
 
 # Each gives the emission that a view begins with, or None for a view that does not ask for it.
-POLICIES: tuple[Callable[[View, Catalog], Emission | None], ...] = (final_rows,)
+POLICIES: tuple[Callable[[View, Catalog], Emission | None], ...] = (final_rows, standing_query)
 
 
 def emission_of(view: View, catalog: Catalog) -> Emission:

@@ -44,6 +44,7 @@ from penstock.engine.result import StepResult
 from penstock.engine.schemas import relation_schema, schema_of
 from penstock.engine.typed import ProvenTyping
 from penstock.plan.nodes import Plan
+from penstock.plan.showing import OwnWaterline
 
 _THREADS = 2
 
@@ -144,6 +145,13 @@ class Engine:
                     runner = installed.runners.get(operator.number)
                     found[operator.view] = runner.proposed_gate if isinstance(runner, CleanedRunner) else None
         return found
+
+    def close_windows(self, own: OwnWaterline) -> None:
+        """Let the windows over a view with LATENESS be over: rows that would come into them are late."""
+        for installed in self.installed:
+            for runner in installed.runners.values():
+                if isinstance(runner, CleanedRunner) and runner.view == own.view:
+                    runner.gate = runner.gate.closed(own)
 
     def remove(self, name: str, among: int | None = None) -> None:
         """Stop maintaining a view; operators that only it needed go with it.
@@ -315,7 +323,7 @@ class Engine:
         if late:
             delta = self._errors(delta, late)
         delta = None if delta is None else delta.selected(operator.node.names)
-        if installed.fresh:
+        if installed.fresh and not operator.is_tail:
             return Beginning(self.workspace, self.store, installed, self._before).change(operator, delta)
         return delta
 

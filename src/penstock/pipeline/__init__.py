@@ -16,6 +16,8 @@
 | `supervisor` | the run under way, on which thread, and what became of the last |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |
+| `standing` | a standing query as its reader sees it |
+| `standing_queries` | the standing queries of a pipeline |
 | `verification` | maintained content compared with a batch answer |
 | `asked` | what Spark says of a program that is not run: `penstock check --spark` asks |
 """

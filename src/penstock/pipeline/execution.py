@@ -7,8 +7,11 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from penstock.analysis.waterline import has_waterline
 from penstock.backends.spark.batch import resolve_types
 from penstock.backends.spark.workspace import Workspace
+from penstock.bind.emission.standing import StandingQuery as StandingBound
+from penstock.bind.emission.standing import bind_standing
 from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
@@ -23,7 +26,7 @@ from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
 from penstock.pipeline.outbox import Outbox
-from penstock.pipeline.reads import as_spark_sees, read_by, tables_read
+from penstock.pipeline.reads import as_spark_sees, read_by, read_whole, tables_read, with_hidden, without_hidden
 from penstock.pipeline.supported import check_promises, check_supported
 from penstock.sources.api import TableSource, open_source
 from penstock.sql import statements as sql
@@ -77,11 +80,15 @@ class Execution:
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
+    _visible: tuple[Catalog, Catalog] | None = None
 
     @property
     def catalog(self) -> Catalog:
-        """The catalog of all that is declared now."""
-        return self.stepper.catalog
+        """The catalog of all that is declared now; what standing queries have brought along is not in it."""
+        whole = self.stepper.catalog
+        if self._visible is None or self._visible[0] is not whole:
+            self._visible = whole, without_hidden(whole)
+        return self._visible[1]
 
     def opened_sources(self) -> list[TableSource]:
         """The sources of all tables that have a connector; each goes on where it was."""
@@ -279,19 +286,56 @@ class Execution:
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
         check_supported(catalog)
+        self._check_standing([*removed, *forgotten])
+        catalog = with_hidden(catalog, self.stepper.catalog)
         workspace, stepper = self.workspace, self.stepper
         workspace.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         ask: Callable[[], Catalog] | None = None
         if added:
             typed, ask = self._spark(lambda: self._typed(typed, added), catalog)
-            for table in {table for name in added for table in tables_read(typed, name)}:
+            for table in {table for name in added for table in tables_read(typed, name, tails=False)}:
                 stepper.stored.check_reach(table)
             check_promises(typed)
         workspace.follow(catalog.settings)
         planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
         wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
         self._spark(lambda: stepper.install(wanted), catalog)
+
+    def _check_standing(self, gone: Iterable[str]) -> None:
+        """Refuse to drop what a standing query reads."""
+        for name in gone:
+            for view in self.stepper.catalog.views.values():
+                if view.is_hidden and view.name.lower() != name and name in read_by(view):
+                    message = f"{name} cannot go or be replaced while the standing query {view.name} reads it"
+                    raise UnsupportedError(Diagnostic("READ_BY_QUERY", message, hint=f"KILL QUERY {view.name} first"))
+
+    # Standing queries
+
+    def stand(self, tree: Any, text: str, name: str) -> StandingBound:
+        """Have a query stand from now on: its rows are shown as its policy says. SqlError or UnsupportedError."""
+        if self.transaction is not None:
+            hint = "COMMIT first"
+            raise SqlError(Diagnostic("IN_TRANSACTION", "a query cannot begin to stand in a transaction", hint=hint))
+        found = bind_standing(tree, self.catalog, text, name, has_waterline)
+        whole = {table for view in found.views for table in read_whole(view)}
+        known = self.stepper.has_rows
+        filled = any(known(table) for table in whole)
+        last = found.view
+        showing = None if last.showing is None else replace(last.showing, started=self.clock(), filled=filled)
+        catalog = self.catalog
+        for view in (*found.views[:-1], replace(last, showing=showing)):
+            catalog = catalog.with_view(view)
+        self.install(catalog, [view.name for view in found.views])
+        return found
+
+    def fall(self, found: StandingBound) -> None:
+        """Have a standing query stand no more."""
+        names = [view.name.lower() for view in found.views]
+        whole = self.stepper.catalog
+        for name in names:
+            whole = whole.without(name)
+        self.stepper.install(Installation(whole, whole, removed=names))
 
     def _typed(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, Callable[[], Catalog] | None]:
         """The catalog with the types of all columns; and what asks Spark for them, if it has not been asked."""

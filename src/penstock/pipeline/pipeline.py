@@ -21,6 +21,8 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, as_wanted, read_program
 from penstock.pipeline.run import RunLoop, RunOptions
+from penstock.pipeline.standing import StandingQuery
+from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.subscription import Subscription
 from penstock.pipeline.supervisor import Status, Supervisor, run_failed
 from penstock.pipeline.supported import check_followed
@@ -84,6 +86,7 @@ class Pipeline:
         self._lock = threading.RLock()
         self._on_event = on_event
         self._subscriptions: list[Subscription] = []
+        self._standing = StandingQueries(self._lock)
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
         self._supervisor = Supervisor(self._failed)
@@ -260,6 +263,23 @@ class Pipeline:
         self._subscriptions.append(subscription)
         return subscription
 
+    def subscribe(self, sql: str, *, name: str | None = None, clock: datetime | str | None = None) -> StandingQuery:
+        """Have a query stand, and give what it shows: an `Emission`, a sequence of rows, whenever its EMIT says so.
+
+        It stands until it is closed, has shown as many rows as its LIMIT says, or the pipeline is closed. Its ticks are
+        counted from `clock`, which stays as that of `step()` does. Raises
+        SqlError or UnsupportedError for the query, and DataError as `query()` does.
+        """
+        self._supervisor.check()
+        with self._lock, self._clocked(clock):
+            execution = self._opened()
+            return self._sourced(sql, lambda: self._standing.stand(execution, sql, name))
+
+    @property
+    def queries(self) -> list[StandingQuery]:
+        """The standing queries, in the order in which they began."""
+        return self._standing.queries
+
     def content(self, view: str) -> Answer:
         """The rows of a view or table as they are now: those maintained by change where they are kept.
 
@@ -348,6 +368,7 @@ class Pipeline:
             with self._lock:
                 for subscription in list(self._subscriptions):
                     subscription.end()
+                self._standing.end()
                 if self._execution is not None:
                     self._execution.stepper.engine.close()
                     self._execution.stepper.log.close()
@@ -369,6 +390,7 @@ class Pipeline:
             if self._execution is None:
                 self._execution = self._sourced(self.source, self._open)
                 self._execution.stepper.listen(self._stepped)
+                self._execution.stepper.watch(self._standing.shown)
                 self._sourced(self.source, self._started_program)
             return self._execution
 
@@ -406,6 +428,7 @@ class Pipeline:
     def _failed(self, error: BaseException) -> None:
         for subscription in list(self._subscriptions):
             subscription.fail(run_failed(error))
+        self._standing.fail(run_failed(error))
 
     def _leave(self, subscription: Subscription) -> None:
         if subscription in self._subscriptions:

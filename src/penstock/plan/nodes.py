@@ -29,11 +29,12 @@ from penstock.plan.scalar import Scalar
 
 @dataclass(frozen=True)
 class Scan(Plan):
-    """The rows of a table or of another view, named in the catalog."""
+    """The rows of a table or of another view, named in the catalog; of a `tail`, those that come from now on."""
 
     relation: str
     outputs: tuple[Field, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
+    tail: bool = False
 
     @property
     def fields(self) -> tuple[Field, ...]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.steps.change import Change
@@ -14,6 +14,7 @@ from penstock.steps.rows.exchange import as_delta
 from penstock.steps.state import State
 
 Listener = Callable[[StepDone, Mapping[str, Change]], None]
+Watcher = Callable[[Mapping[str, Change], Sequence[str]], None]
 
 
 def tell(listeners: Iterable[Listener], event: StepDone, changes: Mapping[str, Change]) -> None:
@@ -34,22 +35,32 @@ def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
     found = {
         view.name: Change(view.name, _names(view), step, clock, proposal.shown.changes.get(name))
         for name, view in state.catalog.views.items()
-        if view.kind != "local"
+        if view.kind != "local" and not view.is_hidden
     }
     rejections = proposal.given.rejections
     delta = as_delta(state.engine.workspace, ERROR_VIEW, rejections.change()) if rejections.rows else None
     return {**found, ERROR_VIEW.name: Change(ERROR_VIEW.name, _names(ERROR_VIEW), step, clock, delta)}
 
 
+def emissions_of(state: State, proposal: Proposal) -> dict[str, Change]:
+    """The rows that standing queries show in the step, by the query's name; those that show nothing are left out."""
+    step, clock = proposal.number, proposal.given.clock
+    return {
+        view.name: Change(view.name, view.showing.shown_names, step, clock, shown)
+        for name, view in state.catalog.views.items()
+        if view.showing is not None and (shown := proposal.shown.changes.get(name)) is not None
+    }
+
+
 def step_done(state: State, proposal: Proposal, seconds: float) -> StepDone:
     """The event of the step."""
-    names = {name: view.name for name, view in state.catalog.views.items()}
+    names = {name: view.name for name, view in state.catalog.views.items() if not view.is_hidden}
     return StepDone(
         proposal.number,
         proposal.given.clock,
         seconds,
         {intake.table.name: intake.received for intake in proposal.intakes},
-        {names[name]: delta.count() for name, delta in proposal.shown.changes.items()},
+        {names[name]: delta.count() for name, delta in proposal.shown.changes.items() if name in names},
         dict(Counter(row.relation for row in proposal.given.rejections.rows)),
         sizes_of(state.engine),
         measured_of(state.engine, proposal.number, seconds),

@@ -10,6 +10,7 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from penstock.backends.rows import Key, Row
 from penstock.backends.spark.change import Delta
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
@@ -19,7 +20,7 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.proposing import StepInput, taken_in
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.exchange import as_delta
-from penstock.steps.rows.identity import Key, Row, identity_of
+from penstock.steps.rows.identity import identity_of
 from penstock.steps.rows.refused import gone
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.state import State

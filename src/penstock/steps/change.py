@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.steps.rows.fetched import fetched_parts, python_values
-from penstock.steps.rows.identity import canonical_row
+from penstock.steps.rows.fetched import fetched_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

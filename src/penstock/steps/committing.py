@@ -36,6 +36,8 @@ def _follow(state: State, proposal: Proposal) -> None:
     proposal.result.commit()
     state.tables.follow(proposal.intakes, given.advances)
     state.views.follow(proposal.shown)
+    for promise in proposal.shown.promises:
+        state.engine.close_windows(promise.waterline)
     for key, number in counts(given.rejections.rows).items():
         state.rejected[key] = state.rejected.get(key, 0) + number
     state.number, state.clock = proposal.number, given.clock

@@ -16,6 +16,7 @@ import pyarrow as pa
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW
+from penstock.emit.api import Moment
 from penstock.engine.result import StepResult
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.failures import translated
@@ -84,7 +85,9 @@ def propose(state: State, given: StepInput) -> Proposal:
         state.views.propose(views, state.catalog)
         state.tables.propose(intakes)
         lines = lines_after(state, given.clock, intakes, given.advances)
-        shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), given.clock)
+        arrived = frozenset(intake.table.name.lower() for intake in intakes if not intake.is_empty)
+        moment = Moment((), given.clock, arrived, given.ended, state.engine.gates())
+        shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), moment)
         staged = _staged(state, given, intakes)
     except BaseException as error:
         del given.rejections.rows[reported:]

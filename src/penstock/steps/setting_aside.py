@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 
+from penstock.backends.rows import Key
 from penstock.catalog.model import Table
 from penstock.circuit.lineage import goes_row_by_row, tables_behind
 from penstock.engine.raising import keys_met, raising_rows
@@ -21,7 +22,6 @@ from penstock.steps.apart import FailedStep, Unit
 from penstock.steps.culprits import Culprit, culprits, failing_alone
 from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.proposing import Proposal, StepInput, propose
-from penstock.steps.rows.identity import Key
 from penstock.steps.rows.refused import Reason
 from penstock.steps.state import State
 

@@ -20,7 +20,7 @@ from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
 from penstock.rewrite import rewrite_views
-from penstock.steps.announcing import Listener, changes_of, step_done, tell
+from penstock.steps.announcing import Listener, Watcher, changes_of, emissions_of, step_done, tell
 from penstock.steps.change import Change
 from penstock.steps.committing import StateBehindLogError, commit
 from penstock.steps.contents import Stored
@@ -62,6 +62,7 @@ class Stepper:
         self._state = State.first(engine, log, retain)
         self._broken: StateBehindLogError | None = None
         self._listeners: list[Listener] = []
+        self._watchers: list[Watcher] = []
         self.stored = Stored(self._state)
         # For what the engine may forget, and whether it is to measure.
         engine.lines = lambda derived: lines_after(self._state).text(derived)
@@ -101,13 +102,18 @@ class Stepper:
 
     @property
     def holds_rows(self) -> bool:
-        """True if some table holds rows back."""
-        return self._state.tables.holds_rows
+        """True if some table holds rows back, or an emission does."""
+        return self._state.tables.holds_rows or self._state.views.waits
 
     @property
     def rejected(self) -> Mapping[tuple[str, str], int]:
         """The number of rows that went to `error_view`, by relation and message."""
         return self._state.rejected
+
+    def has_rows(self, table: str) -> bool:
+        """True if rows have ever come in for a table, named in lower case."""
+        memory = self._state.tables.known(table)
+        return memory is not None and bool(memory.received)
 
     def waterline_facts(self) -> list[WaterlineFact]:
         """The facts about each LATENESS or WATERMARK column of a table or view."""
@@ -156,6 +162,10 @@ class Stepper:
         """Tell `listener` of each step that has happened."""
         self._listeners.append(listener)
 
+    def watch(self, watcher: Watcher) -> None:
+        """Tell `watcher` what standing queries show in each step that has happened, and which have ended with it."""
+        self._watchers.append(watcher)
+
     def maintain(self) -> None:
         """Merge what the last step has left to merge, and forget what is below the waterlines."""
         try:
@@ -183,7 +193,10 @@ class Stepper:
                 raise
             changes = changes_of(self._state, proposal)
             event = step_done(self._state, proposal, time.perf_counter() - started)
+            emissions = emissions_of(self._state, proposal)
             try:
+                for watcher in self._watchers:
+                    watcher(emissions, proposal.shown.finished)
                 tell(self._listeners, event, changes)
             finally:
                 hold.obey_the_second()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,7 @@ import pyarrow as pa
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
 from penstock.catalog.model import Catalog, View
-from penstock.emit.api import Emission
+from penstock.emit.api import Emission, Moment, Promise
 from penstock.engine.engine import Engine
 from penstock.steps.kept import KeptRows, kept_rows
 from penstock.steps.layers import Layers
@@ -31,6 +31,8 @@ class Shown:
     changes: Mapping[str, Delta]
     emissions: Mapping[str, Emission]
     timers: Mapping[str, datetime]
+    promises: Sequence[Promise] = ()
+    finished: Sequence[str] = ()
 
 
 class Views:
@@ -60,21 +62,29 @@ class Views:
         self._without_step.discard(name)
 
     def shown(
-        self, changes: Mapping[str, Delta], values: Callable[[Sequence[Derived]], list[Any]], clock: datetime
+        self, changes: Mapping[str, Delta], values: Callable[[Sequence[Derived]], list[Any]], moment: Moment
     ) -> Shown:
         """A step's changes as the emissions show them; `values` evaluates waterlines. Nothing changes yet."""
         waterlines = iter(values([item for emission in self._emissions.values() for item in emission.goes_by]))
         found: dict[str, Delta] = {}
         after: dict[str, Emission] = {}
         timers: dict[str, datetime] = {}
+        promises: list[Promise] = []
+        finished: list[str] = []
         for name, emission in self._emissions.items():
-            emitted = emission.after(changes.get(name), [next(waterlines) for _ in emission.goes_by], clock)
+            own = replace(moment, waterlines=[next(waterlines) for _ in emission.goes_by])
+            emitted = emission.after(changes.get(name), own)
             after[name] = emitted.then
+            promises += emitted.promises
+            finished += [name] if emitted.finished else []
             if emitted.shown is not None:
-                found[name] = emitted.shown
+                found[name] = self._delta(emitted.shown)
             if emitted.timer is not None:
                 timers[name] = emitted.timer
-        return Shown(found, after, timers)
+        return Shown(found, after, timers, promises, finished)
+
+    def _delta(self, shown: Delta | pa.Table) -> Delta:
+        return Delta.of_arrow(self._engine.workspace, shown) if isinstance(shown, pa.Table) else shown
 
     def propose(self, changes: Mapping[str, Delta], catalog: Catalog) -> None:
         """Add to the contents what a step changes, as a part of it: it may still fail."""
@@ -113,7 +123,12 @@ class Views:
 
     def keeps(self, view: View) -> bool:
         """True if the content of a view is kept."""
-        return self._retain == "all" or view.kind == "materialized" or bool(view.lateness)
+        return not view.is_hidden and (self._retain == "all" or view.kind == "materialized" or bool(view.lateness))
+
+    @property
+    def waits(self) -> bool:
+        """True if the end of the input would show something more."""
+        return any(emission.waits for emission in self._emissions.values())
 
     @property
     def next_timer(self) -> datetime | None:

@@ -27,7 +27,7 @@ CASE: Keys = MappingProxyType(
         "steps": "list of steps",
         "end_of_input": "true or false (default); the input ends after the last step: WATERMARK holds nothing back",
         "expect": "mapping; what must hold by the end",
-        "ordered": "list of names in `rows` whose rows are compared in their order",
+        "ordered": "list of names in `rows`, `emit` or `emitted` whose rows are compared in their order",
         "invariant": "false, or text with the reason: views are not recomputed and compared after each step",
         "monotonic": "not testable yet",
         "waterline": "mapping view or table → column → true or false; whether a waterline is inferred for the column",
@@ -44,11 +44,11 @@ STEP: Keys = MappingProxyType(
     {
         "clock": "time such as '2024-01-31 08:00:00', UTC without an offset; the clock from this step on",
         "advance": "span such as 3s, 100ms, 5m, 2h, 1d; the clock moves by it",
-        "start": "not testable yet",
+        "start": "mapping name → query; standing queries that begin before this step's input",
         "in": "list of `[table, '+' or '-' or '~', row]`; rows that go in, in this order",
         "sql": "text; statements of the same transaction, or declarations if nothing goes `in`",
         "out": "mapping view → list of `[weight, row]`; the whole change of the view in this step, in any order",
-        "emit": "not testable yet",
+        "emit": "mapping name of a standing query → list of rows; all that it shows in this step, in any order",
         "rows": "mapping view, table or name of a query → list of rows; the whole content after this step",
         "query": "mapping name → query, whose answer `rows` compares under that name",
         "error": "mapping; the step must be refused, and leave no trace",
@@ -56,7 +56,7 @@ STEP: Keys = MappingProxyType(
 )
 EXPECT: Keys = MappingProxyType(
     {
-        "emitted": "not testable yet",
+        "emitted": "mapping name of a standing query → list of rows; all that it has shown by the end",
         "rows": "mapping view or table → list of rows; the content at the end",
         "error": "mapping; the program must be refused",
     }

@@ -20,6 +20,7 @@ from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE
 from penstock.errors import Diagnostic, PenstockError, UnsupportedError
 from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.standing import StandingQuery
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Field, Scan
 from penstock.sql import statements
@@ -151,6 +152,8 @@ class _Run:
         self._session = session
         self._options = options
         self._clock: datetime | None = None
+        self._standing: dict[str, StandingQuery] = {}
+        self._shown: dict[str, list[tuple[Any, ...]]] = {}
 
     def all(self) -> None:
         """Every step, then what is expected by the end."""
@@ -174,14 +177,13 @@ class _Run:
                 if self.case.end_of_input:
                     self._end(pipeline, observed)
                 self._rows(observed, self.case.expect.rows, {})
+                self._compare_shown(self.case.expect.emitted, self._shown)
             finally:
                 observed.close()
 
     def _refuse_unbuilt(self) -> None:
         """Refuse what a case may ask for and this version has no answer to."""
         asked = {
-            "standing queries (`start`)": any(step.start for step in self.case.steps),
-            "emissions (`emit`)": any(step.emit for step in self.case.steps) or bool(self.case.expect.emitted),
             "facts about monotonic expressions": bool(self.case.monotonic),
         }
         for what, present in asked.items():
@@ -212,6 +214,8 @@ class _Run:
         if step.error is not None:
             self._must_refuse(pipeline, observed, step, inputs)
             return
+        for name, sql in step.start.items():
+            self._standing[name] = pipeline.subscribe(sql, name=name, clock=self._clock)
         declares = step.sql is not None and not inputs and _declares(step.sql, pipeline.dialect)
         # Declarations are no part of a transaction, so they run as a user would run them.
         changes = (
@@ -221,6 +225,7 @@ class _Run:
         if isinstance(rows, str):
             self._fail(rows)
         self._compare_out(step, rows)
+        self._compare_shown(step.emit, self._taken())
         answers = {name: observed.query(sql) for name, sql in step.query.items()}
         self._rows(observed, step.rows, answers)
         if self._options.compact:
@@ -233,6 +238,7 @@ class _Run:
         rows = observed.take(pipeline.end_of_input())
         if isinstance(rows, str):
             self._fail(rows)
+        self._taken()
         self._check_invariant(observed)
 
     def _fail(self, what: str) -> NoReturn:
@@ -268,6 +274,27 @@ class _Run:
             found = difference(_plain(expected), rows.get(name.lower(), []))
             if found:
                 self._fail(f"change of {name}: {found.describe()}")
+
+    def _taken(self) -> dict[str, list[tuple[Any, ...]]]:
+        """The rows that each standing query has shown in the step."""
+        found: dict[str, list[tuple[Any, ...]]] = {}
+        for name, query in self._standing.items():
+            found[name] = []
+            while (emission := query.get(0)) is not None:
+                found[name] += emission
+            self._shown.setdefault(name, []).extend(found[name])
+        return found
+
+    def _compare_shown(
+        self, expectations: Mapping[str, tuple[tuple[Any, ...], ...]], shown: Mapping[str, list[tuple[Any, ...]]]
+    ) -> None:
+        for name, expected in expectations.items():
+            if name in self.case.ordered:
+                self._compare_ordered(name, expected, shown.get(name, []))
+            elif found := difference(
+                _plain((1, row) for row in expected), _plain((1, row) for row in shown.get(name, []))
+            ):
+                self._fail(f"shown by {name}: {found.describe()}")
 
     def _rows(
         self,

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
@@ -14,7 +16,7 @@ from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.values import bind_values
 from penstock.bind.level import Level
-from penstock.bind.relation import ONE_ROW, aliased, rows_of
+from penstock.bind.relation import ONE_ROW, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
@@ -142,9 +144,15 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         written = ".".join(part.name for part in tree.parts)
         known = (*level.context.ctes, *level.context.catalog.relation_names())
         raise unknown_relation(written, known, tree.this)
+    taking_in = level.context.taking_in
+    if taking_in is not None and taking_in.is_tail(found):
+        tree.meta[TAIL] = True
     alias = tree.args.get("alias")
     renamed = alias is not None and bool(alias.args.get("columns"))
-    return aliased(rows_of(found, tree, hidden=not renamed), tree, level, name)
+    bound = rows_of(found, tree, hidden=not renamed)
+    if taking_in is not None:
+        bound = replace(bound, plan=taking_in.recent(bound.plan, found))
+    return aliased(bound, tree, level, name)
 
 
 _READ = {

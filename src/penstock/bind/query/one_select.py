@@ -74,7 +74,7 @@ def refuse_streaming(select: exp.Expression) -> None:
             code="EMIT",
             message=text,
             place=span,
-            hint="leave EMIT out: every change is shown in its step",
+            hint="a query with EMIT stands: subscribe() to it, or write it in the shell",
         )
 
 

@@ -71,6 +71,10 @@ class Grid:
             raise wrong(code="NOT_AN_INTERVAL", message=message, place=place)
         rule = self._rule(slide.micros, place, size.micros)
         last = self._floor(rule, time, slide.micros)
+        if rule is _Rule.ELAPSED and size.micros % slide.micros:
+            starts = call("sequence", self._first_start(time, slide, size), last, long(slide.micros))
+            variable = exp.Identifier(this="start", quoted=False)
+            return Exploded(_as_times(starts, variable), lambda start: self._ends(rule, start, size))
         count = -(-size.micros // slide.micros)
         first = exp.Sub(this=last.copy(), expression=long((count - 1) * slide.micros))
         starts = call("sequence", first, last, long(slide.micros))
@@ -78,6 +82,14 @@ class Grid:
         inside = exp.GT(this=exp.Add(this=variable, expression=long(size.micros)), expression=self._read(rule, time))
         kept = call("filter", starts, exp.Lambda(this=inside, expressions=[variable.copy()]))
         return Exploded(_as_times(kept, variable), lambda start: self._ends(rule, start, size))
+
+    def _first_start(self, time: exp.Expression, slide: Duration, size: Duration) -> exp.Expression:
+        """The first start of a window that ends behind a time: the next slide after that time less a window's size."""
+        begun = exp.Paren(this=exp.Sub(this=self._read(_Rule.ELAPSED, time), expression=long(size.micros)))
+        origin = self._origin(_Rule.ELAPSED)
+        counted = begun.copy() if origin is None else exp.Sub(this=begun.copy(), expression=origin)
+        past = call("pmod", counted, long(slide.micros))
+        return exp.Add(this=exp.Paren(this=exp.Sub(this=begun, expression=past)), expression=long(slide.micros))
 
     def cumulating(self, time: exp.Expression, step: Duration, size: Duration, place: exp.Expression) -> Exploded:
         """All windows that begin together at every size and grow by a step, in which a time lies."""

@@ -18,6 +18,7 @@ from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope
+from penstock.bind.taking_in import Windows
 from penstock.bind.time_windows.bounded_sessions import Bounds, Limits, with_limits
 from penstock.bind.time_windows.times import time_of_rows
 from penstock.plan.nodes import Plan, Project, Session
@@ -40,6 +41,8 @@ def bind_session_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner.remember_fields(plan)
     time = time_of_rows(given.time, given.relation, tree, inner)
     keys = [inner.bind(item) for item in given.keys]
+    if level.context.taking_in is not None:
+        plan = level.context.taking_in.gated(plan, time, Windows(given.limits.idle.micros))
     plan, start, end = with_sessions(plan, time, keys, given.limits.idle)
     limits = _bound(given.limits, inner)
     if limits.longest is not None or limits.bounds is not None:

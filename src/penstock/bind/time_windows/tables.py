@@ -6,6 +6,7 @@ clock of the pipeline's time zone, or of the one that the last argument names; `
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -15,6 +16,7 @@ from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope
+from penstock.bind.taking_in import Windows
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
 from penstock.bind.time_windows.times import END, START, TIME, grid_of, refuse_gaps, time_of_rows, with_time
@@ -37,8 +39,10 @@ class _Arguments:
 
 def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     """TUMBLE, HOP or CUMULATE in FROM: the relation's rows with window_start and window_end."""
+    taking_in = level.context.taking_in
     if tree.name == "TABLE":
-        return _of_history(tree, level)
+        with nullcontext() if taking_in is None else taking_in.whole():
+            return _of_history(tree, level)
     if tree.name == "SESSION":
         return bind_session_table(tree, level)
     if tree.name not in ("TUMBLE", "HOP", "CUMULATE") or tree.args.get("partition_by"):
@@ -50,6 +54,8 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     inner.remember_fields(plan)
     time = time_of_rows(given.time, given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
+    if taking_in is not None:
+        plan = taking_in.gated(plan, time, _windows(tree, given.lengths, grid))
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
     visible = inner.scope.star() or ()
     fields = fields_of(plan)
@@ -71,6 +77,13 @@ def _of_history(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
         relation = relation.copy()
         relation.set("alias", tree.args["alias"].copy())
     return level.bind_relation(relation)
+
+
+def _windows(tree: TableFunction, lengths: list[Duration], grid: Grid) -> Windows:
+    """The windows as a waterline sees them; those of other zones and alignments close at times of their own."""
+    length = None if any(item.months for item in lengths) else lengths[-1].micros
+    aligned = grid.zone == grid.session == "UTC" and grid.moment is None and tree.name != "CUMULATE"
+    return Windows(length, lengths[0].micros, grid.offset, aligned)
 
 
 def _windowed(

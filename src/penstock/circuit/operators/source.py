@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.circuit.operators.operator import NO_STATE, Cost, Operator
+from penstock.plan.nodes import Scan
 
 
 @dataclass(frozen=True)
@@ -16,5 +17,10 @@ class Source(Operator):
     """
 
     relation: str = ""
+
+    @property
+    def is_tail(self) -> bool:
+        """True if only what comes from now on is read, and not what there is."""
+        return isinstance(self.node, Scan) and self.node.tail
 
     usual: ClassVar[Cost] = Cost(NO_STATE, "nothing")

@@ -8,6 +8,7 @@
 | `many` | the same for many operations on keys, by statements of DuckDB |
 | `refusing` | a step's rows without those for which a view raises |
 | `gates` | LATENESS of a view's columns |
+| `keyed_gate` | the same, with a waterline for each value of some columns |
 | `holding` | WATERMARK: rows that wait for later ones |
 | `judging` | lateness as Spark SQL |
 | `lateness` | LATENESS: waterlines, and which rows are late |

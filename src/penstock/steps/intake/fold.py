@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.rows import Key, Row, canonical_row
 from penstock.backends.spark.waterlines import above, below
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.catalog.model import Table
@@ -26,7 +27,7 @@ from penstock.steps.intake.refusing import chosen_rows, without_refused, without
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
 from penstock.steps.rows.columns import arrow_rows, python_rows, weighted_schema
-from penstock.steps.rows.identity import Key, Row, canonical_row, identity_of, unordered
+from penstock.steps.rows.identity import identity_of, unordered
 from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from typing import Any
 
 import pyarrow as pa
@@ -16,13 +16,15 @@ import pyarrow.compute as pc
 
 from penstock.analysis.declarations import late_view_columns
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.cleaned import Parted
+from penstock.backends.spark.operators.cleaned import Gate, Parted
 from penstock.backends.spark.waterlines import below
 from penstock.catalog.model import ERROR_VIEW, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
+from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
+from penstock.steps.intake.keyed_gate import keyed_gate
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
@@ -40,12 +42,26 @@ class ViewGate:
 
     def parted(self, delta: Delta) -> Parted:
         """The change without its late rows."""
-        if delta.on_driver:
+        if delta.on_driver or any(
+            item.column.lateness.age is not None for item in self.lateness.columns if item.column.lateness
+        ):
             return self._parted_here(delta)
         return self._parted_there(delta)
 
+    def line(self, key: object) -> None:
+        """Keys have no waterlines of their own here."""
+        del key
+
+    def closed(self, own: OwnWaterline) -> ViewGate:
+        """The filter for which all windows that have rows are over."""
+        found = self.lateness.waterlines.get(own.column.lower())
+        if found is None or found.seen is None:
+            return self
+        return replace(self, lateness=self.lateness.advanced(own.column, own.end_after(found.seen)))
+
     def _parted_here(self, delta: Delta) -> Parted:
         rows = delta.arrow()
+        rows = self._young(rows)
         why: list[str | None] = [None] * rows.num_rows
         for item in self.lateness.columns:
             for message, mask in impossible(item, rows.column(item.place), self.clock()):
@@ -58,8 +74,21 @@ class ViewGate:
                 _mark(why, below(rows.column(item.place), limit), LATE)
         after = replace(self, lateness=self.lateness.moved(values))
         passed = rows.filter(pa.array([message is None for message in why], pa.bool_()))
-        kept = delta if passed.num_rows == rows.num_rows else Delta.of_arrow(delta.workspace, passed, delta.schema)
+        kept = (
+            delta
+            if passed.num_rows == delta.arrow().num_rows
+            else Delta.of_arrow(delta.workspace, passed, delta.schema)
+        )
         return Parted(kept, self._reported(rows, why), after)
+
+    def _young(self, rows: pa.Table) -> pa.Table:
+        """The rows without those that are too old for a standing query, which are none of its."""
+        for item in self.lateness.columns:
+            age = None if item.column.lateness is None else item.column.lateness.age
+            if age is not None:
+                limit = self.clock() - timedelta(microseconds=age)
+                rows = rows.filter(pc.invert(below(rows.column(item.place), limit)))
+        return rows
 
     def _reported(self, rows: pa.Table, why: list[str | None]) -> pa.Table | None:
         rejections = Rejections()
@@ -101,8 +130,10 @@ def _mark(why: list[str | None], mask: pa.ChunkedArray, message: str) -> None:
         why[index] = why[index] or message
 
 
-def view_gate(view: View, clock: Callable[[], datetime]) -> ViewGate:
+def view_gate(view: View, clock: Callable[[], datetime]) -> Gate:
     """The filter behind a view before its first row; SqlError if a bound does not fit its column."""
+    if any(lateness.keys for lateness in view.lateness.values()):
+        return keyed_gate(view)
     return ViewGate(view.name, view_lateness(view), clock)
 
 

@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.backends.native.proof import not_proven
+from penstock.backends.rows import Key, Row, canonical
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
 from penstock.steps.intake.base import Base, ExecutorRows, is_late
@@ -22,7 +23,6 @@ from penstock.steps.intake.process import ProcessRows
 from penstock.steps.interrupts import undivided
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, weighted_schema
 from penstock.steps.rows.exchange import as_frame, repeated
-from penstock.steps.rows.identity import Key, Row, canonical
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -12,7 +12,7 @@ import heapq
 import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from datetime import UTC, date, datetime, time
+from datetime import UTC, date, datetime, time, timedelta
 from types import MappingProxyType
 from typing import Any
 
@@ -22,6 +22,8 @@ import pyarrow.compute as pc
 from penstock.analysis.bounds import Bound
 from penstock.analysis.declarations import late_bounds
 from penstock.catalog.model import Column, Table
+
+_EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, as all values here
 
 
 @dataclass(frozen=True)
@@ -62,10 +64,18 @@ class LateColumn:
             return waterline
         seen = _later(waterline.seen, max(present))
         if self.rows is None:
-            return Waterline(_later(waterline.at, self.bound.below(max(present))), seen=seen)
+            return Waterline(_later(waterline.at, self._passed(self.bound.below(max(present)))), seen=seen)
         largest = tuple(heapq.nlargest(self.rows + 1, [*waterline.largest, *present]))
         at = largest[self.rows] if len(largest) > self.rows else None
         return Waterline(_later(waterline.at, at), largest, seen)
+
+    def _passed(self, value: Any) -> Any:
+        """The value, or the last end of a window that is not above it, where the waterline keeps to a grid."""
+        grid = None if self.column.lateness is None else self.column.lateness.grid
+        if grid is None or value is None:
+            return value
+        micros = (value - _EPOCH) // timedelta(microseconds=1)
+        return value - timedelta(microseconds=(micros - grid.origin) % grid.slide)
 
 
 def _later(old: Any, new: Any) -> Any:

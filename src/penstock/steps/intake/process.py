@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from penstock.backends.native.kinds import schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.trace import weighing
+from penstock.backends.rows import Row
 from penstock.backends.spark.waterlines import below
 from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS, LEAST_MERGED_ROWS
 from penstock.catalog.model import Table
@@ -28,7 +29,6 @@ from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.cells import is_sound
 from penstock.steps.rows.columns import arrow_schema, python_rows
 from penstock.steps.rows.exchange import as_frame, in_arrow
-from penstock.steps.rows.identity import Row
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

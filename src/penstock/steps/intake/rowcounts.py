@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.rows import Key, Row
 from penstock.backends.spark.change import consolidated
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
@@ -24,7 +25,7 @@ from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.interrupts import undivided
 from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows, weighted_schema
 from penstock.steps.rows.exchange import in_arrow
-from penstock.steps.rows.identity import Key, Row, identity_of, unordered
+from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store

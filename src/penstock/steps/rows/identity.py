@@ -1,31 +1,15 @@
-"""The identity of rows: values as hashable ones that are equal where Spark's grouping finds them equal."""
+"""The identity of rows of tables: when two of them are the same."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from penstock.backends.rows import Key, Row, canonical, canonical_row
 from penstock.catalog.model import Table
 from penstock.steps.rows.parts import part_changer
-
-Row = tuple[Any, ...]
-Key = tuple[Any, ...]
-
-
-def canonical(value: Any) -> Any:
-    """A value as a hashable one that is equal where Spark's grouping is: NaN to NaN, -0.0 to 0.0.
-
-    Spark groups MAPs whatever the order of their entries. A row shows it, so here it is a part of the value.
-    """
-    if isinstance(value, float):
-        return value if value == value else "\0NaN"  # noqa: PLR0124 - only NaN differs from itself
-    if isinstance(value, Mapping):
-        return tuple((canonical(key), canonical(item)) for key, item in value.items())
-    if isinstance(value, list | tuple):
-        return tuple(canonical(item) for item in value)
-    return value
 
 
 def unordered(value: Any) -> Any:
@@ -38,11 +22,6 @@ def unordered(value: Any) -> Any:
     if isinstance(value, Mapping):
         return tuple((key, unordered(item)) for key, item in value.items())
     return canonical(value)
-
-
-def canonical_row(row: Iterable[Any]) -> Key:
-    """A whole row, hashable."""
-    return tuple(canonical(value) for value in row)
 
 
 def identity_of(table: Table) -> Callable[[Row], Key]:

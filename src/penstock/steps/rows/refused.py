@@ -6,8 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import MappingProxyType
 
+from penstock.backends.rows import Key
 from penstock.catalog.model import Table
-from penstock.steps.rows.identity import Key
 from penstock.steps.rows.rejected import EVALUATION, Rejections, row_json
 
 

@@ -7,12 +7,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.operators import Cleaned
+from penstock.plan.showing import OwnWaterline
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -23,6 +24,12 @@ class Gate(Protocol):
 
     def parted(self, delta: Delta) -> Parted:
         """The consolidated change of a step without its late rows."""
+
+    def line(self, key: object) -> Any:
+        """The waterline of the rows with a key, where each has its own; None if there is none."""
+
+    def closed(self, own: OwnWaterline) -> Gate:
+        """The filter for which all windows that have rows are over."""
 
 
 @dataclass(frozen=True)

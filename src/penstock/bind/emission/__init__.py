@@ -1,0 +1,13 @@
+"""EMIT: a query and its policy, bound to a view that gives what the policy has to know.
+
+    SELECT k, SUM(x) … GROUP BY window_start, k EMIT AFTER WATERMARK
+      →  a view of k, SUM(x) and behind them what the rows are grouped by; a `Showing`; and the views that keep
+         waterlines of the query's own
+
+| module | what |
+| --- | --- |
+| `standing` | a query with its clauses as views to install |
+| `clauses` | the clauses that a policy takes over: ORDER BY, LIMIT, LIMIT … BY, emit_version(), `_tp_delta`, groups |
+| `policy` | what is shown and when, where the query does not say: by its kind, in its dialect |
+| `window_columns` | which columns of a plan tell windows apart |
+"""

@@ -1,0 +1,160 @@
+"""The clauses of a standing query that its policy takes over, and the columns that stand behind those it shows.
+
+ORDER BY, LIMIT and LIMIT … BY speak of what is shown, so the relation goes without them. What the rows are grouped and
+ordered by is given as further columns, unless it is among those that are shown.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from sqlglot import exp
+
+from penstock.sql.complaints import wrong
+from penstock.sql.nodes import TableFunction
+from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, call_name
+
+VERSION, DELTA = "__emit_version", "__tp_delta"
+SUBSTREAMS = "substreams"  # in the meta of a SELECT: the keys of PARTITION BY
+_HIDDEN = "__shown_by"
+
+
+@dataclass
+class Clauses:
+    """A query without the clauses of its policy; items of GROUP BY and ORDER BY are given by the names of columns.
+
+    Each is the position of an item of the SELECT list, or of a column that was added behind it (counted from 0 there).
+    """
+
+    tree: exp.Expression
+    added: list[exp.Expression] = field(default_factory=list)
+    groups: list[Place] = field(default_factory=list)
+    partition: list[Place] = field(default_factory=list)
+    order: list[tuple[Place, bool, bool]] = field(default_factory=list)
+    limit: int | None = None
+    limit_each: int | None = None
+    limit_by: list[Place] = field(default_factory=list)
+    grouped: bool = False
+    aggregated: bool = False
+    version: str | None = None
+    delta: str | None = None
+
+    def place_of(self, tree: exp.Expression) -> Place:
+        """The column that an expression is, added where it is none yet."""
+        items = self.tree.expressions
+        if isinstance(tree, exp.Literal) and not tree.is_string and 0 < int(tree.name) <= len(items):
+            return Place(item=int(tree.name) - 1)
+        for at, item in enumerate(items):
+            if _is_item(tree, item):
+                return Place(item=at)
+        text = spark_sql(tree)
+        for at, item in enumerate(self.added):
+            if spark_sql(item) == text:
+                return Place(added=at)
+        self.added.append(tree.copy())
+        return Place(added=len(self.added) - 1)
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """A column: an item of the SELECT list, or one that was added."""
+
+    item: int | None = None
+    added: int | None = None
+
+
+def _is_item(tree: exp.Expression, item: exp.Expression) -> bool:
+    if isinstance(item, exp.Alias):
+        named = isinstance(tree, exp.Column) and not tree.table and tree.name == item.alias
+        return named or spark_sql(item.this) == spark_sql(tree)
+    return not isinstance(item, exp.Star) and spark_sql(item) == spark_sql(tree)
+
+
+def taken_apart(tree: exp.Expression, *, ends_with_limit: bool) -> Clauses:
+    """A copy of a query, without the clauses that its policy takes over.
+
+    LIMIT with ORDER BY is a relation of its own, the first so many rows, unless `ends_with_limit`.
+    """
+    found = Clauses(tree.copy())
+    if not isinstance(found.tree, exp.Select):
+        return found
+    select = found.tree
+    found.version = _replaced(select, _is_version, VERSION, exp.cast(exp.Literal.number(0), "bigint"))
+    found.delta = _replaced(select, _is_delta, DELTA, exp.cast(exp.Literal.number(1), "tinyint"))
+    _partitioned(select)
+    group = select.args.get("group")
+    found.grouped = group is not None
+    found.aggregated = found.grouped or any(next(aggregate_calls(item), None) for item in select.expressions)
+    for item in [] if group is None else group.expressions:
+        found.groups.append(found.place_of(item))
+    for key in select.meta.get(SUBSTREAMS, []):
+        found.partition.append(found.place_of(key))
+    if ends_with_limit or select.args.get("limit") is None:
+        _take_order(select, found)
+    for at, item in enumerate(found.added):
+        select.append("expressions", exp.alias_(item.copy(), f"{_HIDDEN}{at}"))
+    return found
+
+
+def _partitioned(select: exp.Select) -> None:
+    """PARTITION BY behind FROM: its keys are grouped by, and sessions are those of a key."""
+    keys = select.args.pop("partition_by", None) or []
+    if not keys:
+        return
+    select.meta[SUBSTREAMS] = keys
+    group = select.args.get("group") or exp.Group(expressions=[])
+    present = {spark_sql(item) for item in group.expressions}
+    for key in keys:
+        if spark_sql(key) not in present:
+            group.append("expressions", key.copy())
+    select.set("group", group)
+    for table in select.find_all(TableFunction):
+        if table.name == "SESSION" and not table.args.get("partition_by"):
+            table.set("partition_by", [key.copy() for key in keys])
+
+
+def _take_order(select: exp.Select, found: Clauses) -> None:
+    order = select.args.pop("order", None)
+    for item in [] if order is None else order.expressions:
+        descending = bool(item.args.get("desc"))
+        nulls_first = item.args.get("nulls_first")
+        found.order.append(
+            (found.place_of(item.this), descending, not descending if nulls_first is None else bool(nulls_first))
+        )
+    limit = select.args.pop("limit", None)
+    if limit is None:
+        return
+    rows = _count(limit)
+    by = limit.expressions
+    if by:
+        found.limit_each, found.limit_by = rows, [found.place_of(item) for item in by]
+    else:
+        found.limit = rows
+
+
+def _count(limit: exp.Expression) -> int:
+    tree = limit.args.get("expression")
+    if not isinstance(tree, exp.Literal) or tree.is_string or not tree.name.isdigit():
+        raise wrong(code="BAD_LIMIT", message="LIMIT of a standing query is a whole number", place=limit)
+    return int(tree.name)
+
+
+def _is_version(tree: exp.Expression) -> bool:
+    return call_name(tree) == "emit_version" and not tree.expressions
+
+
+def _is_delta(tree: exp.Expression) -> bool:
+    return isinstance(tree, exp.Column) and tree.name == "_tp_delta" and not tree.table
+
+
+def _replaced(select: exp.Select, wanted: object, alias: str, value: exp.Expression) -> str | None:
+    """Have a constant stand for an item that the policy fills in; the name under which it is shown."""
+    assert callable(wanted)  # noqa: S101
+    for at, item in enumerate(select.expressions):
+        inner = item.this if isinstance(item, exp.Alias) else item
+        if wanted(inner):
+            name = item.alias if isinstance(item, exp.Alias) else spark_sql(inner)
+            select.expressions[at] = exp.alias_(value, alias)
+            return str(name)
+    return None

@@ -1,0 +1,86 @@
+"""The policy of a query that leaves it open: by its kind, in its dialect."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from datetime import timedelta
+
+from penstock.errors import Diagnostic, SqlError, UnsupportedError
+from penstock.plan.emission import Batch, Content, EmitClause, GroupDelay, Row, SessionClose, Tick, Trigger, WindowClose
+
+_TICK = timedelta(seconds=2)
+STREAM, CHANGES, DELTA = "STREAM", "CHANGES", "DELTA"
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """The kind of a query: aggregated or not, over windows or not; `told` if it shows changes as a column."""
+
+    aggregated: bool
+    windowed: bool
+    dialect: str
+    told: bool = False
+
+    @property
+    def timeplus(self) -> bool:
+        """True in the dialect in which a query without EMIT stands."""
+        return self.dialect == "timeplus"
+
+
+def trigger_of(clause: EmitClause, kind: Kind) -> Trigger:
+    """The trigger that a clause asks for, or that its kind of query has."""
+    if clause.trigger is not None:
+        return clause.trigger
+    if kind.windowed and (kind.timeplus or clause.timeout or clause.delay):
+        return WindowClose()
+    if kind.aggregated and kind.timeplus:
+        return Tick(_TICK)
+    return Batch()
+
+
+def content_of(clause: EmitClause, trigger: Trigger, kind: Kind) -> Content:
+    """The content that a clause shows."""
+    if clause.word == DELTA:
+        return Content.DELTA
+    if isinstance(trigger, WindowClose | SessionClose):
+        return Content.FINAL
+    if clause.word == CHANGES or kind.told or is_stamped(clause, kind):
+        return Content.CHANGES
+    if isinstance(trigger, Tick) and kind.aggregated:
+        return Content.FULL
+    return Content.CHANGED
+
+
+def is_stamped(clause: EmitClause, kind: Kind) -> bool:
+    """True for the EMIT STREAM of "One SQL to Rule Them All"; in the dialect of Timeplus the word changes nothing."""
+    return clause.word == STREAM and not kind.timeplus
+
+
+def check(clause: EmitClause, trigger: Trigger, kind: Kind) -> None:
+    """Refuse what cannot go together, and what is not built."""
+    what = None
+    if isinstance(trigger, Row):
+        what = "EMIT PER EVENT"
+    elif isinstance(trigger, SessionClose) and kind.windowed:
+        message = "EMIT AFTER SESSION CLOSE makes sessions of its own, but the query is over windows"
+        hint = "leave the window function out, or write EMIT AFTER WATERMARK"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint=hint))
+    elif isinstance(trigger, SessionClose):
+        what = "EMIT AFTER SESSION CLOSE"
+    if what is not None:
+        hint = "AFTER WATERMARK, PERIODIC, ON UPDATE, TIMEOUT and AFTER DELAY work"
+        raise UnsupportedError(Diagnostic("EMIT", f"{what} is not built yet", clause.span, hint=hint))
+    if clause.word == DELTA and not kind.aggregated:
+        message = "EMIT DELTA shows by how much aggregates change, but the query has none"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="EMIT CHANGES shows the rows that change"))
+    if clause.word == CHANGES and isinstance(trigger, WindowClose):
+        message = "EMIT CHANGES AFTER WATERMARK: what is shown when its window closes never changes"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="leave CHANGES out, or AFTER WATERMARK"))
+
+
+def with_delay(clause: EmitClause, trigger: Trigger, *, windowed: bool) -> EmitClause:
+    """The clause; SqlError for a delay that has no waterline to hold back."""
+    if clause.delay is not None and not windowed and not isinstance(trigger, GroupDelay):
+        message = "WITH DELAY holds back a waterline, but the query has no window that waits for one"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="GROUP BY window_start of a window function"))
+    return replace(clause, trigger=trigger)

@@ -1,0 +1,233 @@
+"""A standing query: a query with EMIT, or one of a dialect in which queries stand, as views to install."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from datetime import timedelta
+from functools import partial
+
+from sqlglot import exp
+
+from penstock.bind.binder import context_of
+from penstock.bind.bound_query import BoundQuery
+from penstock.bind.emission.clauses import DELTA, SUBSTREAMS, VERSION, Clauses, Place, taken_apart
+from penstock.bind.emission.policy import Kind, check, content_of, is_stamped, trigger_of, with_delay
+from penstock.bind.emission.window_columns import END, window_bounds
+from penstock.bind.scalars import unique_names
+from penstock.bind.taking_in import HasWaterline, TakingIn, with_taking_in
+from penstock.catalog.model import Catalog, Column, Table, View
+from penstock.errors import Diagnostic, PenstockError, SqlError
+from penstock.plan.emission import EmitClause, Trigger, WindowClose
+from penstock.plan.emitclause import read_emit
+from penstock.plan.nodes import Aggregate, Project
+from penstock.plan.scalar import column
+from penstock.plan.showing import Ordering, Showing
+from penstock.sql.nesting import room_for_nesting
+from penstock.sql.nodes import TableFunction
+
+_MICROSECOND = timedelta(microseconds=1)
+_WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
+
+
+@dataclass(frozen=True)
+class StandingQuery:
+    """The views of a standing query, those that it reads first; the last one is the query itself."""
+
+    views: tuple[View, ...]
+    columns: tuple[str, ...]
+
+    @property
+    def view(self) -> View:
+        """The query itself."""
+        return self.views[-1]
+
+
+def stands(tree: exp.Expression, catalog: Catalog) -> bool:
+    """True for a query that is shown as its rows change, and not answered once."""
+    if tree.meta.get("emit"):
+        return True
+    return catalog.settings.get("dialect") == "timeplus" and any(
+        _is_stream(table, tree, catalog) for table in tree.find_all(exp.Table)
+    )
+
+
+def _is_stream(table: exp.Table, tree: exp.Expression, catalog: Catalog) -> bool:
+    """True for a stream that is not read by table(…)."""
+    found = catalog.tables.get(table.name.lower())
+    named = {cte.alias for cte in tree.find_all(exp.CTE)}
+    above = table.parent
+    whole = isinstance(above, TableFunction) and above.name == "TABLE"
+    return found is not None and found.stream and table.name not in named and not whole
+
+
+def bind_standing(
+    tree: exp.Expression, catalog: Catalog, source: str, name: str, has_waterline: HasWaterline
+) -> StandingQuery:
+    """A standing query called `name`; raises SqlError or UnsupportedError, with `source` filled in.
+
+    `has_waterline` tells of a column of a plan whether a waterline is known for it already.
+    """
+    try:
+        with room_for_nesting():
+            return _Binding(tree, catalog, name, has_waterline).bound()
+    except PenstockError as error:
+        raise error.with_source(source) from None
+
+
+class _Binding:
+    """One standing query while it is bound."""
+
+    def __init__(self, tree: exp.Expression, catalog: Catalog, name: str, has_waterline: HasWaterline) -> None:
+        self._has_waterline = has_waterline
+        self.catalog = catalog
+        self.name = name
+        dialect = catalog.settings.get("dialect", "penstock")
+        self.clause = _clause(tree)
+        tree, self.settings = _without_emit(tree, dialect)
+        self.clauses: Clauses = taken_apart(tree, ends_with_limit=dialect == "timeplus" or not _is_top(tree))
+        windowed = self._is_windowed()
+        told = self.clauses.delta is not None
+        self.kind = Kind(self.clauses.aggregated, windowed, dialect, told)
+        self.trigger: Trigger = trigger_of(self.clause, self.kind)
+        check(self.clause, self.trigger, self.kind)
+
+    def bound(self) -> StandingQuery:
+        taking_in = self._taking_in()
+        bound = context_of(self.catalog, taking_in).bind_query(self.clauses.tree)
+        catalog = with_taking_in(self.catalog, taking_in)
+        names = unique_names(list(bound.names))
+        items = zip(names, bound.fields, strict=True)
+        plan = Project(bound.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
+        columns = tuple(Column(item.name, item.type, item.nullable) for item in plan.fields)  # type: ignore[arg-type]
+        visible = len(names) - len(self.clauses.added)
+        showing = self._showing(bound, plan, visible, taking_in, catalog)
+        view = View(self.name, "", None, columns, plan, "standing", showing=showing)
+        shown = [_shown_name(item, self.clauses) for item in bound.names[:visible]]
+        return StandingQuery((*taking_in.views, view), tuple(shown))
+
+    def _is_windowed(self) -> bool:
+        """True if the rows are those of windows: grouped by a window's bounds, or from a sub-query that is."""
+        if not any(item.name in _WINDOWS for item in self.clauses.tree.find_all(TableFunction)):
+            return False
+        bound = context_of(self.catalog, TakingIn(self.name, self.catalog, self._has_waterline)).bind_query(
+            self.clauses.tree.copy()
+        )
+        names = unique_names(list(bound.names))
+        items = zip(names, bound.fields, strict=True)
+        plan = Project(bound.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
+        bounds = window_bounds(plan, self.catalog)
+        visible = len(names) - len(self.clauses.added)
+        groups = {_at(place, visible) for place in self.clauses.groups}
+        if self.clauses.aggregated:
+            return bool(groups & bounds.keys())
+        return bool(bounds) and any(isinstance(node, Aggregate) for node in plan.walk())
+
+    def _taking_in(self) -> TakingIn:
+        """The rows that it takes in: in the dialect of Timeplus of streams from now on, and those that are not late."""
+        timeplus = self.kind.timeplus
+        waits = (
+            isinstance(self.trigger, WindowClose) or self.clause.timeout is not None or self.clause.delay is not None
+        )
+        own = self.kind.windowed and (timeplus or waits)
+        delay = (self.clause.delay or timedelta(0)) // _MICROSECOND if own else None
+        last = self.clause.last
+        tails = timeplus and last is None and self.settings.get("seek_to") != "earliest"
+        age = None if last is None else last.interval // _MICROSECOND
+        leaves = self.kind.aggregated and not self.kind.windowed
+        keys = tuple(self.clauses.tree.meta.get(SUBSTREAMS) or ())
+        return TakingIn(
+            self.name, self.catalog, self._has_waterline, tails=tails, delay=delay, age=age, leaves=leaves, keys=keys
+        )
+
+    def _showing(
+        self, bound: BoundQuery, plan: Project, visible: int, taking_in: TakingIn, catalog: Catalog
+    ) -> Showing:
+        clauses, clause = self.clauses, self.clause
+
+        at = partial(_at, visible=visible)
+        groups = tuple(at(place) for place in clauses.groups)
+        bounds = window_bounds(plan, catalog)
+        windows = {place: bound for place, bound in bounds.items() if not groups or place in groups}
+        names = list(bound.names)
+        return Showing(
+            with_delay(clause, self.trigger, windowed=self.kind.windowed),
+            content_of(clause, self.trigger, self.kind),
+            self.trigger,
+            visible,
+            groups,
+            self.kind.aggregated and not self.clauses.grouped,
+            tuple(windows),
+            tuple(place for place, bound in windows.items() if bound == END),
+            tuple(at(place) for place in clauses.partition),
+            names.index(VERSION) if VERSION in names else None,
+            names.index(DELTA) if DELTA in names else None,
+            is_stamped(clause, self.kind),
+            clause.word == "CHANGES" and not self.kind.told and not self.kind.timeplus,
+            tuple(Ordering(at(place), descending, first) for place, descending, first in clauses.order),
+            clauses.limit,
+            clauses.limit_each,
+            tuple(at(place) for place in clauses.limit_by),
+            tuple(taking_in.waterlines),
+            frozenset(_tables_below(plan, catalog)),
+            tuple(_shown_name(item, clauses) for item in names[:visible]),
+        )
+
+
+def _clause(tree: exp.Expression) -> EmitClause:
+    found = tree.meta.get("emit")
+    return EmitClause() if not found else read_emit(found[0], found[1])
+
+
+def _at(place: Place, visible: int) -> int:
+    return place.item if place.item is not None else visible + (place.added or 0)
+
+
+def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, dict[str, str]]:
+    """The query without its EMIT and SETTINGS, and these settings.
+
+    EMIT in a sub-query is refused, or in the dialect of Timeplus changes nothing.
+    """
+    found = tree.copy()
+    found.meta.pop("emit", None)
+    settings: dict[str, str] = {}
+    for inner in found.find_all(exp.Query):
+        if inner.meta.get("emit"):
+            text, span = inner.meta["emit"]
+            if dialect != "timeplus":
+                hint = "EMIT stands at the end of the whole query: it says when the answer is shown"
+                raise SqlError(Diagnostic("EMIT_IN_SUBQUERY", f"{text} in a sub-query", span, hint=hint))
+            del inner.meta["emit"]
+    for inner in found.find_all(exp.Query):
+        listed = inner.args.pop("settings", None) or []
+        settings |= {
+            item.this.name.lower(): item.expression.name.lower() for item in listed if isinstance(item, exp.EQ)
+        }
+    return found, settings
+
+
+def _is_top(tree: exp.Expression) -> bool:
+    """True for ORDER BY … LIMIT: the first so many rows, which are a relation."""
+    limit = tree.args.get("limit")
+    return tree.args.get("order") is not None and limit is not None and not limit.expressions
+
+
+def _shown_name(name: str, clauses: Clauses) -> str:
+    return {VERSION: clauses.version, DELTA: clauses.delta}.get(name) or name
+
+
+def _tables_below(plan: Project, catalog: Catalog) -> set[str]:
+    """The tables that a plan reads, through views."""
+    found: set[str] = set()
+    waiting = [*plan.scanned]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop().lower()
+        if name in seen:
+            continue
+        seen.add(name)
+        relation = catalog.relation(name)
+        if isinstance(relation, Table):
+            found.add(name)
+        elif relation is not None and relation.plan is not None:
+            waiting += relation.plan.scanned
+    return found

@@ -1,0 +1,131 @@
+"""The rows that a standing query takes in: those from its start on, and those that are not late for it.
+
+A window over rows without a waterline gets one of the query's own: the greatest time seen, less its delay. It is kept
+by a view with LATENESS that nobody asked for by name.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
+
+from sqlglot import exp
+
+from penstock.bind.scalars import fields_of, scalar_of, unique_names
+from penstock.catalog.model import EVENT_TIME, Catalog, Column, Grid, Lateness, Table, View
+from penstock.plan.nodes import Field, Filter, Plan, Project, Scan
+from penstock.plan.scalar import column, column_tree
+from penstock.plan.showing import OwnWaterline
+from penstock.sql.complaints import unsupported
+from penstock.sql.trees import call
+
+HasWaterline = Callable[[Catalog, Plan, str], bool]
+_NEVER_LATE = "INTERVAL 100000000 DAYS"  # less than any time, so that only the age decides
+
+
+@dataclass(frozen=True, slots=True)
+class Windows:
+    """The windows of a relation, in microseconds; a session has no slide, and windows of months have no length."""
+
+    length: int | None
+    slide: int | None = None
+    origin: int = 0
+    aligned: bool = True
+
+
+@dataclass
+class TakingIn:
+    """The findings while a standing query is bound.
+
+    Streams are read from now on where it `tails`. With `delay` (microseconds) a window's rows get a waterline where
+    they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock are left
+    out when they come, and where it `leaves` them, as soon as they are. `keys` are the
+    columns of which each value has a waterline of its own.
+    """
+
+    name: str
+    catalog: Catalog
+    has_waterline: HasWaterline
+    tails: bool = False
+    delay: int | None = None
+    age: int | None = None
+    leaves: bool = False
+    keys: tuple[exp.Expression, ...] = ()
+    views: list[View] = field(default_factory=list)
+    waterlines: list[OwnWaterline] = field(default_factory=list)
+
+    @contextmanager
+    def whole(self) -> Iterator[None]:
+        """Relations that are read with their past."""
+        before, self.tails = self.tails, False
+        try:
+            yield
+        finally:
+            self.tails = before
+
+    def is_tail(self, relation: Table | View) -> bool:
+        """True for a stream of which the query sees what comes."""
+        return self.tails and isinstance(relation, Table) and relation.append_only and not relation.key
+
+    def recent(self, plan: Plan, relation: Table | View) -> Plan:
+        """The rows of a relation of FROM that are not too old."""
+        names = [name for name in plan.names if name.lower() == EVENT_TIME]
+        if self.age is None or not isinstance(relation, Table) or not names:
+            return plan
+        if not self.leaves:
+            return self._behind(plan, names[0], Lateness(_NEVER_LATE, age=self.age))
+        fields = fields_of(plan)
+        age = exp.Interval(this=exp.Literal.string(f"{self.age / 1_000_000:f}"), unit=exp.Var(this="SECOND"))
+        since = exp.Sub(this=call("now"), expression=age)
+        return Filter(plan, scalar_of(exp.GTE(this=column_tree(names[0]), expression=since), fields))
+
+    def gated(self, plan: Plan, time: exp.Expression, windows: Windows) -> Plan:
+        """The rows that a window is to be put over, without those that are late for the query."""
+        name = str(time.name) if isinstance(time, exp.Column) else None
+        if self.delay is None or name not in plan.names or self.has_waterline(self.catalog, plan, name):
+            return plan
+        grid = None
+        if windows.slide is not None and windows.length is not None and windows.aligned:
+            grid = Grid(windows.slide, (windows.origin + windows.length) % windows.slide)
+        late = Lateness(f"INTERVAL {self.delay} MICROSECONDS", grid=grid)
+        return self._behind(plan, name, late, windows)
+
+    def _behind(self, plan: Plan, name: str, late: Lateness, windows: Windows | None = None) -> Plan:
+        """The rows behind a filter by one of their columns: a view with LATENESS, under their own names."""
+        names = unique_names([item.rpartition(".")[2] for item in plan.names])
+        items = zip(names, plan.fields, strict=True)
+        rows = Project(plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
+        if windows is not None:
+            late = replace(late, keys=tuple(self._named(plan, names, key) for key in self.keys))
+        view = self._view(rows, names[plan.names.index(name)], late, windows)
+        scan = Scan(view.name, tuple(Field(item.name, item.type, item.nullable) for item in rows.fields))
+        back = zip(plan.names, scan.fields, strict=True)
+        return Project(scan, tuple((old, column(item.name, item.type, item.nullable)) for old, item in back))
+
+    @staticmethod
+    def _named(plan: Plan, names: list[str], key: exp.Expression) -> str:
+        """The column that a key of substreams is; UnsupportedError for what is none of these rows."""
+        for new, old in zip(names, plan.names, strict=True):
+            if isinstance(key, exp.Column) and key.name.lower() == old.rpartition(".")[2].lower():
+                return new
+        hint = "name a column of the relation that the window is over"
+        raise unsupported(code="SUBSTREAM", message="PARTITION BY an expression", place=key, hint=hint)
+
+    def _view(self, rows: Plan, time: str, late: Lateness, windows: Windows | None) -> View:
+        number = f" {len(self.views) + 1}" if self.views else ""
+        columns = tuple(Column(item.name, item.type, item.nullable) for item in rows.fields)  # type: ignore[arg-type]
+        view = View(f"{self.name} (rows{number})", "", None, columns, rows, "gate", lateness={time.lower(): late})
+        self.views.append(view)
+        self.catalog = self.catalog.with_view(view)
+        if windows is not None and windows.length is not None:
+            slide = windows.slide if windows.aligned else None
+            self.waterlines.append(OwnWaterline(view.name.lower(), time, windows.length, slide, windows.origin))
+        return view
+
+
+def with_taking_in(catalog: Catalog, taking_in: TakingIn) -> Catalog:
+    """The catalog with the views that were made on the way."""
+    for view in taking_in.views:
+        catalog = catalog.with_view(view)
+    return catalog

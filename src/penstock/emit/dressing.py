@@ -1,0 +1,224 @@
+"""The rows of a query as they are shown: content, order, limits, and columns that tell about the emission."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from types import MappingProxyType
+from typing import Any
+
+import pyarrow as pa
+
+from penstock.backends.rows import python_values
+from penstock.catalog.reserved import WEIGHT
+from penstock.emit.triggers import groups_of
+from penstock.emit.weighted import Rows, inserted, weighted
+from penstock.plan.emission import Content
+from penstock.plan.showing import KIND, PTIME, UNDO, VER, Ordering, Showing
+
+_NOTHING: Mapping[Any, int] = MappingProxyType({})
+
+
+@dataclass(frozen=True, slots=True)
+class Counts:
+    """The counts over the life of a query.
+
+    `shown` are its rows, `emissions` what emit_version() numbers; `versions` has the changes of each group, and
+    `of_values` the rows of each value of LIMIT … BY.
+    """
+
+    shown: int = 0
+    emissions: int = 0
+    versions: Mapping[Any, int] = field(default_factory=lambda: _NOTHING)
+    of_values: Mapping[Any, int] = field(default_factory=lambda: _NOTHING)
+
+
+@dataclass(frozen=True, slots=True)
+class Dressing:
+    """Makes what is due what is shown."""
+
+    showing: Showing
+    counts: Counts = field(default_factory=Counts)
+
+    @property
+    def has_finished(self) -> bool:
+        """True if as many rows have been shown as LIMIT says."""
+        return self.showing.limit is not None and self.counts.shown >= self.showing.limit
+
+    def shown(self, due: Rows | None, clock: datetime) -> tuple[Rows | None, Dressing]:
+        """The rows that are shown, with a weight above zero, and what has been counted after them."""
+        rows = self._of_content(due)
+        if rows is None or not rows.num_rows or self.has_finished:
+            return None, self
+        rows = rows.take(pa.array(self._order(rows), pa.int64()))
+        rows, counts = self._limited(rows)
+        if not rows.num_rows:
+            return None, replace(self, counts=counts)
+        rows, counts = self._told(rows, counts, clock)
+        return rows, replace(self, counts=replace(counts, shown=counts.shown + _total(rows)))
+
+    def _of_content(self, due: Rows | None) -> Rows | None:
+        if self.showing.content is Content.CHANGES:
+            return due
+        if self.showing.content is Content.DELTA:
+            return None if due is None else differences(due, self.showing)
+        return inserted(due)
+
+    # Order and limits
+
+    def _order(self, rows: Rows) -> list[int]:
+        """The places of the rows as they are shown: by ORDER BY; else by their groups, old before new."""
+        if self.showing.order:
+            return ordered_places(rows, self.showing.order)
+        if self.showing.content is not Content.CHANGES:
+            return list(range(rows.num_rows))
+        groups, weights = self._groups(rows), rows.column(WEIGHT).to_pylist()
+        first: dict[Any, int] = {}
+        for place, group in enumerate(groups):
+            first.setdefault(group, place)
+        return sorted(range(rows.num_rows), key=lambda place: (first[groups[place]], weights[place] > 0, place))
+
+    def _groups(self, rows: Rows) -> list[Any]:
+        if self.showing.single:
+            return [()] * rows.num_rows
+        places = self.showing.groups or self.showing.windows or tuple(range(rows.num_columns - 1))
+        return groups_of(rows, places)
+
+    def _limited(self, rows: Rows) -> tuple[Rows, Counts]:
+        showing, counts = self.showing, self.counts
+        if showing.limit_each is not None:
+            seen = Counter(counts.of_values)
+            rows = weighted(rows, list(_each(groups_of(rows, showing.limit_by), _weights(rows), seen, showing)))
+            counts = replace(counts, of_values=MappingProxyType(dict(seen)))
+        if showing.limit is not None:
+            rows = weighted(rows, list(_first(_weights(rows), showing.limit - counts.shown)))
+        return rows.filter(pa.array([weight != 0 for weight in _weights(rows)], pa.bool_())), counts
+
+    # The columns that tell about the emission
+
+    def _told(self, rows: Rows, counts: Counts, clock: datetime) -> tuple[Rows, Counts]:
+        showing, columns = self.showing, list(rows.columns)[: self.showing.visible]
+        names = list(showing.names)
+        weights = _weights(rows)
+        if showing.version is not None:
+            numbers, counts = self._emission_numbers(rows, counts)
+            columns[showing.version] = _column(numbers)
+        told = showing.stamped or showing.marked or showing.delta is not None
+        if showing.delta is not None:
+            kind = rows.schema.field(showing.delta).type
+            columns[showing.delta] = pa.chunked_array([pa.array([1 if weight > 0 else -1 for weight in weights], kind)])
+        if showing.stamped:
+            numbers, counts = self._versions(rows, counts)
+            undo = ["undo" if weight < 0 else "" for weight in weights]
+            columns += [_column(undo), _column([clock] * len(weights), pa.timestamp("us", "UTC")), _column(numbers)]
+            names = [*names, UNDO, PTIME, VER]
+        if showing.marked:
+            columns, names = [_column(self._kinds(rows)), *columns], [KIND, *names]
+        shown = pa.table([*columns, _column([abs(item) if told else item for item in weights])], [*names, WEIGHT])
+        return shown, counts
+
+    def _emission_numbers(self, rows: Rows, counts: Counts) -> tuple[list[int], Counts]:
+        """Numbers of emissions: one for all rows of a step, or for each window of it."""
+        groups = groups_of(rows, self.showing.windows)
+        numbers = {group: counts.emissions + number for number, group in enumerate(dict.fromkeys(groups))}
+        return [numbers[group] for group in groups], replace(counts, emissions=counts.emissions + len(numbers))
+
+    def _versions(self, rows: Rows, counts: Counts) -> tuple[list[int], Counts]:
+        """The number of changes of a row's window, or of the whole result, that were shown before it."""
+        versions = dict(counts.versions)
+        numbers = []
+        for group in groups_of(rows, self.showing.windows):
+            numbers.append(versions.get(group, 0))
+            versions[group] = numbers[-1] + 1
+        return numbers, replace(counts, versions=MappingProxyType(versions))
+
+    def _kinds(self, rows: Rows) -> list[str]:
+        """+I, -U, +U or -D: an update is a row that goes and one that comes, of one group."""
+        groups, weights = self._groups(rows), _weights(rows)
+        comes = {group for group, weight in zip(groups, weights, strict=True) if weight > 0}
+        goes = {group for group, weight in zip(groups, weights, strict=True) if weight < 0}
+        return [
+            ("+" if weight > 0 else "-") + ("U" if group in comes and group in goes else "I" if weight > 0 else "D")
+            for group, weight in zip(groups, weights, strict=True)
+        ]
+
+
+def _weights(rows: Rows) -> list[int]:
+    found: list[int] = rows.column(WEIGHT).to_pylist()
+    return found
+
+
+def _total(rows: Rows) -> int:
+    return sum(map(abs, _weights(rows)))
+
+
+def _column(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.ChunkedArray:
+    return pa.chunked_array([pa.array(values, kind)])
+
+
+def _each(groups: list[Any], weights: list[int], seen: Counter[Any], showing: Showing) -> Iterator[int]:
+    """The weights, no value of LIMIT … BY having more rows than it says."""
+    for group, weight in zip(groups, weights, strict=True):
+        left = max((showing.limit_each or 0) - seen[group], 0)
+        seen[group] += abs(weight)
+        yield max(min(weight, left), -left)
+
+
+def _first(weights: list[int], left: int) -> Iterator[int]:
+    """The weights of the first so many rows."""
+    for weight in weights:
+        yield max(min(weight, left), -left)
+        left = max(left - abs(weight), 0)
+
+
+def ordered_places(rows: Rows, order: Sequence[Ordering]) -> list[int]:
+    """The places of the rows in an order; equal ones stay as they are."""
+    places = list(range(rows.num_rows))
+    for item in reversed(order):
+        (values,) = zip(*python_values(rows.select([item.place])), strict=True) if rows.num_rows else ((),)
+        keyed = [(_rank(value), value if value is not None and _rank(value) == 1 else 0) for value in values]
+        places.sort(key=lambda place, keyed=keyed: keyed[place], reverse=item.descending)  # type: ignore[misc]
+        if any(value is None for value in values):
+            places.sort(key=lambda place, values=values: (values[place] is None) != item.nulls_first)  # type: ignore[misc]
+    return places
+
+
+def _rank(value: Any) -> int:
+    """NaN is above all numbers, as in Spark."""
+    return 0 if value is None else 2 if isinstance(value, float) and value != value else 1  # noqa: PLR0124 - NaN
+
+
+def differences(due: Rows, showing: Showing) -> Rows | None:
+    """By how much each group's values have changed: numbers less what they were, all else as it is now."""
+    names, kinds = due.column_names, due.schema.types
+    counted = [
+        place
+        for place, kind in enumerate(kinds[:-1])
+        if place not in showing.groups
+        and (pa.types.is_integer(kind) or pa.types.is_floating(kind) or _is_decimal(kind))
+    ]
+    before: dict[Any, tuple[Any, ...]] = {}
+    after: dict[Any, tuple[Any, ...]] = {}
+    for group, row in zip(groups_of(due, showing.groups), python_values(due), strict=True):
+        (after if row[-1] > 0 else before)[group] = row
+    rows = [_difference(before.get(group), row, counted) for group, row in after.items()]
+    if not rows:
+        return None
+    columns = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]
+    return pa.table(columns, names)
+
+
+def _is_decimal(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_decimal(kind))
+
+
+def _difference(old: tuple[Any, ...] | None, new: tuple[Any, ...], counted: Sequence[int]) -> tuple[Any, ...]:
+    if old is None:
+        return new
+    values = list(new)
+    for place in counted:
+        if old[place] is not None and new[place] is not None:
+            values[place] = new[place] - old[place]
+    return tuple(values)

@@ -1,0 +1,228 @@
+"""A query that is shown by a policy: its trigger says what is due, its dressing how that is shown.
+
+change  →  trigger.fired  →  what is due  →  dressing.shown  →  rows for whoever asked
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import Any, assert_never
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.analysis.derived import Derived
+from penstock.analysis.keys import unique_keys
+from penstock.analysis.waterline import Reader
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.waterlines import below
+from penstock.catalog.model import Catalog, View
+from penstock.emit.api import Emitted, Moment, Promise
+from penstock.emit.dressing import Dressing
+from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed, groups_of
+from penstock.emit.weighted import Rows, takes_back
+from penstock.errors import Diagnostic, InternalError, SqlError
+from penstock.plan.emission import Batch, Content, GroupDelay, Row, SessionClose, Tick, WindowClose
+from penstock.plan.showing import OwnWaterline, Showing
+from penstock.rewrite import rewrite
+
+
+@dataclass(frozen=True)
+class Closing:
+    """A column whose waterline closes rows: those below it."""
+
+    place: int
+    waterline: Derived
+
+
+@dataclass(frozen=True)
+class Standing:
+    """A standing query between two steps.
+
+    `started` is the clock from which its ticks are counted; None until its first step. `silent` is the clock at which
+    its rows will have been silent for TIMEOUT. After that, rows of groups up to `closed_to` count as late.
+    """
+
+    name: str
+    showing: Showing
+    closing: tuple[Closing, ...]
+    dressing: Dressing
+    trigger: WaitingTrigger | None = None
+    started: datetime | None = None
+    silent: datetime | None = None
+    closed_to: Mapping[int, Any] | None = None
+
+    @property
+    def goes_by(self) -> tuple[Derived, ...]:
+        """The waterlines that close rows."""
+        return tuple(item.waterline for item in self.closing)
+
+    @property
+    def waits(self) -> bool:
+        """True if the end of the input would show something more."""
+        return self.trigger is not None and self.trigger.holds and not self.dressing.has_finished
+
+    def after(self, change: Delta | None, moment: Moment) -> Emitted:
+        """The rows that a step shows."""
+        if self.dressing.has_finished:
+            return Emitted(None, self, finished=True)
+        begun = self if self.trigger is not None else self._begun(moment.clock)
+        return begun.stepped(change, moment)
+
+    def _begun(self, clock: datetime) -> Standing:
+        started = self.started or clock
+        return replace(self, started=started, trigger=trigger_of(self.showing, started, fresh=self.showing.filled))
+
+    def stepped(self, change: Delta | None, moment: Moment) -> Emitted:
+        """The same of one that has begun."""
+        assert self.trigger is not None  # noqa: S101 - begun
+        arrived = bool(self.showing.reads & moment.arrived)
+        silent, timed_out = self._silence(arrived=arrived, clock=moment.clock)
+        rows = None if change is None or change.is_empty() else self._on_time(change.arrow())
+
+        def closed(found: Rows) -> pa.Array:
+            return self._closed(found, moment)
+
+        fired = self.trigger.fired(Given(rows, moment.clock, arrived, closed, timed_out or moment.ended))
+        self._check(fired.due)
+        shown, dressing = self.dressing.shown(fired.due, moment.clock)
+        closed_to = self._closed_to(fired.due) if timed_out else self.closed_to
+        then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)
+        timers = [timer for timer in (fired.timer, silent) if timer is not None]
+        return Emitted(
+            shown,
+            then,
+            None if dressing.has_finished else min(timers, default=None),
+            tuple(self._promises(moment)) if timed_out else (),
+            dressing.has_finished,
+        )
+
+    # Silence
+
+    def _silence(self, *, arrived: bool, clock: datetime) -> tuple[datetime | None, bool]:
+        """The clock at which the rows will have been silent for long enough, and whether they have been so now."""
+        timeout = self.showing.clause.timeout
+        if timeout is None:
+            return None, False
+        if arrived:
+            return clock + timeout, False
+        timed_out = self.silent is not None and self.silent <= clock
+        return (None if timed_out else self.silent), timed_out
+
+    def _promises(self, moment: Moment) -> Iterator[Promise]:
+        """Later rows do not change what is shown for want of rows: they are late."""
+        for item in self.showing.waterlines:
+            if moment.gates.get(item.view) is not None:
+                yield Promise(item)
+
+    def _closed_to(self, due: Rows | None) -> Mapping[int, Any] | None:
+        """The greatest value of each column that closes rows, where no waterline of the query's own can move."""
+        if self.showing.waterlines or due is None:
+            return self.closed_to
+        found = dict(self.closed_to or {})
+        for item in self.closing:
+            greatest = pc.max(due.column(item.place)).as_py()
+            if greatest is not None:
+                found[item.place] = max(greatest, found.get(item.place, greatest))
+        return found
+
+    def _on_time(self, rows: Rows) -> Rows:
+        """The rows without those of groups that silence has closed."""
+        for place, value in (self.closed_to or {}).items():
+            column = rows.column(place)
+            rows = rows.filter(pc.fill_null(pc.greater(column, pa.scalar(value, column.type)), True))  # noqa: FBT003
+        return rows
+
+    # What is closed
+
+    def _closed(self, rows: Rows, moment: Moment) -> pa.Array:
+        if self.showing.partition:
+            return self._closed_by_key(rows, moment)
+        mask = pa.array([False] * rows.num_rows, pa.bool_())
+        for item, value in zip(self.closing, moment.waterlines, strict=True):
+            if value is not None:
+                found = below(rows.column(item.place), value)
+                mask = pc.or_(mask, found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found)
+        return mask
+
+    def _closed_by_key(self, rows: Rows, moment: Moment) -> pa.Array:
+        """The same by the waterline of each row's own substream."""
+        (own,) = self.showing.waterlines
+        gate = moment.gates.get(own.view)
+        ends = self._ends(rows, own)
+        lines = [None if gate is None else gate.line(key) for key in groups_of(rows, self.showing.partition)]
+        return pa.array(
+            [line is not None and end is not None and end <= line for end, line in zip(ends, lines, strict=True)],
+            pa.bool_(),
+        )
+
+    def _ends(self, rows: Rows, own: OwnWaterline) -> list[datetime | None]:
+        """The ends of the rows' windows."""
+        place = (self.showing.ends or self.showing.windows)[-1]
+        found: list[datetime | None] = pc.cast(rows.column(place), pa.timestamp("us")).to_pylist()
+        if self.showing.ends:
+            return found
+        return [None if start is None else start + timedelta(microseconds=own.length) for start in found]
+
+    def _check(self, due: Rows | None) -> None:
+        """A row that is shown as final cannot be one that is taken back."""
+        if self.showing.content is Content.FINAL and takes_back(due):
+            message = f"query {self.name}: a row that nothing should change any more has changed"
+            raise InternalError(Diagnostic("FINAL_ROW_CHANGED", message))
+
+
+def trigger_of(showing: Showing, started: datetime, *, fresh: bool = False) -> WaitingTrigger:
+    """The trigger of a policy before its first step; `fresh` if there are rows to show at the first tick."""
+    match showing.trigger:
+        case WindowClose() | SessionClose():
+            return WhenClosed()
+        case Tick(every, repeat):
+            return EachTick(every, started, showing.content, repeat, fresh=fresh)
+        case Batch(every) if every is not None:
+            return EachTick(every, started, showing.content, fresh=fresh)
+        case GroupDelay(delay, and_watermark):
+            return AfterDelay(delay, showing.windows or showing.groups, and_watermark)
+        case Batch() | Row():
+            return AtOnce()
+        case _:
+            assert_never(showing.trigger)
+
+
+def standing_query(view: View, catalog: Catalog) -> Standing | None:
+    """The standing query that a view is, before its first step; None for any other view.
+
+    SqlError for one that waits for a waterline which cannot be inferred.
+    """
+    if view.showing is None:
+        return None
+    closing = closing_of(view, catalog)
+    if not closing and isinstance(view.showing.trigger, WindowClose) and not view.showing.partition:
+        message = "EMIT AFTER WATERMARK waits for a waterline, but no column of the query has one"
+        hint = "GROUP BY window_start of TUMBLE, HOP or SESSION over a time, or give the time of a table LATENESS"
+        raise SqlError(Diagnostic("NO_WATERLINE", message, view.showing.clause.span, hint=hint))
+    showing = _keyed(view.showing, view, catalog)
+    return Standing(view.name, showing, closing, Dressing(showing), started=showing.started)
+
+
+def _keyed(showing: Showing, view: View, catalog: Catalog) -> Showing:
+    """The policy of rows that are not grouped, with a key by which an old row and its successor are one."""
+    if showing.groups or showing.single:
+        return showing
+    keys = sorted(unique_keys(rewrite(view.plan), catalog), key=lambda key: (len(key), sorted(key)))
+    places = sorted(view.plan.names.index(name) for name in keys[0]) if keys else []
+    return replace(showing, groups=tuple(places), single=bool(keys) and not places)
+
+
+def closing_of(view: View, catalog: Catalog) -> tuple[Closing, ...]:
+    """The columns of a query by whose waterlines its rows are closed: those of its groups, or else any."""
+    assert view.showing is not None  # noqa: S101 - the caller has asked
+    fields = view.columns
+    known = Reader(catalog).of(rewrite(view.plan))  # a join whose condition stands in WHERE has its own waterlines
+    grouped = (view.showing.windows, view.showing.groups) if view.showing.groups else ()
+    for places in (*grouped, range(len(fields))):
+        found = tuple(Closing(place, known[fields[place].name]) for place in places if fields[place].name in known)
+        if found:
+            return found
+    return ()

@@ -1,0 +1,82 @@
+"""Rows with weights as Arrow tables, whose last column is the weight: what a policy of emission keeps and shows."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from penstock.backends.rows import canonical_row, python_values
+from penstock.catalog.reserved import WEIGHT
+
+Rows: TypeAlias = pa.Table
+
+
+def added_up(kept: Rows | None, change: Rows | None) -> Rows | None:
+    """Two weighted relations as one, each different row once; None if there are no rows."""
+    present = [item for item in (kept, change) if item is not None and item.num_rows]
+    if not present:
+        return None
+    together = pa.concat_tables([item.cast(present[-1].schema) for item in present])
+    found = _grouped(together)
+    return found if found.num_rows else None
+
+
+def _grouped(rows: Rows) -> Rows:
+    if rows.num_columns == 1 or any(_is_nested(item.type) for item in rows.schema):
+        return _grouped_by_values(rows)
+    # Columns may have equal names, and a weight's is theirs as well while they are added up.
+    numbered = rows.rename_columns([f"c{place}" for place in range(rows.num_columns)])
+    keys, weight = numbered.column_names[:-1], numbered.column_names[-1]
+    added = numbered.group_by(keys, use_threads=False).aggregate([(weight, "sum")]).select([*keys, f"{weight}_sum"])
+    found: Rows = added.filter(pc.not_equal(added.column(added.num_columns - 1), 0))
+    return found.rename_columns(rows.column_names).cast(rows.schema)
+
+
+def _is_nested(kind: pa.DataType) -> bool:
+    return bool(pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType))
+
+
+def _grouped_by_values(rows: Rows) -> Rows:
+    """The same where Arrow has no order of the values: the first row of each kind stands for all."""
+    weights: dict[Any, int] = {}
+    first: dict[Any, int] = {}
+    for place, row in enumerate(python_values(rows)):
+        key = canonical_row(row[:-1])
+        first.setdefault(key, place)
+        weights[key] = weights.get(key, 0) + row[-1]
+    left = [key for key, weight in weights.items() if weight]
+    taken = rows.take(pa.array([first[key] for key in left], pa.int64()))
+    return weighted(taken, [weights[key] for key in left])
+
+
+def weighted(rows: Rows, weights: Sequence[int]) -> Rows:
+    """The rows with other weights."""
+    place = rows.num_columns - 1
+    return rows.set_column(place, WEIGHT, pa.chunked_array([pa.array(weights, pa.int64())]))
+
+
+def inserted(rows: Rows | None) -> Rows | None:
+    """The rows that come; those that are taken back are left out."""
+    return None if rows is None else _some(rows.filter(pc.greater(rows.column(WEIGHT_AT), 0)))
+
+
+def parted(rows: Rows | None, mask: pa.Array | pa.ChunkedArray) -> tuple[Rows | None, Rows | None]:
+    """The rows for which a mask is true, and the others."""
+    if rows is None:
+        return None, None
+    return _some(rows.filter(mask)), _some(rows.filter(pc.invert(mask)))
+
+
+def takes_back(rows: Rows | None) -> bool:
+    """True if a row is taken back."""
+    return rows is not None and bool(pc.any(pc.less(rows.column(WEIGHT_AT), 0)).as_py())
+
+
+WEIGHT_AT = -1
+
+
+def _some(rows: Rows) -> Rows | None:
+    return rows if rows.num_rows else None
