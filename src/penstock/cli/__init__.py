@@ -12,6 +12,7 @@
 | `attach/` | a shell that asks a pipeline in another process |
 | `results` | rows on stdout, in each format |
 | `changes` | changes of views on stdout |
+| `emissions` | rows of standing queries on stdout |
 | `show` | SHOW and DESCRIBE |
 | `definitions` | the statements that declare a table or view again |
 | `progress` | how far a run is, on stderr |

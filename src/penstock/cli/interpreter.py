@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -10,24 +11,28 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
+from penstock.bind.emission.standing import stands
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
+from penstock.cli.emissions import Emissions
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
-from penstock.cli.reporting import warn
+from penstock.cli.reporting import note, warn
 from penstock.cli.results import Table, table_of, write_table
 from penstock.cli.results import write_answer as write_whole
 from penstock.cli.show import described, shown
 from penstock.engine.foreseeing import foreseen
-from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError
+from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.explain import explain_query as explained
 from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.supported import has_sources
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
+    from penstock.pipeline.standing import StandingQuery
     from penstock.steps.change import Change
     from penstock.steps.events import Event
 
@@ -35,7 +40,7 @@ if TYPE_CHECKING:
 
 _RUN_LATER = (
     sql.Insert, sql.Update, sql.Delete, sql.Advance, sql.Begin, sql.Commit, sql.Rollback,
-    sql.Query, sql.Explain, sql.Show, sql.Describe,
+    sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery,
 )  # fmt: skip
 
 
@@ -64,6 +69,8 @@ class Interpreter:
     def __init__(self, pipeline: Pipeline, results: Results) -> None:
         self.pipeline = pipeline
         self.results = results
+        self._standing: list[StandingQuery] = []
+        self.emissions = Emissions(lambda: self._standing, results.style, results.stream)
 
     @property
     def catalog(self) -> Catalog:
@@ -89,8 +96,12 @@ class Interpreter:
 
     def _run(self, statement: sql.Statement, text: str) -> None:
         match statement:
+            case sql.Query() if stands(statement.tree, self.pipeline.catalog):
+                self._stand(text)
             case sql.Query():
                 write_answer(self.pipeline, text, self.results)
+            case sql.KillQuery():
+                self._kill(statement)
             case sql.Explain():
                 click.echo(self._explained(statement, text), file=self.results.stream)
             case sql.Show():
@@ -101,8 +112,27 @@ class Interpreter:
                 self._table(shown(sql.Show(text=text, span=statement.span, what="settings"), self.pipeline))
             case _:
                 self.results.on_changes(self.pipeline.execute(text))
+                self.emissions.show()
                 if isinstance(statement, sql.CreateTable):
                     warn(statement.table.warnings, text)
+
+    def _stand(self, text: str) -> None:
+        """Have a query stand. Where there are sources they are followed until Ctrl-C, or all that it shows is shown."""
+        query = self.pipeline.subscribe(text)
+        if not has_sources(self.pipeline.catalog):
+            self._standing.append(query)
+            note(f"{query.name} stands: its rows are shown as they come; KILL QUERY {query.name} ends it")
+            return
+        follow(self.pipeline, query, self.results.style, self.results.stream, once=not sys.stdin.isatty())
+
+    def _kill(self, statement: sql.KillQuery) -> None:
+        found = next((item for item in self.pipeline.queries if item.name.lower() == statement.name.lower()), None)
+        if found is None:
+            near = did_you_mean(statement.name, [item.name for item in self.pipeline.queries])
+            message = f"no query {statement.name[:100]} stands"
+            raise SqlError(Diagnostic("UNKNOWN_QUERY", message, statement.name_span, near, "SHOW QUERIES lists them"))
+        self.emissions.show()
+        found.close()
 
     def _shown(self, table: Table, statement: sql.Show) -> None:
         """A table, but what SHOW CREATE says to people is text that can be typed again."""
@@ -125,6 +155,17 @@ class Interpreter:
                 replace(item, span=item.span or statement.target_span) for item in error.diagnostics
             )
             raise
+
+
+def follow(pipeline: Pipeline, query: StandingQuery, style: str, stream: TextIO | None = None, *, once: bool) -> None:
+    """Follow the sources and write what a query shows, until Ctrl-C or its end, or `once` the end of the input."""
+    emissions = Emissions(lambda: [query], style, stream, pipeline.stop)
+    with query:
+        try:
+            pipeline.run(once=once, outputs=[emissions])
+        except KeyboardInterrupt:
+            pipeline.stop()
+        emissions.show()
 
 
 def write_answer(pipeline: Pipeline, text: str, results: Results) -> None:

@@ -37,6 +37,11 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             facts += pipeline.inferred_waterlines()
             rows = [(item.name, item.waterline, item.seen, item.late, item.held, item.waits_for) for item in facts]
             return Table(columns, rows)
+        case "queries":
+            queries = pipeline.queries
+            return Table(
+                ("query", "rows shown", "text"), [(item.name, item.shown, item.text.strip()) for item in queries]
+            )
         case "state":
             return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:

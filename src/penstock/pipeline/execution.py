@@ -60,6 +60,8 @@ _DECLARATIONS = (
     sql.Reset,
 )
 
+_ASKING = (sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery)
+
 
 @dataclass
 class Transaction:
@@ -115,7 +117,7 @@ class Execution:
         statements = tuple(statements)
         self.declared(statement.text for statement in statements if isinstance(statement, _DECLARATIONS))
         for statement in statements:
-            if not isinstance(statement, (*_DECLARATIONS, sql.Query, sql.Explain, sql.Show, sql.Describe)):
+            if not isinstance(statement, (*_DECLARATIONS, *_ASKING)):
                 changes = merged(changes, self.statement(statement, source))
         return changes
 
@@ -135,6 +137,10 @@ class Execution:
             case sql.Query():
                 raise SqlError(
                     Diagnostic("NOT_A_CHANGE", "a query changes nothing", statement.span, hint="use query()")
+                )
+            case sql.KillQuery():
+                raise SqlError(
+                    Diagnostic("NOT_A_CHANGE", "KILL QUERY changes nothing", statement.span, hint="close() the query")
                 )
             case sql.Explain() | sql.Show() | sql.Describe():
                 message = f"{statement.text.split()[0].upper()} shows something and changes nothing"

@@ -43,6 +43,7 @@ READERS: dict[str, Reader] = {
     "START": session.begin,
     "COMMIT": session.commit,
     "ROLLBACK": session.rollback,
+    "KILL": session.kill,
     "SELECT": dml.query,
     "WITH": dml.query,
     "VALUES": dml.query,

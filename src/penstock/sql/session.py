@@ -15,6 +15,7 @@ from penstock.sql.statements import (
     Commit,
     Describe,
     Explain,
+    KillQuery,
     Reset,
     Rollback,
     Set,
@@ -22,7 +23,10 @@ from penstock.sql.statements import (
     Show,
 )
 
-SHOWN = ("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "CREATE TABLE", "CREATE VIEW")
+SHOWN = (
+    *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES"),
+    *("CREATE TABLE", "CREATE VIEW"),
+)
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "json", "analyze")
 
 
@@ -48,6 +52,15 @@ def rollback(cursor: Cursor, text: str, span: Span) -> Rollback:
     cursor.accept_any("TRANSACTION", "WORK")
     cursor.end()
     return Rollback(text=text, span=span)
+
+
+def kill(cursor: Cursor, text: str, span: Span) -> KillQuery:
+    """KILL QUERY name."""
+    cursor.expect("KILL")
+    cursor.expect("QUERY")
+    name, name_span = cursor.qualified_name("a standing query")
+    cursor.end()
+    return KillQuery(text=text, span=span, name=name, name_span=name_span)
 
 
 def lateness(cursor: Cursor, text: str, span: Span) -> SetLateness:

@@ -152,6 +152,14 @@ class Rollback(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class KillQuery(Statement):
+    """KILL QUERY name."""
+
+    name: str
+    name_span: Span
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query(Statement):
     """SELECT …, VALUES …, WITH …."""
 

@@ -14,12 +14,16 @@ from penstock.catalog.reserved import RESERVED
 from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.scalar import column
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.statements import CreateView
 
 
 def view_of(catalog: Catalog, statement: CreateView) -> View:
     """The view that a statement creates; raises SqlError for equal column names or a view that reads itself."""
+    if statement.into is not None:
+        message = f"CREATE VIEW … INTO {statement.into}: a view that writes into a table"
+        hint = "leave INTO out, and read the view itself"
+        raise unsupported(code="STANDING_STATEMENT", message=message, place=statement.name_span, hint=hint)
     _refuse_self(catalog, statement)
     bound = bind_named(statement.query, catalog)
     names = statement.column_names or bound.names

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from penstock.cli.options import engine_of, engine_options, format_option, program_options
+from penstock.cli.options import engine_of, engine_options, format_option, option, program_options
 from penstock.cli.programs import program_text
 from penstock.cli.reporting import note
 
@@ -16,10 +16,16 @@ from penstock.cli.reporting import note
 @click.argument("arguments", nargs=-1, required=True, metavar="[PROGRAM]... SQL")
 @program_options
 @engine_options
+@option("--follow", is_flag=True, help="Follow the sources, and write what a query with EMIT shows, until Ctrl-C.")
+@option("--once", is_flag=True, help="With --follow, end when the input is used up.")
 @format_option()
 def command(arguments: Sequence[str], **values: Any) -> None:
-    """Run the PROGRAM, take in what its sources hold now, and answer the query SQL."""
-    from penstock.cli.interpreter import Results, check_finished, open_interpreter, write_answer
+    """Run the PROGRAM, take in what its sources hold now, and answer the query SQL.
+
+    With --follow the query stands from before the first row: what its EMIT shows is written as it comes, one line for
+    each row with its step, until Ctrl-C, or as many rows as its LIMIT says.
+    """
+    from penstock.cli.interpreter import Results, check_finished, follow, open_interpreter, write_answer
     from penstock.errors import PenstockError
     from penstock.pipeline.supported import has_sources
 
@@ -33,6 +39,9 @@ def command(arguments: Sequence[str], **values: Any) -> None:
                 continue
             interpreter.run(statement, source)
         check_finished(pipeline)
+        if values["follow"]:
+            follow(pipeline, pipeline.subscribe(question), values["style"], once=values["once"])
+            return
         if has_sources(pipeline.catalog):
             pipeline.run(once=True)
         try:

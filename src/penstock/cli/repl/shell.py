@@ -71,6 +71,8 @@ class Shell:
     def _changed(self, changes: Mapping[str, Change]) -> None:
         if self.show_changes:
             self._write(changes)
+        if isinstance(self.target, Interpreter):
+            self.target.emissions.show()
 
     def loop(self, *, until_failure: bool = False) -> bool:
         """Until Ctrl-D or .quit, or with `until_failure` the first refusal; True if the last input went well."""

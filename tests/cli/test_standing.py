@@ -1,0 +1,81 @@
+"""Standing queries on the command line: in the shell's statements, and with `query --follow`; without a JVM."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from penstock.cli.main import main
+
+SUMS = "SELECT k, SUM(x) AS s FROM t GROUP BY k EMIT CHANGES"
+
+
+def call(*arguments, code=0, **options):
+    result = CliRunner().invoke(main, arguments, **options)
+    assert result.exit_code == code, result.output
+    return result
+
+
+@pytest.fixture
+def program(tmp_path):
+    (tmp_path / "in").mkdir()
+    lines = ['{"k": 1, "x": 2}', '{"k": 2, "x": 7}', '{"k": 1, "x": 3}']
+    (tmp_path / "in" / "a.json").write_text("\n".join(lines), encoding="utf-8")
+    path = tmp_path / "p.sql"
+    path.write_text(
+        f"CREATE TABLE t (k INT, x INT) WITH ('connector' = 'files', 'path' = '{tmp_path / 'in'}', 'format' = 'json');"
+    )
+    return str(path)
+
+
+def test_a_query_stands_beside_what_is_typed():
+    text = f"""CREATE TABLE t (k INT, x INT); {SUMS}; INSERT INTO t VALUES (1, 5); SHOW QUERIES;
+    INSERT INTO t VALUES (1, 7); KILL QUERY q1; INSERT INTO t VALUES (1, 1);"""
+    result = call("sql", "-e", text)
+    assert result.stdout.splitlines() == [
+        "step 1  q1  (+I, 1, 5)",
+        "query | rows shown | text",
+        f"------+------------+-{len(SUMS) * '-'}",
+        f"q1    |          1 | {SUMS}",
+        "(1 row)",
+        "step 2  q1  (-U, 1, 5)",
+        "step 2  q1  (+U, 1, 12)",
+    ]
+    assert "q1 stands" in result.stderr
+
+
+def test_a_query_is_killed_by_its_name():
+    result = call("sql", "-e", "SELECT 1 EMIT CHANGES; KILL QUERY q2;", code=1)
+    assert "error[UNKNOWN_QUERY]: no query q2 stands" in result.stderr
+    assert "SHOW QUERIES lists them" in result.stderr
+
+
+def test_query_follow_writes_what_is_shown_until_the_input_ends(program):
+    result = call("query", "--follow", "--once", program, f"{SUMS} PERIODIC 1h")  # the end shows what waits
+    assert sorted(line.partition("  ")[2] for line in result.stdout.splitlines()) == [
+        "q1  (+I, 1, 5)",
+        "q1  (+I, 2, 7)",
+    ]
+    shown = call("query", "--follow", "--once", "--format", "json", program, SUMS)
+    rows = [json.loads(line) for line in shown.stdout.splitlines()]
+    assert sorted((row["change"], row["k"], row["s"]) for row in rows) == [("+I", 1, 5), ("+I", 2, 7)]
+    assert {row["__query"] for row in rows} == {"q1"}
+    table = call("query", "--follow", "--once", "--format", "csv", program, SUMS)
+    assert table.stdout.splitlines()[0] == "__step,change,k,s"
+
+
+def test_limit_ends_what_follows(program):
+    result = call("query", "--follow", program, "SELECT k FROM t LIMIT 2 EMIT ON UPDATE")
+    assert len(result.stdout.splitlines()) == 2
+
+
+def test_a_mistake_in_emit_is_found_by_check(tmp_path):
+    path = tmp_path / "p.sql"
+    path.write_text("CREATE TABLE t (k INT);\nSELECT k FROM t EMIT PERIODIC 0s;\n")
+    assert "error[EMIT_LENGTH]" in call("check", str(path), code=1).stderr
+    path.write_text(
+        "CREATE TABLE t (k INT);\nCREATE TABLE o (k INT);\nCREATE MATERIALIZED VIEW v INTO o AS SELECT k FROM t;\n"
+    )
+    assert "error[STANDING_STATEMENT]" in call("check", str(path), code=1).stderr
