@@ -22,7 +22,7 @@ def call(*arguments, code=0, **options):
 def program(tmp_path):
     (tmp_path / "in").mkdir()
     lines = ['{"k": 1, "x": 2}', '{"k": 2, "x": 7}', '{"k": 1, "x": 3}']
-    (tmp_path / "in" / "a.json").write_text("\n".join(lines), encoding="utf-8")
+    (tmp_path / "in" / "a.json").write_text("\n".join(lines) + "\n", encoding="utf-8")
     path = tmp_path / "p.sql"
     path.write_text(
         f"CREATE TABLE t (k INT, x INT) WITH ('connector' = 'files', 'path' = '{tmp_path / 'in'}', 'format' = 'json');"

@@ -181,3 +181,27 @@ def test_a_query_with_emit_is_not_answered_once(pipeline):
     with pytest.raises(penstock.UnsupportedError, match="EMIT CHANGES") as refused:
         pipeline.query("SELECT k FROM t EMIT CHANGES")
     assert "subscribe()" in refused.value.render()
+
+
+def test_a_view_with_emit_is_shown_by_its_policy_and_read_as_it_is():
+    program = f"""CREATE TABLE s (at TIMESTAMP, x INT);
+    CREATE VIEW w AS SELECT window_end, SUM(x) AS total {WINDOWS} GROUP BY window_end EMIT AFTER WATERMARK;
+    CREATE VIEW most AS SELECT MAX(total) AS m FROM w;
+    CREATE VIEW c AS SELECT COUNT(*) AS n FROM s EMIT CHANGES"""
+    with penstock.Pipeline(program, spark=no_spark) as pipeline:
+        changes = pipeline.step({"s": [("2024-01-01 00:00:01", 3)]})
+        assert (changes["w"].rows, changes["most"].rows) == ([], [(1, (3,))])
+        assert (changes["c"].columns, changes["c"].rows) == (("change", "n"), [(1, ("+I", 1))])
+        changes = pipeline.step({"s": [("2024-01-01 00:00:06", 1)]})
+        assert [row[1] for _, row in changes["w"].rows] == [3]
+        assert [row for _, row in changes["c"].rows] == [("-U", 1), ("+U", 2)]
+        assert sorted(row[1] for row in pipeline.query("SELECT * FROM w").rows) == [1, 3]
+        pipeline.execute("DROP VIEW c")
+        pipeline.execute("CREATE OR REPLACE VIEW most AS SELECT MIN(total) AS m FROM w EMIT ON UPDATE")
+        assert pipeline.step({"s": [("2024-01-01 00:00:20", 9)]})["most"].rows == [(1, (1,))]
+        assert pipeline.queries == []
+        with pytest.raises(penstock.SqlError, match="LOCAL"):
+            pipeline.execute("CREATE LOCAL VIEW l AS SELECT x FROM s EMIT CHANGES")
+        with pytest.raises(penstock.SqlError, match="PERIODIC"):
+            pipeline.execute("CREATE VIEW l AS SELECT x FROM s EMIT PERIODIC 0s")
+        assert set(pipeline.catalog.views) == {"w", "most"}

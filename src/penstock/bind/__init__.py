@@ -1,8 +1,8 @@
 """Statements and the catalogue become plans.
 
 folder        | what it binds                             | entry
-emission/     | a query that stands, and its policy       | standing.bind_standing
 program/      | a program, its declarations, its changes  | compile.compile_program, queries.bind_query
+emission/     | a query that stands, and its policy       | standing.bind_standing
 query/        | a query: one SELECT, set operations, WITH | whole_query.bind_whole_query, one_select.bind_select
 from_/        | FROM: tables, joins, laterals, pivots     | relations.bind_from, relations.bind_relation
 expressions/  | an expression: names, calls, structs      | expression.bind_expression, calls.bind_call

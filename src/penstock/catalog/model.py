@@ -142,7 +142,7 @@ class View:
     `showing`, and 'gate' for the rows that such a query takes in, with a waterline of its own. `columns` is known once
     the view is bound; a type in it may be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None
     for a view that was only declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of,
-    `declaration` the whole statement.
+    `declaration` the whole statement. A standing query that shows a view with EMIT has that view as its `owner`.
     """
 
     name: str
@@ -158,6 +158,12 @@ class View:
     source: str | None = field(default=None, compare=False, repr=False)
     declaration: str = field(default="", compare=False, repr=False)
     showing: Showing | None = field(default=None, repr=False)
+    owner: str | None = None
+
+    @property
+    def emits(self) -> bool:
+        """True for a view that is an output with a policy of emission, the EMIT of its query."""
+        return self.query is not None and bool(self.query.meta.get("emit"))
 
     @property
     def is_hidden(self) -> bool:

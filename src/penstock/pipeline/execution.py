@@ -11,7 +11,7 @@ from penstock.analysis.waterline import has_waterline
 from penstock.backends.spark.batch import resolve_types
 from penstock.backends.spark.workspace import Workspace
 from penstock.bind.emission.standing import StandingQuery as StandingBound
-from penstock.bind.emission.standing import bind_standing
+from penstock.bind.emission.standing import bind_standing, shown_by
 from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
@@ -293,8 +293,10 @@ class Execution:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
         check_supported(catalog)
         self._check_standing([*removed, *forgotten])
-        catalog = with_hidden(catalog, self.stepper.catalog)
         workspace, stepper = self.workspace, self.stepper
+        removed = [*removed, *(item.name.lower() for item in stepper.catalog.views.values() if item.owner in removed)]
+        catalog, shown = self._with_shown(with_hidden(catalog, stepper.catalog, removed), added)
+        added = [*added, *shown]
         workspace.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         ask: Callable[[], Catalog] | None = None
@@ -308,11 +310,22 @@ class Execution:
         wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
         self._spark(lambda: stepper.install(wanted), catalog)
 
-    def _check_standing(self, gone: Iterable[str]) -> None:
+    def _with_shown(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, list[str]]:
+        """The catalog with the standing queries that show the views with EMIT among those added, and their names."""
+        names: list[str] = []
+        for view in [catalog.views[name.lower()] for name in added]:
+            if view.emits:
+                found = bind_standing(view.query, catalog, view.source or "", shown_by(view.name), has_waterline)
+                for item in found.views:
+                    catalog = catalog.with_view(replace(item, owner=view.name.lower(), source=view.source))
+                    names.append(item.name)
+        return catalog, names
+
+    def _check_standing(self, gone: Sequence[str]) -> None:
         """Refuse to drop what a standing query reads."""
         for name in gone:
             for view in self.stepper.catalog.views.values():
-                if view.is_hidden and view.name.lower() != name and name in read_by(view):
+                if view.is_hidden and view.owner not in gone and name in read_by(view):
                     message = f"{name} cannot go or be replaced while the standing query {view.name} reads it"
                     raise UnsupportedError(Diagnostic("READ_BY_QUERY", message, hint=f"KILL QUERY {view.name} first"))
 

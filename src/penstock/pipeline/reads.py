@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -40,10 +41,10 @@ def without_hidden(catalog: Catalog) -> Catalog:
     return replace(catalog, views=MappingProxyType(views))
 
 
-def with_hidden(catalog: Catalog, whole: Catalog) -> Catalog:
-    """The catalog with what standing queries have brought along to another one."""
+def with_hidden(catalog: Catalog, whole: Catalog, without: Collection[str] = ()) -> Catalog:
+    """The catalog with what standing queries have brought along to another one, but for some in lower case."""
     for view in whole.views.values():
-        if view.is_hidden:
+        if view.is_hidden and view.name.lower() not in without:
             catalog = catalog.with_view(view)
     return catalog
 

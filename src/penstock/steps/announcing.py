@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.steps.change import Change
@@ -33,13 +33,23 @@ def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
     """The changes that the step shows of every view that is not LOCAL, and of `error_view`."""
     step, clock = proposal.number, proposal.given.clock
     found = {
-        view.name: Change(view.name, _names(view), step, clock, proposal.shown.changes.get(name))
-        for name, view in state.catalog.views.items()
-        if view.kind != "local" and not view.is_hidden
+        view.name: Change(view.name, names, step, clock, proposal.shown.changes.get(name))
+        for view, name, names in _outputs(state)
     }
     rejections = proposal.given.rejections
     delta = as_delta(state.engine.workspace, ERROR_VIEW, rejections.change()) if rejections.rows else None
     return {**found, ERROR_VIEW.name: Change(ERROR_VIEW.name, _names(ERROR_VIEW), step, clock, delta)}
+
+
+def _outputs(state: State) -> Iterator[tuple[View, str, tuple[str, ...]]]:
+    """The views that are outputs, each with who shows it, in lower case, and the names of what is shown."""
+    showing = {view.owner: view for view in state.catalog.views.values() if view.owner and view.showing}
+    for name, view in state.catalog.views.items():
+        shown = showing.get(name)
+        if shown is not None and shown.showing is not None:
+            yield view, shown.name.lower(), shown.showing.shown_names
+        elif view.kind != "local" and not view.is_hidden:
+            yield view, name, _names(view)
 
 
 def emissions_of(state: State, proposal: Proposal) -> dict[str, Change]:
@@ -48,13 +58,13 @@ def emissions_of(state: State, proposal: Proposal) -> dict[str, Change]:
     return {
         view.name: Change(view.name, view.showing.shown_names, step, clock, shown)
         for name, view in state.catalog.views.items()
-        if view.showing is not None and (shown := proposal.shown.changes.get(name)) is not None
+        if view.showing is not None and view.owner is None and (shown := proposal.shown.changes.get(name)) is not None
     }
 
 
 def step_done(state: State, proposal: Proposal, seconds: float) -> StepDone:
     """The event of the step."""
-    names = {name: view.name for name, view in state.catalog.views.items() if not view.is_hidden}
+    names = {name: view.name for view, name, _ in _outputs(state)}
     return StepDone(
         proposal.number,
         proposal.given.clock,

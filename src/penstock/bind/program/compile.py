@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
-from penstock.bind.emission.standing import bind_standing, stands
+from penstock.bind.emission.standing import any_waterline, bind_standing, stands
 from penstock.bind.program.declare import DDL, declare_one
 from penstock.bind.program.declared_later import explained
 from penstock.bind.program.dml import advanced_column, check_dml
@@ -13,7 +13,6 @@ from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
-from penstock.plan.nodes import Plan
 from penstock.sql.parse import parse
 from penstock.sql.statements import (
     Advance,
@@ -91,7 +90,7 @@ def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
         return declare_one(catalog, statement)
     match statement:
         case Query() if stands(statement.tree, catalog):
-            bind_standing(statement.tree, catalog, text, "query", _any_waterline)
+            bind_standing(statement.tree, catalog, text, "query", any_waterline)
         case Query():
             bind_named(statement.tree, catalog, text)
         case Explain() if statement.query is not None:
@@ -101,12 +100,6 @@ def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
         case Insert() | Update() | Delete():
             check_dml(statement, catalog, text)
     return catalog
-
-
-def _any_waterline(catalog: Catalog, plan: Plan, name: str) -> bool:
-    """Waterlines are for when a query begins to stand; its names and clauses can be checked without."""
-    del catalog, plan, name
-    return True
 
 
 def _created(statement: Statement) -> set[str]:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.emission.standing import any_waterline, bind_standing, shown_by
 from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
 from penstock.catalog.reserved import RESERVED
@@ -25,7 +26,7 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         hint = "leave INTO out, and read the view itself"
         raise unsupported(code="STANDING_STATEMENT", message=message, place=statement.name_span, hint=hint)
     _refuse_self(catalog, statement)
-    bound = bind_named(statement.query, catalog)
+    bound = bind_named(_without_emit(catalog, statement), catalog)
     names = statement.column_names or bound.names
     if len(names) != len(bound.names):
         message = f"the query has {len(bound.names)} columns, but {len(names)} names are given"
@@ -49,6 +50,19 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         span=statement.name_span,
         declaration=statement.text,
     )
+
+
+def _without_emit(catalog: Catalog, statement: CreateView) -> exp.Expression:
+    """The query; its EMIT is checked and says when the view is shown, and its readers are not delayed."""
+    if not statement.query.meta.get("emit"):
+        return statement.query
+    if statement.kind == "local":
+        message, hint = f"EMIT on the LOCAL view {statement.name}, which is no output", "leave LOCAL out, or EMIT"
+        raise wrong(code="EMIT_FINAL_LOCAL", message=message, place=statement.name_span, hint=hint)
+    bind_standing(statement.query, catalog, "", shown_by(statement.name), any_waterline)
+    query = statement.query.copy()
+    del query.meta["emit"]
+    return query
 
 
 def _columns(plan: Plan) -> tuple[Column, ...]:
