@@ -59,6 +59,17 @@ class Dressing:
         rows, counts = self._told(rows, counts, clock)
         return rows, replace(self, counts=replace(counts, shown=counts.shown + _total(rows)))
 
+    def without_closed(self, lines: Mapping[int, Any]) -> Dressing:
+        """The same without what is counted of windows below their waterlines, by the places of their columns."""
+        places = {self.showing.windows.index(place): line for place, line in lines.items()}
+        gone = [
+            group for group in self.counts.versions if any(_is_below(group[at], line) for at, line in places.items())
+        ]
+        if not gone:
+            return self
+        left = {group: count for group, count in self.counts.versions.items() if group not in set(gone)}
+        return replace(self, counts=replace(self.counts, versions=MappingProxyType(left)))
+
     def _of_content(self, due: Rows | None) -> Rows | None:
         if self.showing.content is Content.CHANGES:
             return due
@@ -143,6 +154,10 @@ class Dressing:
             ("+" if weight > 0 else "-") + ("U" if group in comes and group in goes else "I" if weight > 0 else "D")
             for group, weight in zip(groups, weights, strict=True)
         ]
+
+
+def _is_below(value: Any, line: Any) -> bool:
+    return type(value) is type(line) and bool(value < line)
 
 
 def _weights(rows: Rows) -> list[int]:

@@ -88,6 +88,7 @@ class Standing:
         fired = self.trigger.fired(Given(rows, moment.clock, arrived, closed, timed_out or moment.ended))
         self._check(fired.due)
         shown, dressing = self.dressing.shown(fired.due, moment.clock)
+        dressing = dressing.without_closed(self._lines(moment))
         closed_to = self._closed_to(fired.due) if timed_out else self.closed_to
         then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)
         timers = [timer for timer in (fired.timer, silent) if timer is not None]
@@ -98,6 +99,11 @@ class Standing:
             tuple(self._promises(moment)) if timed_out else (),
             dressing.has_finished,
         )
+
+    def _lines(self, moment: Moment) -> dict[int, Any]:
+        """The waterlines of the columns that tell windows apart, by their places."""
+        known = zip(self.closing, moment.waterlines, strict=True)
+        return {item.place: line for item, line in known if line is not None and item.place in self.showing.windows}
 
     # Silence
 

@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from penstock.backends.rows import canonical_row, python_values
-from penstock.emit.weighted import Rows, added_up, parted
+from penstock.emit.weighted import Pile, Rows, added_up, parted
 from penstock.plan.emission import Content
 
 
@@ -73,17 +73,20 @@ class AtOnce:
 class WhenClosed:
     """A row is shown once nothing can change it."""
 
-    waiting: Rows | None = None
+    waiting: Pile = field(default_factory=Pile)
 
     @property
     def holds(self) -> bool:
         """True if rows wait."""
-        return self.waiting is not None
+        return not self.waiting.is_empty
 
     def fired(self, given: Given) -> Fired:
         """The rows that the step closes."""
-        due, left = given.parted(added_up(self.waiting, given.change))
-        return Fired(due, WhenClosed(left))
+        waiting = self.waiting.grown(given.change)
+        if not given.all_closed and not waiting.has(given.closed):
+            return Fired(None, WhenClosed(waiting))
+        due, left = given.parted(waiting.rows())
+        return Fired(due, WhenClosed(Pile(left)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +102,7 @@ class EachTick:
     repeats: bool = False
     next: datetime | None = None
     fresh: bool = False
-    kept: Rows | None = None
+    kept: Pile = field(default_factory=Pile)
 
     @property
     def holds(self) -> bool:
@@ -111,17 +114,17 @@ class EachTick:
         upcoming = self.next or self.started + self.every
         if upcoming < given.clock and not (self.fresh or self.repeats):
             upcoming = self._first(given.clock)  # those in between had nothing to show
-        found = replace(self, next=upcoming, fresh=self.fresh or given.arrived, kept=added_up(self.kept, given.change))
+        found = replace(self, next=upcoming, fresh=self.fresh or given.arrived, kept=self.kept.grown(given.change))
         if not (upcoming <= given.clock or given.all_closed) or not (found.fresh or self.repeats):
             return Fired(None, found, upcoming if found.fresh or self.repeats else None)
         return found.shown(given)
 
     def shown(self, given: Given) -> Fired:
         """A tick: rows that are closed are shown a last time."""
-        following = self._first(given.clock + timedelta(microseconds=1))
-        left = given.parted(self.kept)[1] if self.content is Content.FULL else None
-        then = replace(self, next=following, fresh=False, kept=left)
-        return Fired(self.kept, then, following if self.repeats else None)
+        following, rows = self._first(given.clock + timedelta(microseconds=1)), self.kept.rows()
+        left = given.parted(rows)[1] if self.content is Content.FULL else None
+        then = replace(self, next=following, fresh=False, kept=Pile(left))
+        return Fired(rows, then, following if self.repeats else None)
 
     def _first(self, clock: datetime) -> datetime:
         """The first tick that is not before a clock."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import pyarrow as pa
@@ -50,6 +51,44 @@ def _grouped_by_values(rows: Rows) -> Rows:
     left = [key for key, weight in weights.items() if weight]
     taken = rows.take(pa.array([first[key] for key in left], pa.int64()))
     return weighted(taken, [weights[key] for key in left])
+
+
+@dataclass(frozen=True, slots=True)
+class Pile:
+    """Rows that wait: a base, each different row once, and changes on top that are added up when they are many.
+
+    So a small change costs what it is, however much waits.
+    """
+
+    base: Rows | None = None
+    pieces: tuple[Rows, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing waits; rows that cancel each other may still."""
+        return self.base is None and not self.pieces
+
+    def rows(self) -> Rows | None:
+        """All rows, each different one once; None if there are none."""
+        if not self.pieces:
+            return self.base
+        return added_up(self.base, pa.concat_tables([item.cast(self.pieces[-1].schema) for item in self.pieces]))
+
+    def grown(self, change: Rows | None) -> Pile:
+        """The pile with one more change."""
+        if change is None or not change.num_rows:
+            return self
+        found = Pile(self.base, (*self.pieces, change))
+        there = 0 if self.base is None else self.base.num_rows
+        return found if sum(item.num_rows for item in found.pieces) <= there + _FEW else Pile(found.rows())
+
+    def has(self, wanted: Callable[[Rows], pa.Array]) -> bool:
+        """True if a condition holds for one of its rows."""
+        present = (*(() if self.base is None else (self.base,)), *self.pieces)
+        return any(pc.any(wanted(item)).as_py() for item in present)
+
+
+_FEW = 256  # rows; so many are added up at no cost that one would notice
 
 
 def weighted(rows: Rows, weights: Sequence[int]) -> Rows:

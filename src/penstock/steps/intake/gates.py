@@ -6,7 +6,7 @@ insertions and deletions alike, and late deletions are dropped as well.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from typing import Any
@@ -60,26 +60,27 @@ class ViewGate:
         return replace(self, lateness=self.lateness.advanced(own.column, own.end_after(found.seen)))
 
     def _parted_here(self, delta: Delta) -> Parted:
-        rows = delta.arrow()
-        rows = self._young(rows)
-        why: list[str | None] = [None] * rows.num_rows
-        for item in self.lateness.columns:
-            for message, mask in impossible(item, rows.column(item.place), self.clock()):
-                _mark(why, mask, message)
-        possible = rows.filter(pa.array([message is None for message in why], pa.bool_()))
+        whole = delta.arrow()
+        rows = self._young(whole)
+        broken = [found for item in self.lateness.columns for found in self._impossible(item, rows)]
+        possible = rows if not broken else _without(rows, [mask for _, mask in broken])
         values = {_name(item): furthest(item, possible.column(item.place)) for item in self.lateness.columns}
-        for item in self.lateness.columns:
-            limit = self.lateness.waterline(item).at
-            if limit is not None:
-                _mark(why, below(rows.column(item.place), limit), LATE)
+        found = broken + [(LATE, mask) for item in self.lateness.columns for mask in self._late(item, rows)]
         after = replace(self, lateness=self.lateness.moved(values))
-        passed = rows.filter(pa.array([message is None for message in why], pa.bool_()))
-        kept = (
-            delta
-            if passed.num_rows == delta.arrow().num_rows
-            else Delta.of_arrow(delta.workspace, passed, delta.schema)
-        )
-        return Parted(kept, self._reported(rows, why), after)
+        passed = rows if not found else _without(rows, [mask for _, mask in found])
+        kept = delta if passed.num_rows == whole.num_rows else Delta.of_arrow(delta.workspace, passed, delta.schema)
+        return Parted(kept, self._reported(rows, found), after)
+
+    def _impossible(self, item: LateColumn, rows: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
+        for message, mask in impossible(item, rows.column(item.place), self.clock()):
+            if pc.any(mask).as_py():
+                yield message, mask
+
+    def _late(self, item: LateColumn, rows: pa.Table) -> Iterator[pa.ChunkedArray]:
+        limit = self.lateness.waterline(item).at
+        mask = None if limit is None else below(rows.column(item.place), limit)
+        if mask is not None and pc.any(mask).as_py():
+            yield mask
 
     def _young(self, rows: pa.Table) -> pa.Table:
         """The rows without those that are too old for a standing query, which are none of its."""
@@ -90,13 +91,17 @@ class ViewGate:
                 rows = rows.filter(pc.invert(below(rows.column(item.place), limit)))
         return rows
 
-    def _reported(self, rows: pa.Table, why: list[str | None]) -> pa.Table | None:
-        rejections = Rejections()
-        places = [index for index, message in enumerate(why) if message is not None]
-        for index, row in zip(places, python_rows(rows.take(pa.array(places, pa.int64()))), strict=True):
+    def _reported(self, rows: pa.Table, found: Sequence[tuple[str, pa.ChunkedArray]]) -> pa.Table | None:
+        """The rows that do not pass, each with the first reason against it."""
+        why: dict[int, str] = {}
+        for message, mask in found:
+            for place in pc.indices_nonzero(mask).to_pylist():
+                why.setdefault(place, message)
+        places, rejections = sorted(why), Rejections()
+        for place, row in zip(places, python_rows(rows.take(pa.array(places, pa.int64()))), strict=True):
             text = row_json(dict(zip(rows.column_names[:-1], row[:-1], strict=True)))
             for _ in range(abs(row[-1])):
-                rejections.add(self.view, str(why[index]), text)
+                rejections.add(self.view, why[place], text)
         return rejections.change() if rejections.rows else None
 
     def _parted_there(self, delta: Delta) -> Parted:
@@ -125,9 +130,12 @@ def _name(item: LateColumn) -> str:
     return item.column.name.lower()
 
 
-def _mark(why: list[str | None], mask: pa.ChunkedArray, message: str) -> None:
-    for index in pc.indices_nonzero(mask).to_pylist():
-        why[index] = why[index] or message
+def _without(rows: pa.Table, masks: Sequence[pa.ChunkedArray]) -> pa.Table:
+    """The rows for which none of the masks is true."""
+    out = masks[0]
+    for mask in masks[1:]:
+        out = pc.or_(out, mask)
+    return rows.filter(pc.invert(out))
 
 
 def view_gate(view: View, clock: Callable[[], datetime]) -> Gate:
