@@ -73,7 +73,6 @@ def test_what_a_query_reads_stays_until_it_ends(pipeline):
             pipeline.execute("DROP VIEW v")
         pipeline.execute("CREATE VIEW w AS SELECT k FROM t")
         pipeline.step({"t": [(1, 1)]})
-    pipeline.subscribe("SELECT 1 EMIT CHANGES").close()
     pipeline.execute("DROP VIEW v")
 
 
@@ -139,6 +138,29 @@ def test_the_end_of_the_input_shows_what_waits(pipeline):
     assert read(query) == []
     pipeline.end_of_input()
     assert [row[1] for (row,) in read(query)] == [3]
+    pipeline.step({"s": [("2024-01-01 00:00:04", 9), ("2024-01-01 00:00:30", 1)]})  # what comes all the same
+    pipeline.step({"s": [("2024-01-01 00:01:30", 1)]})
+    assert [row[1] for (row,) in read(query)] == [1]
+
+
+@pytest.mark.parametrize("silence", [True, False])
+def test_rows_behind_the_end_are_late_for_a_waterline_of_the_query(silence):
+    text = (
+        "SELECT window_end, SUM(x) FROM TABLE(TUMBLE(TABLE p, DESCRIPTOR(at), INTERVAL 5 SECONDS)) GROUP BY window_end"
+    )
+    with penstock.Pipeline("CREATE TABLE p (at TIMESTAMP, x INT)", spark=no_spark) as pipeline:
+        start = "2024-01-01 10:00:00"
+        query = pipeline.subscribe(f"{text} EMIT AFTER WATERMARK AND TIMEOUT 3s", clock=start)
+        pipeline.step({"p": [("2024-01-01 00:00:01", 1)]}, clock=start)
+        if silence:
+            pipeline.step({}, clock="2024-01-01 10:00:03")
+        else:
+            pipeline.end_of_input()
+        assert [row[1] for (row,) in read(query)] == [1]
+        pipeline.step({"p": [("2024-01-01 00:00:04", 9), ("2024-01-01 00:00:05", 7)]}, clock="2024-01-01 10:00:04")
+        pipeline.step({"p": [("2024-01-01 00:00:10", 1)]}, clock="2024-01-01 10:00:04")
+        assert [row[1] for (row,) in read(query)] == [7]
+        assert pipeline.rejected() == {(f"{query.name} (rows)", "Late value"): 1}
 
 
 def test_closing_the_pipeline_ends_its_queries(pipeline):

@@ -89,14 +89,15 @@ class Standing:
         self._check(fired.due)
         shown, dressing = self.dressing.shown(fired.due, moment.clock)
         dressing = dressing.without_closed(self._lines(moment))
-        closed_to = self._closed_to(fired.due) if timed_out else self.closed_to
+        over = timed_out or moment.ended
+        closed_to = self._closed_to(fired.due) if over else self.closed_to
         then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)
         timers = [timer for timer in (fired.timer, silent) if timer is not None]
         return Emitted(
             shown,
             then,
             None if dressing.has_finished else min(timers, default=None),
-            tuple(self._promises(moment)) if timed_out else (),
+            tuple(self._promises(moment)) if over else (),
             dressing.has_finished,
         )
 
@@ -118,7 +119,7 @@ class Standing:
         return (None if timed_out else self.silent), timed_out
 
     def _promises(self, moment: Moment) -> Iterator[Promise]:
-        """Later rows do not change what is shown for want of rows: they are late."""
+        """Later rows do not change what is shown for want of rows, or at their end: they are late."""
         for item in self.showing.waterlines:
             if moment.gates.get(item.view) is not None:
                 yield Promise(item)

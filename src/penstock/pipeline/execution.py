@@ -82,6 +82,7 @@ class Execution:
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
+    sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
     _visible: tuple[Catalog, Catalog] | None = None
 
     @property
@@ -181,6 +182,7 @@ class Execution:
         return self.stepper.preview(batches, clock)
 
     def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
+        self.sweep()
         return self.stepper.step(StepInput(clock, batches, advances=advances))
 
     def begin(self, statement: sql.Begin | None = None) -> None:
@@ -259,6 +261,7 @@ class Execution:
         if self.transaction is not None:
             message = "a declaration cannot stand in a transaction"
             raise SqlError(Diagnostic("IN_TRANSACTION", message, statement.span, hint="COMMIT first"))
+        self.sweep()
         before, after = self.catalog, declare(self.catalog, statement, source)
         if self.stepper.number and zone_of(before) != zone_of(after):
             message = "the time zone cannot change after the first step: rows that are there were read in it"

@@ -391,6 +391,7 @@ class Pipeline:
                 self._execution = self._sourced(self.source, self._open)
                 self._execution.stepper.listen(self._stepped)
                 self._execution.stepper.watch(self._standing.shown)
+                self._execution.sweep = self._standing.sweep
                 self._sourced(self.source, self._started_program)
             return self._execution
 

@@ -215,6 +215,7 @@ class RunLoop:
             self._written(delivery.rows, changes, rejections)
 
         with self._lock:
+            self._execution.sweep()
             given = StepInput(
                 self._execution.clock(),
                 delivery.batches,
