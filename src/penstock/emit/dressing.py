@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -59,15 +59,20 @@ class Dressing:
         rows, counts = self._told(rows, counts, clock)
         return rows, replace(self, counts=replace(counts, shown=counts.shown + _total(rows)))
 
-    def without_closed(self, lines: Mapping[int, Any]) -> Dressing:
-        """The same without what is counted of windows below their waterlines, by the places of their columns."""
+    def without_closed(self, lines: Mapping[int, Any], waiting: Callable[[], Rows | None]) -> Dressing:
+        """The same without what is counted of windows below their waterlines, by the places of their columns.
+
+        Windows of rows that are `waiting` will be shown again.
+        """
         places = {self.showing.windows.index(place): line for place, line in lines.items()}
         gone = [
             group for group in self.counts.versions if any(_is_below(group[at], line) for at, line in places.items())
         ]
         if not gone:
             return self
-        left = {group: count for group, count in self.counts.versions.items() if group not in set(gone)}
+        rows = waiting()
+        over = set(gone) - set(() if rows is None else groups_of(rows, self.showing.windows))
+        left = {group: count for group, count in self.counts.versions.items() if group not in over}
         return replace(self, counts=replace(self.counts, versions=MappingProxyType(left)))
 
     def _of_content(self, due: Rows | None) -> Rows | None:

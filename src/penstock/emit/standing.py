@@ -88,7 +88,7 @@ class Standing:
         fired = self.trigger.fired(Given(rows, moment.clock, arrived, closed, timed_out or moment.ended))
         self._check(fired.due)
         shown, dressing = self.dressing.shown(fired.due, moment.clock)
-        dressing = dressing.without_closed(self._lines(moment))
+        dressing = dressing.without_closed(self._lines(moment), fired.then.left)
         over = timed_out or moment.ended
         closed_to = self._closed_to(fired.due) if over else self.closed_to
         then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)

@@ -57,12 +57,18 @@ class WaitingTrigger(Protocol):
     def holds(self) -> bool:
         """True if rows wait."""
 
+    def left(self) -> Rows | None:
+        """The rows that wait, or may be shown again."""
+
 
 @dataclass(frozen=True, slots=True)
 class AtOnce:
     """Each step shows its own change."""
 
     holds: bool = False
+
+    def left(self) -> None:
+        """Nothing waits."""
 
     def fired(self, given: Given) -> Fired:
         """The change itself."""
@@ -79,6 +85,10 @@ class WhenClosed:
     def holds(self) -> bool:
         """True if rows wait."""
         return not self.waiting.is_empty
+
+    def left(self) -> Rows | None:
+        """The rows that are not closed."""
+        return self.waiting.rows()
 
     def fired(self, given: Given) -> Fired:
         """The rows that the step closes."""
@@ -108,6 +118,10 @@ class EachTick:
     def holds(self) -> bool:
         """True if something has come since the last tick."""
         return self.fresh
+
+    def left(self) -> Rows | None:
+        """The rows of the next tick."""
+        return self.kept.rows()
 
     def fired(self, given: Given) -> Fired:
         """The rows of a tick that is due."""
@@ -149,6 +163,10 @@ class AfterDelay:
     def holds(self) -> bool:
         """True if rows wait."""
         return self.waiting is not None
+
+    def left(self) -> Rows | None:
+        """The rows whose delay is not over."""
+        return self.waiting
 
     def fired(self, given: Given) -> Fired:
         """The changes of the groups whose delay is over."""
