@@ -34,7 +34,6 @@ class StandingQuery:
     """The views of a standing query, those that it reads first; the last one is the query itself."""
 
     views: tuple[View, ...]
-    columns: tuple[str, ...]
 
     @property
     def view(self) -> View:
@@ -113,8 +112,7 @@ class _Binding:
         visible = len(names) - len(self.clauses.added)
         showing = self._showing(bound, plan, visible, taking_in, catalog)
         view = View(self.name, "", None, columns, plan, "standing", showing=showing)
-        shown = [_shown_name(item, self.clauses) for item in bound.names[:visible]]
-        return StandingQuery((*taking_in.views, view), tuple(shown))
+        return StandingQuery((*taking_in.views, view))
 
     def _is_windowed(self) -> bool:
         """True if the rows are those of windows: grouped by a window's bounds, or from a sub-query that is."""
