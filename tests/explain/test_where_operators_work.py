@@ -135,9 +135,13 @@ def test_a_pipeline_and_the_command_line_say_it():
     pipeline = Pipeline(PROGRAM, engine="auto")
     assert "on Spark, for xxhash64(string) at 3:23" in pipeline.explain("hashed", ["circuit"])
     assert json.loads(pipeline.explain("hashed", ["json"]))["views"][0]["places"][0]["where"] == "spark"
-    cluster = Pipeline(PROGRAM, engine="auto", master="spark://far:7077")
-    assert "all on Spark, for a master that is not this machine" in cluster.explain("hashed", ["circuit"])
     arguments = ["explain", "-e", PROGRAM, "--stage", "circuit"]
     assert "on Spark, for xxhash64(string) at 3:23" in CliRunner().invoke(main, [*arguments, "--engine", "auto"]).stdout
     asked = CliRunner().invoke(main, arguments, env={"PENSTOCK_ENGINE": "spark"}).stdout
     assert asked.count("all on Spark, for engine = 'spark'") == 2
+
+
+def test_a_pipeline_of_a_cluster_says_it(monkeypatch):
+    monkeypatch.setattr("penstock.pipeline.opening.running_session", lambda: None)  # else that session's master counts
+    cluster = Pipeline(PROGRAM, engine="auto", master="spark://far:7077")
+    assert "all on Spark, for a master that is not this machine" in cluster.explain("hashed", ["circuit"])
