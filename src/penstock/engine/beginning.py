@@ -18,7 +18,7 @@ from penstock.backends.native.operators.operator import columns_of
 from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, summed, weighing
-from penstock.backends.spark.change import Delta
+from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Source
@@ -40,6 +40,9 @@ class Before(Protocol):
     def pieces_of(self, name: str) -> Iterator[pa.Table]:
         """The same in Arrow, piece by piece; NotProvenError if they lie on the executors."""
 
+    def retracts_of(self, name: str) -> bool:
+        """True if some of the weights may cancel."""
+
 
 class Nothing:
     """Tables without rows."""
@@ -51,6 +54,10 @@ class Nothing:
     def pieces_of(self, name: str) -> Iterator[pa.Table]:  # noqa: ARG002 - of every table
         """No rows."""
         return iter(())
+
+    def retracts_of(self, name: str) -> bool:  # noqa: ARG002 - of every table
+        """False: nothing can cancel."""
+        return False
 
 
 @dataclass(frozen=True)
@@ -91,6 +98,8 @@ class Beginning:
             return delta
         frame = rows.select(*map(quoted, (*source.node.names, WEIGHT)))
         both = frame if delta is None else frame.unionByName(delta.frame())
+        if self.before.retracts_of(source.relation) or (delta is not None and delta.retracts):
+            both = consolidated(both)  # nothing is to be evaluated for what has gone
         return Delta.of_frame(self.workspace, both, estimate=1 << 40).settled()
 
 

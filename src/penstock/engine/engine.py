@@ -38,7 +38,7 @@ from penstock.circuit.places import ON_SPARK, Place
 from penstock.engine.beginning import Before, Beginning, Nothing
 from penstock.engine.installed import Installed, InstalledOperator, levels
 from penstock.engine.native import NativeRunner
-from penstock.engine.placing import check_native, placed, wants_process
+from penstock.engine.placing import Kept, check_native, none_kept, placed, wants_process
 from penstock.engine.profiler import Profiler
 from penstock.engine.result import StepResult
 from penstock.engine.schemas import relation_schema, schema_of
@@ -52,9 +52,13 @@ _THREADS = 2
 class Engine:
     """All circuits of one pipeline over one Spark session."""
 
-    def __init__(self, workspace: Workspace, directory: Path | None = None) -> None:
-        """State in the process that memory has no room for lies in `directory`, if the pipeline has one."""
+    def __init__(self, workspace: Workspace, directory: Path | None = None, kept: Kept = none_kept) -> None:
+        """State in the process that memory has no room for lies in `directory`, if the pipeline has one.
+
+        Operators that are `kept` work on Spark, whatever is proven of them.
+        """
         self.workspace = workspace
+        self._kept = kept
         self._directory = directory
         self._limit = ""
         self.store: Store | None = None  # where operators work in the process, if any do
@@ -114,7 +118,7 @@ class Engine:
         }
         installed = Installed(circuit, tables, behind)
         if store is not None:
-            installed.native, installed.others = placed(store, circuit)
+            installed.native, installed.others = placed(store, circuit, self._kept)
             check_native(catalog, circuit, installed.others)
         return installed
 

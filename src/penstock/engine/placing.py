@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from penstock.backends.native.operators.make import native_operator
 from penstock.backends.native.operators.operator import NativeOperator
@@ -19,7 +19,15 @@ from penstock.plan.expressions import scalars_of
 from penstock.plan.nodes import Recompute
 
 _OF_BYTES = re.compile(r"(?i)\b(binary|unhex|unbase64|encode|decode|to_binary|try_to_binary|aes_\w+|\w*utf8\w*)\b|\bX'")
+Kept = Callable[[Operator], bool]
+"""Tells of an operator whether it is to stay on Spark, proven or not."""
+
 _AUTO_HINT = f"SET {ENGINE} = '{AUTO}' has Spark do what is not proven to be the same in the process"
+
+
+def none_kept(operator: Operator) -> bool:  # noqa: ARG001 - of every operator
+    """False: what is proven works in the process."""
+    return False
 
 
 def wants_process(catalog: Catalog, *, local: bool) -> bool:
@@ -31,8 +39,13 @@ def wants_process(catalog: Catalog, *, local: bool) -> bool:
     return not why_on_spark(catalog.settings, local=local)
 
 
-def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], dict[int, Place]]:
-    """The operators of a circuit that work in the process, and the place of each other one, with what is not proven."""
+def placed(
+    store: Store, circuit: Circuit, kept: Kept = none_kept
+) -> tuple[dict[int, NativeOperator], dict[int, Place]]:
+    """The operators of a circuit that work in the process, and the place of each other one, with what is not proven.
+
+    Those that are `kept` stay on Spark, as any other does that is not proven.
+    """
     native: dict[int, NativeOperator] = {}
     others: dict[int, Place] = {}
     known: dict[str, Columns] = {}
@@ -41,6 +54,8 @@ def placed(store: Store, circuit: Circuit) -> tuple[dict[int, NativeOperator], d
         if isinstance(operator, Source | Cleaned):
             continue  # the step itself feeds them
         try:
+            if kept(operator):
+                not_proven("whoever opened the pipeline, who keeps it there")
             if doubtful.intersection(operator.inputs):
                 not_proven(
                     "what Spark gives it: of a type that is not known, or texts of bytes, which need not be UTF-8"

@@ -16,6 +16,7 @@ from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
+from penstock.engine.placing import Kept, none_kept
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.supported import check_supported
@@ -39,6 +40,7 @@ class Opened:
     master: str
     conf: Mapping[str, str]
     retain: str
+    kept: Kept = none_kept
 
     def __post_init__(self) -> None:
         """UnsupportedError for a setting under which a program would mean something else."""
@@ -63,7 +65,7 @@ class Opened:
         """The program at work, its views installed, before its first step."""
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
-        engine = Engine(self.workspace, self.directory)
+        engine = Engine(self.workspace, self.directory, self.kept)
         try:
             self.workspace.follow(catalog.settings)
             stepper = Stepper(engine, log, self.retain)

@@ -89,6 +89,14 @@ class Stored:
         """True if the history of a table holds deletions."""
         return self.state.log.retracts(table)
 
+    def retracts_of(self, name: str) -> bool:
+        """True if what `weighted` gives of a table or a view with LATENESS may hold weights that cancel."""
+        found = self.state.catalog.relation(name)
+        if isinstance(found, Table):
+            memory = self.state.tables.known(name.lower())
+            return (memory is None or memory.store is None) and self.retracts(found)
+        return True
+
     def has_stepped(self, view: View) -> bool:
         """True if a view has had a step."""
         return self.state.views.has_stepped(view.name.lower())

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.model import View
 from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case
-from penstock.testing.multisets import Content, Weighted, consolidate, difference
+from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
 from penstock.testing.oracle import Oracle, reads_error_view
 from penstock.testing.values import RELATIVE, folding
 
@@ -106,11 +106,14 @@ class Observed:
         for view, frame in self._oracle.recompute(catalog, self._handed, self._pipeline.clock):
             expected = _once(_fetched(frame))
             actual = self._kept(view) if shows_its_content(view) else _once(self._pipeline.content(view.name).rows)
-            expected, actual = _folded(view, expected), _folded(view, actual)
-            found = difference(expected, actual)
-            if found and (found := difference(expected, actual, self._tolerance())):
+            found = self.difference(_folded(view, expected), _folded(view, actual))
+            if found:
                 return f"{view.name}: {found.describe()}"
         return None
+
+    def difference(self, expected: list[Weighted], actual: list[Weighted]) -> Difference:
+        """The difference of two multisets, but for what floating point may lose of what is in the tables."""
+        return difference(expected, actual) and difference(expected, actual, self._tolerance())
 
     def _tolerance(self) -> float:
         """1e-9 of the largest floating-point magnitude in the tables: what a sum may have lost by cancellation."""

@@ -137,7 +137,10 @@ def _record(  # noqa: PLR0917 - what there is to say about a finding
     small = reduced(replace(program, used=frozenset()), fails, options.reduce)
     final = judge.check(small)[1] or finding
     path = write_case(options.out, small, final, f"seed_{seed}{part}")
-    sys.stderr.write(f"seed {seed}{part}: {final.kind} {final.view or ''}: {final.detail}\n{small.sql}-> {path}\n\n")
+    again = f"--seed {seed} --programs 1 --views {options.views} --steps {options.steps}"
+    sys.stderr.write(
+        f"seed {seed}{part}: {final.kind} {final.view or ''}: {final.detail}\n{small.sql}-> {path}, again: {again}\n\n"
+    )
     sys.stderr.flush()
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import traceback
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from py4j.protocol import Py4JJavaError
 from pyspark.errors import PySparkException
@@ -21,6 +21,7 @@ from penstock.sql.parse import parse_query
 from penstock.testing.cases import Step
 from penstock.testing.content import Observed
 from penstock.testing.fuzz.duck import Duck
+from penstock.testing.fuzz.mirrored import Mirrored, inputs_of
 from penstock.testing.fuzz.programs import Program, Setting
 from penstock.testing.fuzz.tables import Relation, sql_type
 from penstock.testing.multisets import difference
@@ -111,20 +112,25 @@ class Checker:
     def run(self, program: Program) -> Finding | None:
         """Live through the steps."""
         try:
-            with opened(self.spark, program.sql, program.setting) as pipeline:
-                return self._steps(pipeline, program)
+            with ExitStack() as stack:
+                pipeline = stack.enter_context(opened(self.spark, program.sql, program.setting))
+                other = None
+                if program.setting.on_spark:
+                    other = stack.enter_context(opened(self.spark, program.sql, program.setting.opposite))
+                return self._steps(pipeline, other, program)
         except PenstockError as error:
             return Finding("crash", f"refused at work: {error.render()}")
         except Exception as error:  # noqa: BLE001 - whatever escapes is a finding
             return Finding("crash", first_line(error))
 
-    def _steps(self, pipeline: Pipeline, program: Program) -> Finding | None:
+    def _steps(self, pipeline: Pipeline, other: Pipeline | None, program: Program) -> Finding | None:
         observed = Observed(pipeline, program.case)
+        mirrored = None if other is None else Mirrored(other, observed, program.case)
         second = _Second(program) if program.shared else None
         try:
             for number, step in enumerate(program.case.steps, 1):
                 self.tally.steps += 1
-                wrong = _step(pipeline, observed, step, program.setting)
+                wrong = _step(pipeline, observed, mirrored, step, program.setting)
                 if wrong is None and second is not None:
                     wrong = second.violation(observed)
                     self.tally.compared += second.compared
@@ -198,16 +204,18 @@ def opened(spark: SparkSession, sql: str, setting: Setting) -> Iterator[Pipeline
     with Pipeline(sql, spark=spark) as pipeline:
         workspace = pipeline._opening.workspace  # noqa: SLF001 - thresholds are no wish of users
         workspace.driver_rows, workspace.memory_rows = setting.driver_rows, setting.memory_rows
+        pipeline._opening.kept = setting.keeps  # noqa: SLF001 - nor is where an operator works
         yield pipeline
 
 
-def _step(pipeline: Pipeline, observed: Observed, step: Step, setting: Setting) -> str | None:
-    inputs: dict[str, list[Any]] = {}
-    for operation in step.operations:
-        inputs.setdefault(operation.table, []).append((operation.kind, operation.row))
-    rows = observed.take(pipeline.step(inputs, sql=step.sql))
+def _step(
+    pipeline: Pipeline, observed: Observed, mirrored: Mirrored | None, step: Step, setting: Setting
+) -> str | None:
+    rows = observed.take(pipeline.step(inputs_of(step), sql=step.sql))
     if isinstance(rows, str):
         return rows
+    if mirrored is not None and (wrong := mirrored.violation(step, rows)):
+        return wrong
     if setting.compact:
         pipeline.compact()
     return observed.violation()

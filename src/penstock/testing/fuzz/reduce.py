@@ -38,6 +38,7 @@ def _candidates(program: Program) -> Iterator[Program]:
         yield replace(program, views=())
     if program.setting != Setting():
         yield replace(program, setting=Setting())
+        yield from (replace(program, setting=setting) for setting in _simpler(program.setting))
     yield from (_with_steps(program, steps[:count]) for count in range(1, len(steps)))
     yield from (_with_steps(program, (*steps[:at], *steps[at + 1 :])) for at in range(len(steps) - 1))
     yield from (_with_steps(program, merged) for merged in _merged(steps))
@@ -48,6 +49,15 @@ def _candidates(program: Program) -> Iterator[Program]:
             kept = tuple(other for other in program.tables if other is not table)
             without = tuple(_without_table(step, table.name) for step in steps)
             yield replace(_with_steps(program, without), tables=kept)
+
+
+def _simpler(setting: Setting) -> Iterator[Setting]:
+    """Settings with the same places and nothing else, and with one operator less on Spark."""
+    if setting != Setting(on_spark=setting.on_spark):
+        yield Setting(on_spark=setting.on_spark)
+    for at, kept in enumerate(setting.on_spark):
+        if kept:
+            yield replace(setting, on_spark=(*setting.on_spark[:at], False, *setting.on_spark[at + 1 :]))
 
 
 def _with_steps(program: Program, steps: tuple[Step, ...]) -> Program:

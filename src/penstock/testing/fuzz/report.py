@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -35,7 +36,7 @@ _Dumper.add_representer(
 def case_text(program: Program, finding: Finding, name: str) -> str:
     """The case file of one finding."""
     setting = program.setting
-    driven = f"driver_rows={setting.driver_rows}, memory_rows={setting.memory_rows}, compact={setting.compact}"
+    driven = ", ".join(f"{item.name}={_shown(getattr(setting, item.name))}" for item in fields(setting))
     case = {
         "name": name,
         "about": f"{finding.kind}; {driven}; {finding.detail}"[:2000],
@@ -43,6 +44,10 @@ def case_text(program: Program, finding: Finding, name: str) -> str:
         "steps": [_step(step) for step in program.case.steps],
     }
     return str(yaml.dump({"cases": [case]}, Dumper=_Dumper, sort_keys=False, allow_unicode=True, width=10_000))
+
+
+def _shown(value: object) -> str:
+    return "".join("sp"[not kept] for kept in value) or "none" if isinstance(value, tuple) else str(value)
 
 
 def _step(step: Step) -> dict[str, Any]:
