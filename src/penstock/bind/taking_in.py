@@ -6,20 +6,21 @@ by a view with LATENESS that nobody asked for by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
-from penstock.catalog.model import EVENT_TIME, Catalog, Column, Grid, Lateness, Table, View
+from penstock.catalog.model import EVENT_TIME, Catalog, ClosingSessions, Column, Grid, Lateness, Table, View
 from penstock.plan.nodes import Field, Filter, Plan, Project, Scan
-from penstock.plan.scalar import column, column_tree
+from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import OwnWaterline
 from penstock.sql.complaints import unsupported
 from penstock.sql.trees import call
 
+SESSION_NUMBER = "__session_number"
 HasWaterline = Callable[[Catalog, Plan, str], bool]
 _NEVER_LATE = "INTERVAL 100000000 DAYS"  # less than any time, so that only the age decides
 
@@ -34,6 +35,39 @@ class Windows:
     aligned: bool = True
 
 
+@dataclass(frozen=True, slots=True)
+class SessionColumns:
+    """The columns that sessions are made by: keys, the time, what opens and closes one, when a row arrived."""
+
+    keys: tuple[Scalar, ...]
+    time: Scalar
+    opens: Scalar | bool
+    closes: Scalar | bool
+    arrived: tuple[Scalar, ...] = ()
+
+    def named(self) -> Iterator[tuple[str, Scalar]]:
+        """The same as columns."""
+        for at, key in enumerate(self.keys):
+            yield f"__session_key{at}", key
+        yield "__session_time", self.time
+        for name, condition in (("__session_opens", self.opens), ("__session_closes", self.closes)):
+            if not isinstance(condition, bool):
+                yield name, condition
+        for at, moment in enumerate(self.arrived):
+            yield f"__session_arrived{at}", moment
+
+    def rule(self, sessions: ClosingSessions, told: Mapping[str, str]) -> ClosingSessions:
+        """The sessions with the names of the columns that they are made by."""
+        return replace(
+            sessions,
+            keys=tuple(told[f"__session_key{at}"] for at in range(len(self.keys))),
+            time=told["__session_time"],
+            opens=told.get("__session_opens"),
+            closes=told.get("__session_closes"),
+            arrived=tuple(told[f"__session_arrived{at}"] for at in range(len(self.arrived))),
+        )
+
+
 @dataclass
 class TakingIn:
     """The findings while a standing query is bound.
@@ -41,7 +75,8 @@ class TakingIn:
     Streams are read from now on where it `tails`. With `delay` (microseconds) a window's rows get a waterline where
     they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock are left
     out when they come, and where it `leaves` them, as soon as they are. `keys` are the
-    columns of which each value has a waterline of its own.
+    columns of which each value has a waterline of its own. With `sessions` its rows are numbered by these, which is
+    to be told the columns.
     """
 
     name: str
@@ -52,6 +87,7 @@ class TakingIn:
     age: int | None = None
     leaves: bool = False
     keys: tuple[exp.Expression, ...] = ()
+    sessions: ClosingSessions | None = None
     views: list[View] = field(default_factory=list)
     waterlines: list[OwnWaterline] = field(default_factory=list)
 
@@ -101,6 +137,21 @@ class TakingIn:
         view = self._view(rows, names[plan.names.index(name)], late, windows)
         scan = Scan(view.name, tuple(Field(item.name, item.type, item.nullable) for item in rows.fields))
         back = zip(plan.names, scan.fields, strict=True)
+        return Project(scan, tuple((old, column(item.name, item.type, item.nullable)) for old, item in back))
+
+    def in_sessions(self, plan: Plan, given: SessionColumns) -> Plan:
+        """The rows that are in a session, with its number in the column that is there for it."""
+        assert self.sessions is not None  # noqa: S101 - the caller has asked
+        computed = list(given.named())
+        names = unique_names([*(item.rpartition(".")[2] for item in plan.names), *(name for name, _ in computed)])
+        own, behind = names[: len(plan.names)], names[len(plan.names) :]
+        told = dict(zip((name for name, _ in computed), behind, strict=True))
+        items = [(new, column(item.name, item.type, item.nullable)) for new, item in zip(own, plan.fields, strict=True)]
+        rows = Project(plan, (*items, *zip(behind, (scalar for _, scalar in computed), strict=True)))
+        rule = given.rule(self.sessions, told)
+        view = self._view(rows, own[plan.names.index(SESSION_NUMBER)], Lateness("0", sessions=rule), None)
+        scan = Scan(view.name, tuple(Field(item.name, item.type, item.nullable) for item in rows.fields))
+        back = zip(plan.names, scan.fields[: len(own)], strict=True)
         return Project(scan, tuple((old, column(item.name, item.type, item.nullable)) for old, item in back))
 
     @staticmethod

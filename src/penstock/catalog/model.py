@@ -26,7 +26,8 @@ class Lateness:
     """LATENESS of one column: the bound as Spark SQL (`INTERVAL '1' HOUR`, `10`), or as a number of rows (C15).
 
     `ahead` is the bound of the guard AHEAD (B12). A standing query's own waterline may keep to a `grid`, and be
-    another for each value of `keys`; rows that are more than `age` microseconds behind the clock are none of its.
+    another for each value of `keys`; rows that are more than `age` microseconds behind the clock are none of its. A
+    column with `sessions` is filled in behind the view: it numbers them.
     """
 
     bound: str
@@ -36,6 +37,28 @@ class Lateness:
     grid: Grid | None = None
     keys: tuple[str, ...] = ()
     age: int | None = None
+    sessions: ClosingSessions | None = None
+
+
+@dataclass(frozen=True)
+class ClosingSessions:
+    """The sessions of each value of `keys`, in the order in which rows arrive; all names are those of columns.
+
+    A row opens one if `opens` holds for it (None: any row), and closes one if `closes` holds (None: no row). It ends
+    when the times in `time` are `longest` apart, or when no row has come for `silence` by the clock (microseconds).
+    A row that opens one while another is open begins anew, or with `merges` belongs to it. The row that closes one is
+    `included` or not. `arrived` tell when a row has come, where rows keep that.
+    """
+
+    keys: tuple[str, ...]
+    time: str
+    opens: str | None
+    closes: str | None
+    longest: int
+    silence: int | None = None
+    merges: bool = False
+    included: bool = True
+    arrived: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True)

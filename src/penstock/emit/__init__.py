@@ -10,6 +10,7 @@
 | `final` | `emit_final`: rows are shown once nothing can change them |
 | `standing` | a standing query between two steps |
 | `triggers` | when rows are due: at once, each tick, when closed, after a delay |
+| `sessions` | the sessions of a query AFTER SESSION CLOSE: which are closed |
 | `dressing` | how they are shown: content, order, limits, columns that tell about the emission |
 | `weighted` | rows with weights as Arrow tables |
 | `waiting` | changes that wait, added up |

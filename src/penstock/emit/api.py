@@ -13,7 +13,6 @@ import pyarrow as pa
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Gate
-from penstock.plan.showing import OwnWaterline
 
 _NO_GATES: Mapping[str, Gate | None] = MappingProxyType({})
 
@@ -58,9 +57,10 @@ class Emission(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class Promise:
-    """The windows over a view with LATENESS are over: what they have shown, later rows do not change."""
+    """Another filter stands behind a view with LATENESS: what has been shown of it, later rows do not change."""
 
-    waterline: OwnWaterline
+    view: str
+    gate: Gate
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from penstock.backends.spark.waterlines import below
 from penstock.catalog.model import Catalog, View
 from penstock.emit.api import Emitted, Moment, Promise
 from penstock.emit.dressing import Dressing
+from penstock.emit.sessions import sessions_now
 from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed, groups_of
 from penstock.emit.weighted import Rows, takes_back
 from penstock.errors import Diagnostic, InternalError, SqlError
@@ -82,22 +83,28 @@ class Standing:
         silent, timed_out = self._silence(arrived=arrived, clock=moment.clock)
         rows = None if change is None or change.is_empty() else self._on_time(change.arrow())
 
+        sessions = sessions_now(self.showing.sessions, moment)
+
         def closed(found: Rows) -> pa.Array:
-            return self._closed(found, moment)
+            return self._closed(found, moment) if sessions is None else sessions.closed(found)
 
         fired = self.trigger.fired(Given(rows, moment.clock, arrived, closed, timed_out or moment.ended))
         self._check(fired.due)
-        shown, dressing = self.dressing.shown(fired.due, moment.clock)
+        due = fired.due if sessions is None else sessions.wanted(fired.due)
+        shown, dressing = self.dressing.shown(due, moment.clock)
         dressing = dressing.without_closed(self._lines(moment), fired.then.left)
         over = timed_out or moment.ended
         closed_to = self._closed_to(fired.due) if over else self.closed_to
         then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)
-        timers = [timer for timer in (fired.timer, silent) if timer is not None]
+        promises = list(self._promises(moment)) if over else []
+        promises += [] if sessions is None else sessions.promises()
+        session = None if sessions is None else sessions.timer
+        timers = [timer for timer in (fired.timer, silent, session) if timer is not None]
         return Emitted(
             shown,
             then,
             None if dressing.has_finished else min(timers, default=None),
-            tuple(self._promises(moment)) if over else (),
+            tuple(promises),
             dressing.has_finished,
         )
 
@@ -111,7 +118,7 @@ class Standing:
     def _silence(self, *, arrived: bool, clock: datetime) -> tuple[datetime | None, bool]:
         """The clock at which the rows will have been silent for long enough, and whether they have been so now."""
         timeout = self.showing.clause.timeout
-        if timeout is None:
+        if timeout is None or self.showing.sessions is not None:  # each session is silent by itself
             return None, False
         if arrived:
             return clock + timeout, False
@@ -121,8 +128,9 @@ class Standing:
     def _promises(self, moment: Moment) -> Iterator[Promise]:
         """Later rows do not change what is shown for want of rows, or at their end: they are late."""
         for item in self.showing.waterlines:
-            if moment.gates.get(item.view) is not None:
-                yield Promise(item)
+            gate = moment.gates.get(item.view)
+            if gate is not None:
+                yield Promise(item.view, gate.closed(item))
 
     def _closed_to(self, due: Rows | None) -> Mapping[int, Any] | None:
         """The greatest value of each column that closes rows, where no waterline of the query's own can move."""

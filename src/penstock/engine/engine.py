@@ -44,7 +44,6 @@ from penstock.engine.result import StepResult
 from penstock.engine.schemas import relation_schema, schema_of
 from penstock.engine.typed import ProvenTyping
 from penstock.plan.nodes import Plan
-from penstock.plan.showing import OwnWaterline
 
 _THREADS = 2
 
@@ -150,12 +149,12 @@ class Engine:
                     found[operator.view] = runner.proposed_gate if isinstance(runner, CleanedRunner) else None
         return found
 
-    def close_windows(self, own: OwnWaterline) -> None:
-        """Let the windows over a view with LATENESS be over: rows that would come into them are late."""
+    def move_gate(self, view: str, gate: Gate) -> None:
+        """Have another filter stand behind a view with LATENESS: windows over it are over, or sessions."""
         for installed in self.installed:
             for runner in installed.runners.values():
-                if isinstance(runner, CleanedRunner) and runner.view == own.view:
-                    runner.gate = runner.gate.closed(own)
+                if isinstance(runner, CleanedRunner) and runner.view.lower() == view:
+                    runner.gate = gate
 
     def remove(self, name: str, among: int | None = None) -> None:
         """Stop maintaining a view; operators that only it needed go with it.

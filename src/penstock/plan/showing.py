@@ -37,6 +37,18 @@ class OwnWaterline:
 
 
 @dataclass(frozen=True, slots=True)
+class OwnSessions:
+    """The sessions that a query makes of its rows: the view behind which they are made, and the place of their number.
+
+    With `only_long` those are shown that have reached their greatest length.
+    """
+
+    view: str
+    place: int
+    only_long: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Ordering:
     """One item of ORDER BY: the place of its column, and how its values are ordered."""
 
@@ -54,8 +66,9 @@ class Showing:
     of these the windows' ends; `partition` are the places of the keys of its substreams. `version` is the place of
     emit_version(), `delta` that of `_tp_delta`. With `stamped` the columns undo, ptime and ver follow; with `marked`
     the kind of each change stands before the row. `limit` rows are shown over its life, or `limit_each` for each value
-    of the columns `limit_by`. `reads` names the tables that it reads, in lower case. Its ticks are counted from
-    `started`, or from its first step; it is `filled` if there were rows for it then.
+    of the columns `limit_by`. A query AFTER SESSION CLOSE makes `sessions` of its own. `reads` names the tables that it
+    reads, in lower case. Its ticks are counted from `started`, or from its first step; it is `filled` if there were
+    rows for it then.
     """
 
     clause: EmitClause
@@ -78,6 +91,7 @@ class Showing:
     waterlines: tuple[OwnWaterline, ...] = ()
     reads: frozenset[str] = field(default_factory=frozenset)
     names: tuple[str, ...] = ()
+    sessions: OwnSessions | None = None
     started: datetime | None = None
     filled: bool = False
 

@@ -37,7 +37,7 @@ def _follow(state: State, proposal: Proposal) -> None:
     state.tables.follow(proposal.intakes, given.advances)
     state.views.follow(proposal.shown)
     for promise in proposal.shown.promises:
-        state.engine.close_windows(promise.waterline)
+        state.engine.move_gate(promise.view, promise.gate)
     for key, number in counts(given.rejections.rows).items():
         state.rejected[key] = state.rejected.get(key, 0) + number
     state.number, state.clock = proposal.number, given.clock

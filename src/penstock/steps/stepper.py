@@ -140,7 +140,7 @@ class Stepper:
         emissions = {name.lower(): emission_of(typed.views[name.lower()], typed) for name in wanted.added}
         earlier = len(engine.installed)
         if wanted.added:
-            gate = partial(view_gate, clock=state.step_clock)
+            gate = partial(view_gate, clock=state.step_clock, catalog=typed)
             engine.install(rewrite_views(typed), wanted.added, self.stored, gate, wanted.ask)
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)

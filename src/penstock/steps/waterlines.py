@@ -11,6 +11,7 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import ViewGate, view_lateness
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.intake.session_gate import SessionGate
 from penstock.steps.lines import Lines
 from penstock.steps.manifest import Advances
 from penstock.steps.state import State
@@ -36,7 +37,8 @@ def _late_views(state: State) -> list[tuple[str, View, TableLateness]]:
     for name, view in state.catalog.views.items():
         if view.lateness:
             gate = present.get(name)
-            found.append((name, view, gate.lateness if isinstance(gate, ViewGate) else view_lateness(view)))
+            known = gate.lateness if isinstance(gate, ViewGate | SessionGate) else view_lateness(view)
+            found.append((name, view, known))
     return found
 
 
@@ -47,6 +49,8 @@ def waterline_facts(state: State) -> list[WaterlineFact]:
         memory = state.tables.memory(table)
         found += facts_of(table.name, memory.lateness, memory.holding, state.rejected)
     for _, view, lateness in _late_views(state):
+        if any(item.sessions for item in view.lateness.values()):
+            continue  # the numbers of sessions are nobody's column
         found += facts_of(view.name, lateness, Holding(), state.rejected)
     return found
 

@@ -10,6 +10,9 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from penstock.bind.taking_in import SESSION_NUMBER
+from penstock.bind.time_windows.closing_sessions import CLOSING
+from penstock.plan.emission import SessionClose, Trigger
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
 from penstock.sql.text import spark_sql
@@ -37,6 +40,7 @@ class Clauses:
     limit_by: list[Place] = field(default_factory=list)
     grouped: bool = False
     aggregated: bool = False
+    session: Place | None = None
     version: str | None = None
     delta: str | None = None
 
@@ -71,10 +75,11 @@ def _is_item(tree: exp.Expression, item: exp.Expression) -> bool:
     return not isinstance(item, exp.Star) and spark_sql(item) == spark_sql(tree)
 
 
-def taken_apart(tree: exp.Expression, *, ends_with_limit: bool) -> Clauses:
+def taken_apart(tree: exp.Expression, *, ends_with_limit: bool, trigger: Trigger | None = None) -> Clauses:
     """A copy of a query, without the clauses that its policy takes over.
 
-    LIMIT with ORDER BY is a relation of its own, the first so many rows, unless `ends_with_limit`.
+    LIMIT with ORDER BY is a relation of its own, the first so many rows, unless `ends_with_limit`. AFTER SESSION CLOSE
+    groups by sessions as well.
     """
     found = Clauses(tree.copy())
     if not isinstance(found.tree, exp.Select):
@@ -86,6 +91,9 @@ def taken_apart(tree: exp.Expression, *, ends_with_limit: bool) -> Clauses:
     group = select.args.get("group")
     found.grouped = group is not None
     found.aggregated = found.grouped or any(next(aggregate_calls(item), None) for item in select.expressions)
+    if isinstance(trigger, SessionClose) and found.aggregated:
+        found.session = _by_session(select, found, trigger)
+        group = select.args["group"]
     for item in [] if group is None else group.expressions:
         found.groups.append(found.place_of(item))
     for key in select.meta.get(SUBSTREAMS, []):
@@ -95,6 +103,17 @@ def taken_apart(tree: exp.Expression, *, ends_with_limit: bool) -> Clauses:
     for at, item in enumerate(found.added):
         select.append("expressions", exp.alias_(item.copy(), f"{_HIDDEN}{at}"))
     return found
+
+
+def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose) -> Place:
+    """GROUP BY the number of the session as well; the place of that."""
+    number = exp.column(exp.to_identifier(SESSION_NUMBER, quoted=True))
+    group = select.args.get("group") or exp.Group(expressions=[])
+    group.append("expressions", number.copy())
+    select.set("group", group)
+    select.meta[CLOSING] = trigger
+    found.grouped = True
+    return found.place_of(number)
 
 
 def _partitioned(select: exp.Select) -> None:

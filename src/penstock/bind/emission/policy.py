@@ -66,7 +66,7 @@ def check(clause: EmitClause, trigger: Trigger, kind: Kind) -> None:
         hint = "leave the window function out, or write EMIT AFTER WATERMARK"
         raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint=hint))
     elif isinstance(trigger, SessionClose):
-        what = "EMIT AFTER SESSION CLOSE"
+        _check_sessions(clause, trigger, kind)
     if what is not None:
         hint = "AFTER WATERMARK, PERIODIC, ON UPDATE, TIMEOUT and AFTER DELAY work"
         raise UnsupportedError(Diagnostic("EMIT", f"{what} is not built yet", clause.span, hint=hint))
@@ -76,6 +76,23 @@ def check(clause: EmitClause, trigger: Trigger, kind: Kind) -> None:
     if clause.word == CHANGES and isinstance(trigger, WindowClose):
         message = "EMIT CHANGES AFTER WATERMARK: what is shown when its window closes never changes"
         raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="leave CHANGES out, or AFTER WATERMARK"))
+
+
+def _check_sessions(clause: EmitClause, trigger: SessionClose, kind: Kind) -> None:
+    """Refuse sessions of rows that are not aggregated, that no row opens, or that every row closes."""
+    message, hint = None, "start is a column or true, end is a column or false"
+    if not kind.aggregated:
+        message = "EMIT AFTER SESSION CLOSE shows one row for a session, but the query has no aggregate"
+        hint = "as in SELECT k, count(*) … GROUP BY k"
+    elif trigger.start is False:
+        message = f"EMIT {trigger}: no row opens a session"
+    elif trigger.end is True:
+        message = f"EMIT {trigger}: every row closes its session"
+    elif clause.word in (CHANGES, DELTA) or kind.told:
+        message = "what is shown when its session closes never changes"
+        hint = "leave CHANGES, DELTA and _tp_delta out, or AFTER SESSION CLOSE"
+    if message is not None:
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint=hint))
 
 
 def with_delay(clause: EmitClause, trigger: Trigger, *, windowed: bool) -> EmitClause:

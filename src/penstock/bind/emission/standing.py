@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -12,16 +13,17 @@ from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.clauses import DELTA, SUBSTREAMS, VERSION, Clauses, Place, taken_apart
 from penstock.bind.emission.policy import Kind, check, content_of, is_stamped, trigger_of, with_delay
+from penstock.bind.emission.settings import INCLUDED, MERGES, setting_of, switch
 from penstock.bind.emission.window_columns import END, window_bounds
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, TakingIn, with_taking_in
-from penstock.catalog.model import Catalog, Column, Table, View
+from penstock.catalog.model import Catalog, ClosingSessions, Column, Table, View
 from penstock.errors import Diagnostic, PenstockError, SqlError
-from penstock.plan.emission import EmitClause, Trigger, WindowClose
+from penstock.plan.emission import EmitClause, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Aggregate, Plan, Project
 from penstock.plan.scalar import column
-from penstock.plan.showing import Ordering, Showing
+from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import TableFunction
 
@@ -94,7 +96,9 @@ class _Binding:
         dialect = catalog.settings.get("dialect", "penstock")
         self.clause = _clause(tree)
         tree, self.settings = _without_emit(tree, dialect)
-        self.clauses: Clauses = taken_apart(tree, ends_with_limit=dialect == "timeplus" or not _is_top(tree))
+        self.clauses: Clauses = taken_apart(
+            tree, ends_with_limit=dialect == "timeplus" or not _is_top(tree), trigger=self.clause.trigger
+        )
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
         self.kind = Kind(self.clauses.aggregated, windowed, dialect, told)
@@ -145,8 +149,32 @@ class _Binding:
         leaves = self.kind.aggregated and not self.kind.windowed
         keys = tuple(self.clauses.tree.meta.get(SUBSTREAMS) or ())
         return TakingIn(
-            self.name, self.catalog, self._has_waterline, tails=tails, delay=delay, age=age, leaves=leaves, keys=keys
+            self.name,
+            self.catalog,
+            self._has_waterline,
+            tails=tails,
+            delay=delay,
+            age=age,
+            leaves=leaves,
+            keys=keys,
+            sessions=self._sessions(),
         )
+
+    def _sessions(self) -> ClosingSessions | None:
+        """The sessions that AFTER SESSION CLOSE asks for; the columns by which they are made are not known yet."""
+        if not isinstance(self.trigger, SessionClose):
+            return None
+        silence = None if self.clause.timeout is None else self.clause.timeout // _MICROSECOND
+        merges, included = (switch(self.settings, name) for name in (MERGES, INCLUDED))
+        longest = self.trigger.maxspan // _MICROSECOND
+        return ClosingSessions((), "", None, None, longest, silence, bool(merges), included is not False)
+
+    def _own_sessions(self, taking_in: TakingIn, at: Callable[[Place], int]) -> OwnSessions | None:
+        """The sessions of the query as its policy knows them."""
+        place, view = self.clauses.session, next((item for item in taking_in.views if _numbers(item)), None)
+        if place is None or view is None or not isinstance(self.trigger, SessionClose):
+            return None
+        return OwnSessions(view.name.lower(), at(place), self.trigger.only)
 
     def _showing(
         self, bound: BoundQuery, plan: Project, visible: int, taking_in: TakingIn, catalog: Catalog
@@ -179,12 +207,17 @@ class _Binding:
             tuple(taking_in.waterlines),
             frozenset(_tables_below(plan, catalog)),
             tuple(_shown_name(item, clauses) for item in names[:visible]),
+            self._own_sessions(taking_in, at),
         )
 
 
 def _clause(tree: exp.Expression) -> EmitClause:
     found = tree.meta.get("emit")
     return EmitClause() if not found else read_emit(found[0], found[1])
+
+
+def _numbers(view: View) -> bool:
+    return any(item.sessions is not None for item in view.lateness.values())
 
 
 def _at(place: Place, visible: int) -> int:
@@ -208,9 +241,7 @@ def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, d
             del inner.meta["emit"]
     for inner in found.find_all(exp.Query):
         listed = inner.args.pop("settings", None) or []
-        settings |= {
-            item.this.name.lower(): item.expression.name.lower() for item in listed if isinstance(item, exp.EQ)
-        }
+        settings |= {item.this.name.lower(): setting_of(item.expression) for item in listed if isinstance(item, exp.EQ)}
     return found, settings
 
 

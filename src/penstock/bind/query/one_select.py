@@ -24,6 +24,7 @@ from penstock.bind.select.ordering import limit_of, ordering_of
 from penstock.bind.select.stars import expand, is_star
 from penstock.bind.subqueries.attach import attached, filtered
 from penstock.bind.subqueries.correlation import split_correlated
+from penstock.bind.time_windows.closing_sessions import with_closing_sessions
 from penstock.bind.time_windows.in_group_by import with_group_windows
 from penstock.bind.time_windows.ungrouped import refuse_ungrouped_windows
 from penstock.bind.windows.named_windows import named_windows
@@ -45,6 +46,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan = bind_from(select, level)
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)
+    plan = with_closing_sessions(select, plan, level)
     _name_windows(select, level)
     listed = [found for item in select.expressions for found in _item(item, level)]
     names, items = [name for name, _ in listed], [tree for _, tree in listed]

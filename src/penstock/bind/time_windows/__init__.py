@@ -3,6 +3,7 @@
 | module | what is in it |
 | --- | --- |
 | `bounded_sessions` | sessions with a longest length or with rows that begin and end them |
+| `closing_sessions` | AFTER SESSION CLOSE: rows with the number of their session |
 | `grids` | the grid on which windows of time begin: at 1970-01-01 00:00 of a time zone, and every step from there |
 | `group_functions` | group functions of time |
 | `in_group_by` | TUMBLE, HOP and SESSION in GROUP BY: every row in its windows |

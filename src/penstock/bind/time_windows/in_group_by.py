@@ -55,7 +55,7 @@ def calls_in(tree: exp.Expression) -> Iterator[exp.Anonymous]:
 def _with_window(name: str, node: exp.Anonymous, select: exp.Select, plan: Plan, level: Level) -> Plan:
     time, lengths, grid = _arguments(name, node, level)
     if name.startswith("session"):
-        keys = _other_keys(select, plan, level)
+        keys = other_keys(select, plan, level)
         touching = name == "session_window"
         mark = str(len(level.group_windows))
         plan, start, end = with_sessions(plan, time, keys, lengths[0], mark, touching=touching)
@@ -113,7 +113,7 @@ def known_window(name: str, node: exp.Anonymous, level: Level) -> GroupWindow | 
     return next((item for item in level.group_windows if item.name == name and item.arguments == texts), None)
 
 
-def _other_keys(select: exp.Select, plan: Plan, level: Level) -> list[exp.Expression]:
+def other_keys(select: exp.Select, plan: Plan, level: Level) -> list[exp.Expression]:
     """The other keys of the query: each of their values has sessions of its own."""
     group = select.args["group"]
     if level.residual:

@@ -9,6 +9,8 @@
 | `refusing` | a step's rows without those for which a view raises |
 | `gates` | LATENESS of a view's columns |
 | `keyed_gate` | the same, with a waterline for each value of some columns |
+| `session_gate` | the sessions of a query AFTER SESSION CLOSE, as a filter that numbers rows |
+| `arriving_sessions` | sessions in the order in which rows arrive: what opens and closes them |
 | `holding` | WATERMARK: rows that wait for later ones |
 | `judging` | lateness as Spark SQL |
 | `lateness` | LATENESS: waterlines, and which rows are late |

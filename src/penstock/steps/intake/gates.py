@@ -14,11 +14,12 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.analysis.changelog import append_only
 from penstock.analysis.declarations import late_view_columns
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Gate, Parted
 from penstock.backends.spark.waterlines import below
-from penstock.catalog.model import ERROR_VIEW, View
+from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.plan.showing import OwnWaterline
@@ -26,6 +27,7 @@ from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
 from penstock.steps.intake.keyed_gate import keyed_gate
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column
+from penstock.steps.intake.session_gate import session_gate
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
 
@@ -138,8 +140,10 @@ def _without(rows: pa.Table, masks: Sequence[pa.ChunkedArray]) -> pa.Table:
     return rows.filter(pc.invert(out))
 
 
-def view_gate(view: View, clock: Callable[[], datetime]) -> Gate:
+def view_gate(view: View, clock: Callable[[], datetime], catalog: Catalog) -> Gate:
     """The filter behind a view before its first row; SqlError if a bound does not fit its column."""
+    if any(lateness.sessions for lateness in view.lateness.values()):
+        return session_gate(view, clock, keeps_rows=view.plan is None or not append_only(view.plan, catalog))
     if any(lateness.keys for lateness in view.lateness.values()):
         return keyed_gate(view)
     return ViewGate(view.name, view_lateness(view), clock)

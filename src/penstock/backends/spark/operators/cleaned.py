@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from datetime import datetime
+from typing import TYPE_CHECKING, Any, Protocol, Self, runtime_checkable
 
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.runner import SparkRunner
@@ -30,6 +31,24 @@ class Gate(Protocol):
 
     def closed(self, own: OwnWaterline) -> Gate:
         """The filter for which all windows that have rows are over."""
+
+
+@runtime_checkable
+class SessionsGate(Gate, Protocol):
+    """One that numbers the rows by the session that they are in, and lets those pass that are in one."""
+
+    def over(self, clock: datetime, *, ended: bool) -> Self:
+        """The same when the sessions are closed that the clock closes, or all of them."""
+
+    def open_numbers(self) -> frozenset[int]:
+        """The numbers of the sessions that are open."""
+
+    @property
+    def short(self) -> frozenset[int]:
+        """The numbers of those that have closed in this step before they had their greatest length."""
+
+    def timer(self) -> datetime | None:
+        """The clock at which the next one closes by itself."""
 
 
 @dataclass(frozen=True)
