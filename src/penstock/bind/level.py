@@ -85,7 +85,7 @@ class Context:
 
 @dataclass
 class Level:
-    """One SELECT while it is bound, and all that it collects.
+    """One SELECT while it is bound, and all that it collects; `select` is that SELECT, as it was parsed.
 
     `generators` give rows before they are grouped, `selected` are those of the SELECT list.
     """
@@ -101,6 +101,7 @@ class Level:
     generators: list[tuple[exp.Expression, tuple[Field, ...]]] = field(default_factory=list)
     selected: list[tuple[exp.Expression, tuple[Field, ...]]] = field(default_factory=list)
     group_windows: list[GroupWindow] = field(default_factory=list)
+    select: exp.Select | None = None
     in_group: bool = False
     output_first: bool = False
     grouped_first: frozenset[str] = frozenset()

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
-from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.reserved import HIDDEN
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.trees import at, bare, call_name
@@ -156,7 +156,7 @@ def relation_in_scope(
 ) -> RelationInScope:
     """A relation whose i-th column is the i-th field; `exact` where names in another case are other names."""
     columns = (
-        Visible(name, column_tree(item.name), item.name, hidden=name == ARRIVED, exact=exact)
+        Visible(name, column_tree(item.name), item.name, hidden=name in HIDDEN, exact=exact)
         for name, item in zip(names, fields, strict=True)
     )
     return RelationInScope(alias, tuple(columns))

@@ -10,6 +10,8 @@ WEIGHT = "__weight"
 STEP = "__step"
 KEY = "__key"
 ARRIVED = "__arrived"
+POSITION = "__position"
+HIDDEN = frozenset({ARRIVED, POSITION})
 
 RESERVED: Mapping[str, str] = {
     OPERATION: "rows say by it whether they are inserted or deleted",
@@ -18,4 +20,5 @@ RESERVED: Mapping[str, str] = {
     STEP: "changes say by it in which step they came",
     KEY: "state is partitioned by it",
     ARRIVED: "streams keep by it when a row arrived",
+    POSITION: "streams keep by it in which order rows arrived",
 }

@@ -108,7 +108,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     if cursor.rules.event_times:
         kind = kind_of(properties, kind.key, name_span, stream=stream)
         declared = event_time(columns, properties)
-        columns = with_times(columns, declared) if kind.key or kind.append_only else columns
+        columns = with_times(columns, declared, kind) if kind.key or kind.append_only else columns
     return Table(
         name=name,
         columns=tuple(replace(column, nullable=column.nullable and column.name not in kind.key) for column in columns),

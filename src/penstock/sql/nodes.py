@@ -7,6 +7,7 @@ from typing import ClassVar
 from sqlglot import exp
 
 WINDOW_FUNCTIONS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
+SUBSTREAMS = "substreams"  # in the meta of a SELECT: the keys of PARTITION BY
 TABLE_FUNCTIONS = WINDOW_FUNCTIONS | {"TABLE", "CHANGELOG", "DEDUP"}
 
 

@@ -1,17 +1,17 @@
 """The streams of the dialect timeplus: their kind, their settings, and the time that each row has.
 
 `_tp_time` is the column that `event_time_column` names, under another name; else a column of the stream's own, which is
-the clock of the step in which the row arrived unless the row brings it. What arrived when is kept beside it, hidden,
-for windows over `now()`.
+the clock of the step in which the row arrived unless the row brings it. When and in
+which order rows arrived is kept beside it, hidden: for windows over `now()`, and for what goes by the order of arrival.
 """
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
-from penstock.catalog.model import EVENT_TIME, Column
+from penstock.catalog.model import EVENT_TIME, Column, Lateness
 from penstock.catalog.properties import CONNECTOR, CONNECTORS, TABLE
-from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.reserved import ARRIVED, POSITION
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.sql.failure import ParseFailure
 from penstock.sql.properties import Properties
@@ -110,8 +110,13 @@ def told_apart(columns: tuple[Column, ...]) -> tuple[Column, ...]:
     return tuple(found)
 
 
-def with_times(columns: tuple[Column, ...], declared: str | None) -> tuple[Column, ...]:
-    """The columns with those that Timeplus adds: `_tp_time` unless `declared` is it, and when the row arrived."""
+def with_times(columns: tuple[Column, ...], declared: str | None, kind: Kind) -> tuple[Column, ...]:
+    """The columns with those that Timeplus adds: `_tp_time` unless `declared` is it, when the row arrived, and where.
+
+    Where rows only come, none comes before those that are there: state that looks back in this order need not be kept.
+    """
     clock = Column(EVENT_TIME, "timestamp", nullable=False, default="now()", optional=True)
     own = any(item.name.lower() == EVENT_TIME for item in columns) or declared is not None
-    return (*columns, *(() if own else (clock,)), replace(clock, name=ARRIVED, hidden=True))
+    rising = Lateness("0") if kind.append_only and not kind.key else None
+    position = Column(POSITION, "bigint", lateness=rising, optional=True, hidden=True)
+    return (*columns, *(() if own else (clock,)), replace(clock, name=ARRIVED, hidden=True), position)

@@ -133,7 +133,7 @@ def facts_of(
     """The facts about one relation."""
     late = rejected.get((relation, LATE), 0)
     aside = rejected.get((relation, FUTURE), 0) + rejected.get((relation, INFINITE), 0)
-    for item in lateness.columns:
+    for item in (item for item in lateness.columns if not item.column.hidden):
         found = lateness.waterline(item)
         line = holding.line(item.column.name, found.at)
         yield WaterlineFact(relation, item.column.name, line, found.seen, late, aside, holding.count, _waits_for(item))

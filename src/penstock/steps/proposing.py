@@ -111,7 +111,7 @@ def abandoned(
 def taken_in(state: State, given: StepInput) -> list[Intake]:
     """The effect of the input on the tables; only views read the rows, so the columns that they read are enough."""
     judged = (given.clock, given.rejections, state.engine.columns_read, given.refused)
-    intakes = state.tables.fold(given.batches, *judged)
+    intakes = state.tables.fold(given.batches, *judged, step=state.number + 1)
     return intakes + state.tables.released(intakes, given.rejections, given.refused) if given.ended else intakes
 
 

@@ -125,7 +125,7 @@ class Stepper:
 
     def preview(self, batches: Sequence[Incoming], clock: datetime) -> list[Intake]:
         """The effect that batches would have on their tables; DataError if they could not be committed."""
-        return self._state.tables.fold(batches, clock, Rejections(), lambda _: None)
+        return self._state.tables.fold(batches, clock, Rejections(), lambda _: None, step=self._state.number + 1)
 
     def check_intact(self) -> None:
         """Refuse to go on from a state that lacks a step which the log has."""

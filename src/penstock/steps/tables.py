@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
@@ -75,22 +76,23 @@ class Tables:
         rejections: Rejections,
         read: Read,
         refused: Refused | None = None,
+        *,
+        step: int = 0,
     ) -> list[Intake]:
-        """The effect of the batches on their tables, without the rows that views refuse; nothing changes yet."""
+        """The effect of a step's batches on their tables, without the rows that views refuse; nothing changes yet."""
         by_table: dict[str, list[Incoming]] = {}
         for batch in batches:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)
-        return [self._folded(found, clock, rejections, read, refused or Refused()) for found in by_table.values()]
+        judge = Judge(TableLateness(), clock, rejections, refused=refused or Refused(), step=step)
+        return [self._folded(found, judge, read) for found in by_table.values()]
 
-    def _folded(
-        self, batches: Sequence[Incoming], clock: datetime, rejections: Rejections, read: Read, refused: Refused
-    ) -> Intake:
+    def _folded(self, batches: Sequence[Incoming], judge: Judge, read: Read) -> Intake:
         memory = self.memory(batches[0].table)
-        judge = Judge(memory.lateness, clock, rejections, memory.holding, refused)
+        judge = replace(judge, lateness=memory.lateness, holding=memory.holding)
         if any(isinstance(batch, FrameBatch) for batch in batches):
             columns = read(memory.table.name.lower())
             return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
-        batch = concatenated([batch for batch in batches if isinstance(batch, Batch)]).stamped(clock)
+        batch = judge.stamped(concatenated([batch for batch in batches if isinstance(batch, Batch)]))
         if memory.store is not None:
             return fold_by_key(batch, judge, memory.store)
         return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)

@@ -14,12 +14,11 @@ from penstock.bind.taking_in import SESSION_NUMBER
 from penstock.bind.time_windows.closing_sessions import CLOSING
 from penstock.plan.emission import SessionClose, Trigger
 from penstock.sql.complaints import wrong
-from penstock.sql.nodes import TableFunction
+from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, call_name
 
 VERSION, DELTA = "__emit_version", "__tp_delta"
-SUBSTREAMS = "substreams"  # in the meta of a SELECT: the keys of PARTITION BY
 _HIDDEN = "__shown_by"
 
 
@@ -87,16 +86,17 @@ def taken_apart(tree: exp.Expression, *, ends_with_limit: bool, trigger: Trigger
     select = found.tree
     found.version = _replaced(select, _is_version, VERSION, exp.cast(exp.Literal.number(0), "bigint"))
     found.delta = _replaced(select, _is_delta, DELTA, exp.cast(exp.Literal.number(1), "tinyint"))
-    _partitioned(select)
+    aggregates = any(next(aggregate_calls(item), None) for item in select.expressions)
+    _partitioned(select, groups=aggregates or select.args.get("group") is not None)
     group = select.args.get("group")
     found.grouped = group is not None
-    found.aggregated = found.grouped or any(next(aggregate_calls(item), None) for item in select.expressions)
+    found.aggregated = found.grouped or aggregates
     if isinstance(trigger, SessionClose) and found.aggregated:
         found.session = _by_session(select, found, trigger)
         group = select.args["group"]
     for item in [] if group is None else group.expressions:
         found.groups.append(found.place_of(item))
-    for key in select.meta.get(SUBSTREAMS, []):
+    for key in select.meta.get(SUBSTREAMS, []) if found.aggregated else []:
         found.partition.append(found.place_of(key))
     if ends_with_limit or select.args.get("limit") is None:
         _take_order(select, found)
@@ -116,18 +116,19 @@ def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose) -> Pl
     return found.place_of(number)
 
 
-def _partitioned(select: exp.Select) -> None:
-    """PARTITION BY behind FROM: its keys are grouped by, and sessions are those of a key."""
+def _partitioned(select: exp.Select, *, groups: bool) -> None:
+    """PARTITION BY behind FROM: a query that `groups` goes by its keys too, and sessions are those of a key."""
     keys = select.args.pop("partition_by", None) or []
     if not keys:
         return
     select.meta[SUBSTREAMS] = keys
-    group = select.args.get("group") or exp.Group(expressions=[])
-    present = {spark_sql(item) for item in group.expressions}
-    for key in keys:
-        if spark_sql(key) not in present:
-            group.append("expressions", key.copy())
-    select.set("group", group)
+    if groups:
+        group = select.args.get("group") or exp.Group(expressions=[])
+        present = {spark_sql(item) for item in group.expressions}
+        for key in keys:
+            if spark_sql(key) not in present:
+                group.append("expressions", key.copy())
+        select.set("group", group)
     for table in select.find_all(TableFunction):
         if table.name == "SESSION" and not table.args.get("partition_by"):
             table.set("partition_by", [key.copy() for key in keys])

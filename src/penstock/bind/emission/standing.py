@@ -11,7 +11,7 @@ from sqlglot import exp
 
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.emission.clauses import DELTA, SUBSTREAMS, VERSION, Clauses, Place, taken_apart
+from penstock.bind.emission.clauses import DELTA, VERSION, Clauses, Place, taken_apart
 from penstock.bind.emission.policy import Kind, check, content_of, is_stamped, trigger_of, with_delay
 from penstock.bind.emission.settings import INCLUDED, MERGES, setting_of, switch
 from penstock.bind.emission.window_columns import END, window_bounds
@@ -25,7 +25,7 @@ from penstock.plan.nodes import Aggregate, Plan, Project
 from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.nesting import room_for_nesting
-from penstock.sql.nodes import TableFunction
+from penstock.sql.nodes import SUBSTREAMS, TableFunction
 
 _MICROSECOND = timedelta(microseconds=1)
 _WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})

@@ -12,6 +12,7 @@ from penstock.bind.expressions.calls import bind_call
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
 from penstock.bind.subqueries.subquery import bind_subquery
+from penstock.bind.windows.arrival import bind_looking_back, looks_back
 from penstock.bind.windows.named_windows import with_definition
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call, replace_nodes
@@ -55,6 +56,8 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
 
 def _calling(node: exp.Expression, level: Level) -> exp.Expression | None:
     match node:
+        case exp.Anonymous() | exp.Window() if looks_back(node, level):
+            return bind_looking_back(node, level)
         case exp.Anonymous():
             return bind_call(node, level)
         case exp.Window():

@@ -42,7 +42,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
     refuse_streaming(select)
     refuse_unread(select)
-    level = Level(replace(context, windows=MappingProxyType(named_windows(select))))
+    level = Level(replace(context, windows=MappingProxyType(named_windows(select))), select=select)
     plan = bind_from(select, level)
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)

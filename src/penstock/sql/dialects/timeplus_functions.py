@@ -158,7 +158,6 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     },
 }
 NAMES: Mapping[str, str] = {
-    "LAGS": "lag",
     "HAS": "array_contains",
     "INDEX_OF": "array_position",
     "ARRAY_STRING_CONCAT": "array_join",

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
-from penstock.catalog.reserved import OPERATION, SEQUENCE, WEIGHT
+from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE, WEIGHT
 from penstock.catalog.types import INTEGRAL, is_decimal, plain_type
 from penstock.errors import DataError, Diagnostic
 from penstock.plan.scalar import quoted
@@ -27,7 +27,7 @@ from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.process import ProcessRows
 from penstock.steps.intake.rowcounts import RowCounts
-from penstock.steps.rows.batch import Batch, RowReader, concatenated, refuse_deletion, unknown_column
+from penstock.steps.rows.batch import Batch, RowReader, concatenated, first_position, refuse_deletion, unknown_column
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.exchange import declared_rows
@@ -152,15 +152,15 @@ def fold_frame(
     process = None if store is None else store.process
     if store is not None and process is not None:
         here = [item if isinstance(item, Batch) else item.in_process(process, judge) for item in batches]
-        return fold_by_key(concatenated(here).stamped(judge.clock), judge, store)
+        return fold_by_key(judge.stamped(concatenated(here)), judge, store)
     if len(batches) > 1 or not isinstance(first, FrameBatch):
         fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
-        batch = concatenated(fetched).stamped(judge.clock)
+        batch = judge.stamped(concatenated(fetched))
     else:
         bulk = _Bulk.of(workspace, first, judge, read if _only_views_read(first.table, judge) else None)
         if bulk.stays(store):
             return bulk.folded(store, live, counts)
-        batch = first.fetched_from(bulk.given, judge).stamped(judge.clock)
+        batch = judge.stamped(first.fetched_from(bulk.given, judge))
     return fold_by_key(batch, judge, store) if store is not None else fold_rows(batch, judge, counts, live)
 
 
@@ -183,7 +183,8 @@ class _Bulk:
         self._facts = facts
         self.given = given
         self._rows = int(facts["rows"])
-        self._frame = given if OPERATION in given.columns else given.selectExpr("*", f"'+' AS {OPERATION}")
+        frame = given if OPERATION in given.columns else given.selectExpr("*", f"'+' AS {OPERATION}")
+        self._frame = _positioned(frame, judge.step) if POSITION in given.columns else frame
         self._narrow = read is not None
         self._names = [quoted(column.name) for column in table.columns if read is None or column.name.lower() in read]
 
@@ -301,6 +302,17 @@ class _Bulk:
     def _delta(self, frame: DataFrame) -> Delta:
         kept, rows = self._workspace.checkpoints.evaluated(frame)
         return Delta.of_frame(self._workspace, kept, rows=rows)
+
+
+def _positioned(frame: DataFrame, step: int) -> DataFrame:
+    """The rows with their position in the order of arrival: that of `__seq`, else of the partitions they lie in."""
+    if SEQUENCE in frame.columns:
+        place = f"row_number() OVER (ORDER BY {SEQUENCE} ASC NULLS LAST) - 1"
+    else:
+        room = first_position(1) // frame.rdd.getNumPartitions()
+        place = f"spark_partition_id() * {room}L + monotonically_increasing_id() % {1 << 33}L"
+    others = [quoted(name) for name in frame.columns if name != POSITION]
+    return frame.selectExpr(*others, f"CAST({first_position(step)}L + {place} AS BIGINT) AS {POSITION}")
 
 
 def _only_views_read(table: Table, judge: Judge) -> bool:

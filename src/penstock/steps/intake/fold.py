@@ -62,7 +62,7 @@ class Intake:
 class Judge:
     """Judges a step's rows: by lateness and held rows of the steps before, by the clock, by what views refuse.
 
-    The rejected go here.
+    The rejected go here. `step` is the step's number, by which rows have their place in the order of arrival.
     """
 
     lateness: TableLateness
@@ -70,6 +70,11 @@ class Judge:
     rejections: Rejections
     holding: Holding = field(default_factory=Holding)
     refused: Refused = field(default_factory=Refused)
+    step: int = 0
+
+    def stamped(self, batch: Batch) -> Batch:
+        """The batch with the time and the order in which its rows have arrived."""
+        return batch.stamped(self.clock, self.step)
 
 
 def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live: RowCounts | None) -> Intake:

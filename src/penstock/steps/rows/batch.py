@@ -15,8 +15,8 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.catalog.model import EVENT_TIME, Table
-from penstock.catalog.reserved import OPERATION, SEQUENCE
+from penstock.catalog.model import EVENT_TIME, Column, Table
+from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
 from penstock.steps.rows.columns import arrow_schema, arrow_type, python_rows
@@ -64,20 +64,39 @@ class Batch:
         names = self.rows.column_names
         return row_json(dict(zip(names, python_rows(self.rows.slice(index, 1))[0], strict=True)))
 
-    def stamped(self, clock: datetime) -> Batch:
-        """The batch with the step's clock where an inserted row leaves an `optional` column open."""
+    def stamped(self, clock: datetime, step: int = 0) -> Batch:
+        """The batch with what a step gives to an inserted row that leaves an `optional` column open.
+
+        That is the step's clock, and the row's position among all that have arrived.
+        """
         rows = self.rows
         for at, column in enumerate(self.table.columns):
             if column.optional and rows.column(at).null_count:
                 inserted = pa.array([self.operation(index) == INSERT for index in range(len(self))])
-                filled = pc.if_else(inserted, pa.scalar(clock.replace(tzinfo=UTC), arrow_type(column.type)), None)
+                given = self._positions(step) if column.name == POSITION else clock_in(clock, column)
+                filled = pc.if_else(inserted, given, None)
                 rows = rows.set_column(at, rows.field(at), pc.coalesce(rows.column(at), filled))
         return self if rows is self.rows else replace(self, rows=rows)
+
+    def _positions(self, step: int) -> pa.Array:
+        """The position of each row: by step, then by place in it."""
+        first = first_position(step)
+        return pa.array(range(first, first + len(self)), pa.int64())
 
     def taken(self, start: int, length: int) -> Batch:
         """A part of the batch, with its places."""
         operations = None if self.operations is None else self.operations[start : start + length]
         return Batch(self.table, self.rows.slice(start, length), operations, lambda index: self.place(start + index))
+
+
+def first_position(step: int) -> int:
+    """The position of the first row that a step brings for a table: a step has room for 2^32."""
+    return step << 32
+
+
+def clock_in(clock: datetime, column: Column) -> pa.Scalar:
+    """The clock as a value of a column."""
+    return pa.scalar(clock.replace(tzinfo=UTC), arrow_type(column.type))
 
 
 def concatenated(batches: Sequence[Batch]) -> Batch:

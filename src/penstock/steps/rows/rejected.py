@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW
-from penstock.catalog.reserved import ARRIVED, WEIGHT
+from penstock.catalog.reserved import HIDDEN, WEIGHT
 
 LATE = "Late value"
 FUTURE = "Future value"
@@ -57,7 +57,7 @@ class Rejections:
 
 def row_json(row: Mapping[str, Any]) -> str:
     """A row as one line of JSON, without what is hidden of it."""
-    return json_text({name: value for name, value in row.items() if name != ARRIVED})
+    return json_text({name: value for name, value in row.items() if name not in HIDDEN})
 
 
 def json_text(value: Any) -> str:

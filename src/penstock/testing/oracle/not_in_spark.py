@@ -8,13 +8,15 @@ from penstock.sql.nodes import TableFunction
 from penstock.testing.oracle.asof import rewrite_asof
 from penstock.testing.oracle.group_frames import rewrite_group_frames
 from penstock.testing.oracle.quantified import rewrite_by_name, rewrite_quantified
-from penstock.testing.oracle.time_windows import Reading, group_windows, window_table
+from penstock.testing.oracle.row_order import name_of
+from penstock.testing.oracle.time_windows import Reading, cannot_say, group_windows, window_table
 
 _CONDITION = "__qualified"
 
 
 def in_sparks_words(tree: exp.Expression, reading: Reading = Reading()) -> exp.Expression:  # noqa: B008 (frozen)
     """The query in words that Spark has; raises UnsupportedError for what the oracle cannot say."""
+    _refuse_looking_back(tree, reading)
     for function in reversed(list(tree.find_all(TableFunction))):
         function.replace(window_table(function, reading))
     for select in reversed(list(tree.find_all(exp.Select))):
@@ -25,6 +27,15 @@ def in_sparks_words(tree: exp.Expression, reading: Reading = Reading()) -> exp.E
             replacement = _without_qualify(select)
             tree = replacement if select is tree else (select.replace(replacement), tree)[1]
     return rewrite_quantified(rewrite_by_name(tree))
+
+
+def _refuse_looking_back(tree: exp.Expression, reading: Reading) -> None:
+    """The order in which rows arrive is not among the contents that Spark is given."""
+    for node in tree.find_all(exp.Anonymous) if reading.limited else ():
+        window = node.find_ancestor(exp.Window)
+        ordered = window is not None and window.args.get("order") is not None
+        if name_of(node) in ("lag", "lags", "neighbor") and not ordered:
+            cannot_say(f"{name_of(node)} in the order of arrival")
 
 
 def _without_qualify(select: exp.Select) -> exp.Select:

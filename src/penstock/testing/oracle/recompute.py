@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Function, View
-from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.reserved import ARRIVED, HIDDEN
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
@@ -85,7 +85,7 @@ class Oracle:
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
             handed = self._session.table(f"global_temp.{self._prefix}_{name}")
-            handed.drop(ARRIVED).createOrReplaceTempView(f"`{name}`")
+            handed.drop(*HIDDEN).createOrReplaceTempView(f"`{name}`")
             self._registered.add(name)
             if ARRIVED in handed.columns:
                 handed.createOrReplaceTempView(arrivals_of(name))

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.reserved import ARRIVED, HIDDEN
 from penstock.catalog.zones import clocks_change, origin_offset
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
@@ -105,7 +105,8 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
         by_months = f"SELECT *, {ends} FROM {relation} WHERE {time} IS NOT NULL" if count else None
         text = by_months or _fixed(relation, time, kind, [micros(item) for item in rest], zone)
     ended = ", window_end - INTERVAL '1' MILLISECOND AS window_time" if reading.with_time else ""
-    query = parse_query(f"SELECT *{f' EXCEPT ({ARRIVED})' if arrived else ended} FROM ({text})")
+    shown = f" EXCEPT ({', '.join(sorted(HIDDEN))})" if arrived else ended
+    query = parse_query(f"SELECT *{shown} FROM ({text})")
     return exp.Subquery(this=query, alias=function.args.get("alias"), joins=function.args.get("joins"))
 
 

@@ -1,0 +1,148 @@
+"""The order in which rows arrive, and the functions of Timeplus that look back in it: lag, lags and neighbor.
+
+    lag(x)             lag(x) OVER (PARTITION BY substream ORDER BY position)
+    lags(x, 1, 3)      [lag(x, 1), lag(x, 2), lag(x, 3)]
+    neighbor(x, -2)    lag(x, 2)
+
+Each row of a stream has a position, hidden (`POSITION`). Rows of a join arrive with the later one of both sides, and
+groups of a window with their window.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from sqlglot import exp
+
+from penstock.bind.level import Level
+from penstock.bind.time_windows.times import END, START
+from penstock.catalog.reserved import POSITION
+from penstock.catalog.types import Type
+from penstock.sql.complaints import wrong
+from penstock.sql.nodes import SUBSTREAMS
+from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls, at, call, call_name, cast_to, core_of
+
+_LOOKING_BACK = frozenset({"lag", "lags", "neighbor"})
+_MOST_AT_ONCE = 1000
+_FORMS = {
+    "lag": "lag(x[, n[, default]])",
+    "lags": "lags(x, from, to[, default])",
+    "neighbor": "neighbor(x, -n[, default])",
+}
+
+
+def looks_back(tree: exp.Expression, level: Level) -> bool:
+    """True for a call that looks back in the order of arrival, in the dialect of Timeplus."""
+    if level.context.catalog.settings.get("dialect") != "timeplus":
+        return False
+    if isinstance(tree, exp.Window):
+        return tree.args.get("order") is None and call_name(core_of(tree.this)) in _LOOKING_BACK
+    return call_name(tree) in _LOOKING_BACK and not _is_ordered(tree)
+
+
+def _is_ordered(tree: exp.Expression) -> bool:
+    """True for the call inside an OVER, which says the order of its rows."""
+    around = tree.parent
+    while isinstance(around, exp.IgnoreNulls | exp.RespectNulls | exp.Filter):
+        around = around.parent
+    return isinstance(around, exp.Window) and tree.arg_key == "this"
+
+
+def bind_looking_back(tree: exp.Expression, level: Level) -> exp.Expression:
+    """A call of lag, lags or neighbor, with OVER (PARTITION BY …) or of the substreams, over the rows so far."""
+    core = core_of(tree.this) if isinstance(tree, exp.Window) else tree
+    keys = tree.args.get("partition_by") if isinstance(tree, exp.Window) else _substreams(level)
+    value, distances, default = _arguments(core)
+    partition = [level.bind(key) for key in keys or []]
+    order = [exp.Ordered(this=item, desc=False, nulls_first=False) for item in arrival_order(tree, level)]
+    bound = level.bind(value)
+    otherwise = [_of_type(level.bind(item), level.shape(bound), level) for item in default]
+    calls = [
+        exp.Window(
+            this=call("lag", bound.copy(), exp.Literal.number(distance), *(item.copy() for item in otherwise)),
+            partition_by=[item.copy() for item in partition],
+            order=exp.Order(expressions=[item.copy() for item in order]),
+        )
+        for distance in distances
+    ]
+    return at(call("array", *calls) if call_name(core) == "lags" else calls[0], tree)
+
+
+def _of_type(default: exp.Expression, kind: Type | None, level: Level) -> exp.Expression:
+    """The default as a value of the type that it stands in for."""
+    return default if kind is None or level.shape(default) in (kind, "void") else cast_to(default, kind)
+
+
+def _substreams(level: Level) -> Sequence[exp.Expression]:
+    """The keys of PARTITION BY behind FROM."""
+    return () if level.select is None else level.select.meta.get(SUBSTREAMS) or ()
+
+
+def _arguments(core: exp.Expression) -> tuple[exp.Expression, range, list[exp.Expression]]:
+    """The value, how far back, and the default if there is one; SqlError for other arguments."""
+    name, (value, *rest) = call_name(core) or "", core.expressions or [exp.Null()]
+    wanted = {"lag": 0, "lags": 2, "neighbor": 1}[name]
+    given = [_whole(item) for item in rest[: max(wanted, 1)]]
+    default = rest[max(wanted, 1) :]
+    if not core.expressions or len(given) < wanted or None in given or len(default) > 1:
+        raise _malformed(name, core)
+    numbers = [1] if not given else [number for number in given if number is not None]
+    first, last = (-numbers[0], -numbers[0]) if name == "neighbor" else (numbers[0], numbers[-1])
+    if first < 1 or last < first or last - first >= _MOST_AT_ONCE:
+        raise _malformed(name, core)
+    return value, range(first, last + 1), default
+
+
+def _malformed(name: str, place: exp.Expression) -> Exception:
+    hint = "it looks back only: n is a whole number from 1 on, and lags goes from the nearer to the farther one"
+    return wrong(code="LOOKING_BACK", message=f"expected {_FORMS[name]}", place=place, hint=hint)
+
+
+def _whole(tree: exp.Expression) -> int | None:
+    """A whole number as it is written."""
+    if isinstance(tree, exp.Neg):
+        found = _whole(tree.this)
+        return None if found is None else -found
+    known = isinstance(tree, exp.Literal) and not tree.is_string and tree.name.isdigit()
+    return int(tree.name) if known else None
+
+
+def arrival_order(place: exp.Expression, level: Level) -> list[exp.Expression]:
+    """The bound values by which the rows of a query arrive; SqlError where they have no order."""
+    if level.select is not None and _is_aggregated(level.select):
+        return _order_of_groups(level.select, place, level)
+    found = [_position(relation.alias, place, level) for relation in level.scope.relations]
+    if not found:
+        raise _unordered(place)
+    return [call("greatest", *found), *(item.copy() for item in found)] if len(found) > 1 else found
+
+
+def _is_aggregated(select: exp.Select) -> bool:
+    return select.args.get("group") is not None or any(
+        next(aggregate_calls(item), None) is not None for item in select.expressions
+    )
+
+
+def _order_of_groups(select: exp.Select, place: exp.Expression, level: Level) -> list[exp.Expression]:
+    group = select.args.get("group")
+    bounds = [item for item in (group.expressions if group else []) if item.name in (START, END)]
+    if not bounds:
+        message = f"{spark_sql(place)} over groups that have no order of arrival"
+        hint = "group by window_start or window_end, or say the order: OVER (ORDER BY …)"
+        raise wrong(code="NO_ARRIVAL", message=message, place=place, hint=hint)
+    return [level.bind(item) for item in bounds]
+
+
+def _position(alias: str, place: exp.Expression, level: Level) -> exp.Expression:
+    found = level.scope.qualified(alias, POSITION, place)
+    if found is None:
+        raise _unordered(place, alias)
+    return found.tree.copy()
+
+
+def _unordered(place: exp.Expression, alias: str = "") -> Exception:
+    of = f" of {alias}" if alias else ""
+    message = f"{spark_sql(place)} goes by the order in which rows arrive, which the rows{of} do not have"
+    hint = "streams have it, and queries that choose rows of one; of others say the order: OVER (ORDER BY …)"
+    return wrong(code="NO_ARRIVAL", message=message, place=place, hint=hint)

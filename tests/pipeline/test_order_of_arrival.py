@@ -1,0 +1,172 @@
+"""What goes by the order in which rows arrive: after each step it is what plain Python finds in the rows so far."""
+
+from __future__ import annotations
+
+from collections import Counter
+from pathlib import Path
+
+import pandas as pd
+import pyarrow as pa
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock import Pipeline
+from penstock.errors import PenstockError
+
+STREAM = "CREATE STREAM s (k string, v int);"
+VIEWS = """
+CREATE VIEW plain AS SELECT k, v, lag(v) AS one, lag(v, 2, -1) AS two, neighbor(v, -3) AS three FROM s;
+CREATE VIEW by_key AS SELECT k, v, lag(v) OVER (PARTITION BY k) AS one FROM s;
+CREATE VIEW some AS SELECT v, lag(v) AS one FROM s WHERE v > 1;
+"""
+ROWS = st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.none() | st.integers(0, 3)), max_size=4)
+
+
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+def before(values, place, distance, default=None):
+    return values[place - distance] if place >= distance else default
+
+
+def looked_back(rows):
+    values = [v for _, v in rows]
+    plain, by_key, some, keyed = [], [], [], {}
+    for place, (k, v) in enumerate(rows):
+        back = (before(values, place, 1), before(values, place, 2, -1), before(values, place, 3))
+        plain.append((k, v, *back))
+        own = keyed.setdefault(k, [])
+        by_key.append((k, v, own[-1] if own else None))
+        own.append(v)
+    large = [v for v in values if v is not None and v > 1]
+    some = [(v, before(large, place, 1)) for place, v in enumerate(large)]
+    return {"plain": plain, "by_key": by_key, "some": some}
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(ROWS, max_size=5))
+def test_lag_is_the_row_that_came_before(steps):
+    with Pipeline(STREAM + VIEWS, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT k, v, lag(v), v - lag(v, 2, 0) FROM s PARTITION BY k")
+        rows = []
+        for step in steps:
+            pipeline.step({"s": step}, clock="2025-01-01 10:00:00")  # which stands still: it does not tell the order
+            rows += step
+            for name, expected in looked_back(rows).items():
+                assert Counter(pipeline.content(name).rows) == Counter(expected), name
+            assert Counter(read(query)) == Counter(partitioned(rows)[len(rows) - len(step) :])
+
+
+def partitioned(rows):
+    found, keyed = [], {}
+    for k, v in rows:
+        own = keyed.setdefault(k, [])
+        second = own[-2] if len(own) > 1 else 0
+        found.append((k, v, own[-1] if own else None, None if v is None or second is None else v - second))
+        own.append(v)
+    return found
+
+
+def read(query):
+    found = []
+    while (emission := query.get(0)) is not None:
+        found += list(emission)
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    steps=st.lists(st.lists(st.tuples(st.sampled_from("+-"), st.sampled_from("abc"), st.integers(0, 2))), max_size=5)
+)
+def test_rows_that_are_replaced_or_go_change_what_is_before_the_others(steps):
+    program = """
+    CREATE STREAM s (k string, v int) PRIMARY KEY k SETTINGS mode = 'changelog_kv';
+    CREATE VIEW plain AS SELECT k, v, lag(v) AS one FROM s;
+    """
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        rows = {}
+        for step in steps:
+            pipeline.step({"s": [(sign, (k, v)) for sign, k, v in step]})
+            for sign, k, v in step:
+                rows.pop(k, None)
+                if sign == "+":
+                    rows[k] = v
+            values = list(rows.values())
+            expected = [(k, v, before(values, place, 1)) for place, (k, v) in enumerate(rows.items())]
+            assert Counter(pipeline.content("plain").rows) == Counter(expected)
+
+
+@pytest.mark.parametrize(
+    "given_as",
+    [list, lambda rows: pa.table({"k": [k for k, _ in rows], "v": [v for _, v in rows]}), pd.DataFrame],
+    ids=["tuples", "arrow", "pandas"],
+)
+def test_the_order_of_a_step_is_that_of_its_rows(given_as):
+    rows = [("b", 3), ("a", 1), ("b", 2), ("a", 1)]
+    given = given_as(rows)
+    if isinstance(given, pd.DataFrame):
+        given.columns = ["k", "v"]
+    with Pipeline(STREAM + VIEWS, dialect="timeplus", spark=no_spark) as pipeline:
+        pipeline.step({"s": given})
+        assert Counter(pipeline.content("plain").rows) == Counter(looked_back(rows)["plain"])
+
+
+def test_the_order_is_kept_with_the_rows(tmp_path: Path):
+    rows = [("b", 3), ("a", 1), ("b", 2)]
+    with Pipeline(STREAM, dialect="timeplus", spark=no_spark, directory=tmp_path) as pipeline:
+        pipeline.step({"s": rows})
+        pipeline.execute(VIEWS)
+        pipeline.step({"s": [("a", 0)]})
+        assert Counter(pipeline.content("plain").rows) == Counter(looked_back([*rows, ("a", 0)])["plain"])
+
+
+def test_groups_of_windows_arrive_with_their_windows():
+    with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT sum(v) AS total, lag(total) FROM tumble(s, 5s) GROUP BY window_end")
+        for second, v in ((1, 1), (2, 2), (6, 4), (11, 8), (26, 16), (31, 0)):
+            pipeline.step({"s": [("a", v)]}, clock=f"2025-01-01 10:00:{second:02}")
+        assert read(query) == [(3, None), (4, 3), (8, 4), (16, 8)]
+
+
+def test_rows_of_a_join_arrive_with_the_later_side():
+    program = STREAM + "CREATE STREAM t (k string, w int);"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT v, w, lag(v) FROM s JOIN t ON s.k = t.k")
+        pipeline.step({"s": [("a", 1), ("b", 2)]})
+        pipeline.step({"t": [("b", 10)]})
+        pipeline.step({"t": [("a", 11)]})
+        assert read(query) == [(2, 10, None), (1, 11, 2)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code"),
+    [
+        ("lag(v, 0) FROM s", "LOOKING_BACK"),
+        ("lag(v, -1) FROM s", "LOOKING_BACK"),
+        ("lag(v, v) FROM s", "LOOKING_BACK"),
+        ("lag() FROM s", "LOOKING_BACK"),
+        ("lag(v, 1, 2, 3) FROM s", "LOOKING_BACK"),
+        ("lags(v, 2) FROM s", "LOOKING_BACK"),
+        ("lags(v, 2, 1) FROM s", "LOOKING_BACK"),
+        ("neighbor(v, 1) FROM s", "LOOKING_BACK"),
+        ("count(), lag(count()) FROM s", "NO_ARRIVAL"),
+        ("k, lag(count()) FROM s GROUP BY k", "NO_ARRIVAL"),
+        ("lag(v) FROM (SELECT DISTINCT v FROM s)", "NO_ARRIVAL"),
+        ("lag(v) FROM m", "NO_ARRIVAL"),
+    ],
+)
+def test_what_cannot_look_back_is_refused(text, code):
+    program = STREAM + "CREATE STREAM m (v int) SETTINGS mode = 'changelog';"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        with pytest.raises(PenstockError) as refused:
+            pipeline.subscribe(f"SELECT {text}")
+        assert refused.value.code == code, refused.value.render()
+
+
+def test_other_orders_are_those_of_sql():
+    with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
+        pipeline.execute("CREATE VIEW ordered AS SELECT v, lag(v) OVER (ORDER BY v DESC) AS larger FROM s")
+        pipeline.step({"s": [("a", 1), ("a", 3), ("a", 2)]})
+        assert sorted(pipeline.content("ordered").rows) == [(1, 2), (2, 3), (3, None)]
