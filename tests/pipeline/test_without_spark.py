@@ -50,6 +50,34 @@ def test_statements_are_steps(pipeline):
     assert pipeline.waterlines() == {"o.seen": 20}
 
 
+def test_an_update_reads_other_tables_and_views(pipeline):
+    pipeline.execute("INSERT INTO k VALUES (1, 'ann'), (2, 'bob'), (3, 'cid')")
+    pipeline.execute("INSERT INTO o (id, amount, seen) VALUES (1, 2.5, 1), (2, 3.5, 2), (2, 4.5, 3)")
+    pipeline.execute("UPDATE k SET name = (SELECT MAX(n) FROM v WHERE v.id = k.id) WHERE id IN (SELECT id FROM o)")
+    assert pipeline.query("SELECT * FROM k ORDER BY id").rows == [(1, "1"), (2, "2"), (3, "cid")]
+    pipeline.execute("UPDATE k AS a SET id = id + (SELECT MAX(id) FROM k), name = 'new' WHERE name < 'b'")
+    assert pipeline.query("SELECT * FROM k ORDER BY id").rows == [(3, "cid"), (4, "new"), (5, "new")]
+    pipeline.execute(
+        "UPDATE o SET amount = (SELECT COUNT(*) FROM k), id = 9 WHERE EXISTS (SELECT 1 FROM v WHERE n > id)"
+    )
+    assert sorted(pipeline.query("SELECT id, amount FROM o").rows) == [(1, 2.5), (2, 3.5), (2, 4.5)]
+    pipeline.execute(
+        "UPDATE o SET amount = (SELECT COUNT(*) FROM k), id = 9 WHERE amount > (SELECT MIN(amount) FROM o)"
+    )
+    assert sorted(pipeline.query("SELECT id, amount FROM o").rows) == [(1, 2.5), (9, 3.0), (9, 3.0)]
+
+
+def test_an_update_that_reads_too_many_rows_or_gives_none_is_refused(pipeline):
+    pipeline.execute("INSERT INTO k VALUES (1, 'ann'), (2, 'bob')")
+    with pytest.raises(DataError, match="more than one row"):
+        pipeline.execute("UPDATE k SET name = (SELECT name FROM k)")
+    with pytest.raises(DataError, match="NOT NULL"):
+        pipeline.execute("UPDATE k SET id = (SELECT MAX(id) FROM o)")
+    with pytest.raises(DataError, match="10"):
+        pipeline.execute("UPDATE k SET name = (SELECT CONCAT(MAX(name), ' with a name too long') FROM k)")
+    assert pipeline.query("SELECT * FROM k ORDER BY id").rows == [(1, "ann"), (2, "bob")]
+
+
 def test_a_transaction_sees_its_own_changes(pipeline):
     pipeline.execute("INSERT INTO k VALUES (1, 'ann')")
     pipeline.begin()

@@ -7,7 +7,7 @@ takes as they are and another has to prove, and for what only one of them has wo
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import ClassVar
 
 from penstock.plan.nodes import (
@@ -28,14 +28,20 @@ from penstock.plan.nodes import (
 from penstock.plan.scalar import Scalar
 
 Carry = tuple[str, ...]
+Beneath = dict[str, str]
+"""The names of columns by the expressions that they hold, which an engine wants computed below a window."""
 
 
 @dataclass(frozen=True, slots=True)
 class Computed:
-    """The answers of aggregate or window calls, named; those over other calls have these, named, in a query below."""
+    """The answers of aggregate or window calls, named; those over other calls have these, named, in a query below.
+
+    `beneath` is what these go by in a query below them.
+    """
 
     answers: list[str]
     calls: list[str]
+    beneath: Beneath = field(default_factory=dict)
 
 
 class Dialect(ABC):
@@ -74,8 +80,12 @@ class Dialect(ABC):
         """The values of a constant row."""
 
     @abstractmethod
-    def sorted_by(self, order: tuple[SortKey, ...], below: Plan) -> list[str]:
-        """The items of an ORDER BY."""
+    def partition_key(self, scalar: Scalar, below: Plan, beneath: Beneath) -> str:
+        """An expression as a key of a window's partitions; what has to be computed before goes to `beneath`."""
+
+    @abstractmethod
+    def sorted_by(self, order: tuple[SortKey, ...], below: Plan, beneath: Beneath | None = None) -> list[str]:
+        """The items of an ORDER BY; with `beneath` of a window."""
 
     @abstractmethod
     def sorted_row(self, fields: tuple[Field, ...]) -> list[str]:

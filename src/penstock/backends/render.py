@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from typing import assert_never, cast
 
 from penstock.backends.asof import asof_query
-from penstock.backends.dialect import Carry, Dialect
+from penstock.backends.dialect import Beneath, Carry, Dialect
 from penstock.backends.joins import join_query
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
@@ -171,38 +171,47 @@ class Renderer:
         return f"SELECT {self._listed(computed.answers)} FROM ({found})" if computed.calls else found
 
     def _window(self, plan: Window) -> str:
-        computed, source = self.dialect.windows(plan, self.carry), self.sql(plan.input)
+        computed = self.dialect.windows(plan, self.carry)
+        source = self._over(plan.input, computed.beneath)
         if computed.calls:
             source = f"SELECT {', '.join(['*', *computed.calls])} FROM ({source})"
         return f"SELECT {self._listed(self._quoted(plan.input.fields) + computed.answers)} FROM ({source})"
 
+    def _over(self, plan: Plan, beneath: Beneath) -> str:
+        """The query for a plan, with values that windows go by behind its columns."""
+        if not beneath:
+            return self.sql(plan)
+        items = [f"{text} AS {name}" for text, name in beneath.items()]
+        return f"SELECT {', '.join(['*', *items])} FROM ({self.sql(plan)})"
+
     def _top(self, plan: TopK) -> str:
-        order = self.dialect.sorted_by(plan.order, plan.input)
         if plan.limit is None and not plan.offset and plan.number is None:
             # Nothing is left out: only an answer that is shown has an order at all.
-            names = self._names(plan.input.fields)
+            names, order = self._names(plan.input.fields), self.dialect.sorted_by(plan.order, plan.input)
             return f"SELECT {names} FROM ({self.sql(plan.input)}) ORDER BY {', '.join(order) or '1'}"
+        beneath: Beneath = {}
+        order = self.dialect.sorted_by(plan.order, plan.input, beneath)
         if plan.ties is None:
             order += self.dialect.sorted_row(plan.input.fields)
         ordered = f"ORDER BY {', '.join(order) or '1'}"
         if self.dialect.takes_first and not plan.partition and not self.carry and plan.ties is None:
-            return self._first(plan, ordered)
-        return self._ranked(plan, ordered)
+            return self._first(plan, ordered, beneath)
+        return self._ranked(plan, ordered, beneath)
 
-    def _first(self, plan: TopK, ordered: str) -> str:
+    def _first(self, plan: TopK, ordered: str, beneath: Beneath) -> str:
         """The first rows of all, in an order that leaves nothing open."""
         limit = "" if plan.limit is None else f" LIMIT {plan.limit}"
         offset = f" OFFSET {plan.offset}" if plan.offset else ""
-        rows, fields = f"({self.sql(plan.input)}) {ordered}{limit}{offset}", self._quoted(plan.input.fields)
+        rows, fields = f"({self._over(plan.input, beneath)}) {ordered}{limit}{offset}", self._quoted(plan.input.fields)
         if plan.number is None:
             return f"SELECT {self._listed(fields)} FROM {rows}"
         number = self.dialect.rank(f"{plan.offset} + row_number() OVER ({ordered})")
         fields.append(f"{number} AS {self.dialect.quoted(plan.number)}")
         return f"SELECT {self._listed(fields)} FROM (SELECT * FROM {rows})"
 
-    def _ranked(self, plan: TopK, ordered: str) -> str:
+    def _ranked(self, plan: TopK, ordered: str, beneath: Beneath) -> str:
         """The first rows of each partition, by their numbers."""
-        partition = [*(self.dialect.key(item, plan.input) for item in plan.partition), *self._carried]
+        partition = [self.dialect.partition_key(item, plan.input, beneath) for item in plan.partition] + self._carried
         by = f"PARTITION BY {', '.join(partition)} " if partition else ""
         number, fields = self.dialect.quoted(_ROW_NUMBER), self._quoted(plan.input.fields)
         if plan.number is not None:
@@ -212,15 +221,18 @@ class Renderer:
         if plan.limit is not None:
             conditions.append(f"{number} <= {plan.offset + plan.limit}")
         shown = "" if self.carry or plan.partition else f" ORDER BY {number}"
-        numbered = f"SELECT *, {call} AS {number} FROM ({self.sql(plan.input)})"
+        numbered = f"SELECT *, {call} AS {number} FROM ({self._over(plan.input, beneath)})"
         return f"SELECT {self._listed(fields)} FROM ({numbered}) WHERE {' AND '.join(conditions) or 'true'}{shown}"
 
     def _session(self, plan: Session) -> str:
         """A row begins a session if no row is less than a gap before it; the beginnings are counted."""
-        partition = [*(self.dialect.key(item, plan.input) for item in plan.keys), *self._carried]
+        beneath: Beneath = {}
+        partition = [self.dialect.partition_key(item, plan.input, beneath) for item in plan.keys] + self._carried
         over = f"OVER (PARTITION BY {', '.join(partition or ['1'])}"
         ordered = f"{over} ORDER BY __time)"
-        timed = f"SELECT *, {self.dialect.value(plan.time, plan.input)} AS __time FROM ({self.sql(plan.input)})"
+        timed = (
+            f"SELECT *, {self.dialect.value(plan.time, plan.input)} AS __time FROM ({self._over(plan.input, beneath)})"
+        )
         rows = f"({timed}) WHERE __time IS NOT NULL"
         (before,), rows = self._named({"__before": f"lag(__time) {ordered}"}, rows)
         goes_on = f"__time {'<=' if plan.touching else '<'} {self.dialect.later(plan, before)}"

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
@@ -15,16 +14,13 @@ from penstock.catalog.types import plain_type
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.contents import Contents
 from penstock.plan.nodes import Field, Filter, Plan, Project, Scan, Values
-from penstock.plan.scalar import Scalar, quoted
+from penstock.plan.scalar import Scalar
 from penstock.plan.scalar import column as plan_column
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
 from penstock.steps.rows.exchange import declared_rows, in_arrow
 from penstock.steps.rows.rejected import Rejections
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 Readers = Callable[[Table], RowReader]
 
@@ -63,11 +59,11 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "UPDATE")
     assigned = {name.lower(): scalar for name, scalar in bound.assignments}
-    if bound.rows is None:
-        old, new = _updated(table, contents, _chosen(table, bound.condition), assigned)
-    else:
-        chosen, updated = _paired(table, contents.query(bound.rows), list(assigned))
-        old, new = declared_rows(chosen, table), declared_rows(updated, table)
+    chosen = _chosen(table, bound.condition) if bound.rows is None else _renamed(bound.rows, table)
+    if bound.rows is not None:
+        values = zip(assigned, bound.rows.fields[len(table.columns) :], strict=True)
+        assigned = {name: plan_column(item.name, item.type, item.nullable) for name, item in values}
+    old, new = _updated(table, contents, chosen, assigned)
     _check_required(table, new)
     # A cast to VARCHAR or CHAR does nothing in Spark: the reader holds lengths.
     new = _read(readers(table), new)
@@ -110,6 +106,13 @@ def _chosen(table: Table, condition: Scalar | None) -> Plan:
     return rows if condition is None else Filter(rows, _over_columns(condition, table))
 
 
+def _renamed(rows: Plan, table: Table) -> Plan:
+    """Rows of a table with further columns behind them, the first ones under the table's names."""
+    names = [*(column.name for column in table.columns), *(item.name for item in rows.fields[len(table.columns) :])]
+    pairs = zip(names, rows.fields, strict=True)
+    return Project(rows, tuple((name, plan_column(item.name, item.type, item.nullable)) for name, item in pairs))
+
+
 def _updated(
     table: Table, contents: Contents, chosen: Plan, assigned: Mapping[str, Scalar]
 ) -> tuple[pa.Table, pa.Table]:
@@ -125,19 +128,6 @@ def _updated(
     found = contents.rows(Project(chosen, tuple(items)), both)
     names = [column.name for column in table.columns]
     return found.select(names), found.select(list(named.values())).rename_columns(names)
-
-
-def _paired(table: Table, found: DataFrame, assigned: list[str]) -> tuple[DataFrame, DataFrame]:
-    """The rows of a query as they are, and with the values behind them in place of the `assigned` columns."""
-    names = [column.name for column in table.columns]
-    values = [f"__new_{place}" for place in range(len(assigned))]
-    rows = found.toDF(*names, *values).localCheckpoint(eager=True)
-    items = []
-    for column in table.columns:
-        lower = column.name.lower()
-        have = values[assigned.index(lower)] if lower in assigned else column.name
-        items.append(f"CAST({quoted(have)} AS {column.type}) AS {quoted(column.name)}")
-    return rows.select(*map(quoted, names)), rows.selectExpr(*items)
 
 
 def _over_columns(scalar: Scalar, table: Table) -> Scalar:

@@ -15,6 +15,9 @@ TARGETS = ("decimal(4,1)", "decimal(10,0)", "decimal(38,2)")
 
 # A template, and the types of {a}, {b} and {c}.
 BASIC = [
+    ("IF({a} > 1, raise_error('it is \"too\" much'), {b})", ("int",), ("int", "string", "double")),
+    ("coalesce({a}, CAST(raise_error('none') AS INT) + 1)", ("int",)),
+    ("CASE WHEN {a} IS NULL THEN raise_error('none') END IS NULL", ("int",)),
     ("{a} + {b}", NUMBERS, NUMBERS),
     ("{a} - {b}", NUMBERS, NUMBERS),
     ("{a} * {b}", NUMBERS, NUMBERS),

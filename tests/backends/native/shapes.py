@@ -35,6 +35,9 @@ def _joins() -> dict[str, str]:
         for name, on in {"equal": "l.k = r.k", "float": "l.d = r.d AND l.k <> r.k", "range": "l.n < r.n"}.items():
             found[f"join {kind} {name}"] = f"SELECT {_ALL} FROM l LEFT {kind} JOIN r ON {on}"
     found |= {
+        "join of one row": (
+            "SELECT k, (SELECT q.n FROM (SELECT k, max(n) AS n FROM r GROUP BY k) q WHERE q.k = 1) AS x FROM l"
+        ),
         "join IN": "SELECT k, s FROM l WHERE k IN (SELECT k FROM r)",
         "join EXISTS": "SELECT k, s FROM l WHERE EXISTS (SELECT 1 FROM r WHERE r.k = l.k AND r.n > l.n)",
         "join NOT IN": "SELECT k, s FROM l WHERE k NOT IN (SELECT k FROM r)",
@@ -104,6 +107,10 @@ def _tops() -> dict[str, str]:
             f"SELECT k, s, d, q FROM (SELECT *, {rank}() OVER (ORDER BY {order}) AS q FROM l) WHERE q <= 4"
         )
     found["top offset"] = f"SELECT {_ALL} FROM l ORDER BY d DESC LIMIT 4 OFFSET 3"
+    found["top by what may raise"] = (
+        "SELECT k, s, q FROM (SELECT *, rank() OVER (PARTITION BY k % 3 ORDER BY k + 1 DESC) AS q FROM l) WHERE q <= 2"
+    )
+    found["top first by what may raise"] = f"SELECT {_ALL} FROM l ORDER BY k * 2, m + m DESC LIMIT 4"
     found["top by a double"] = (
         "SELECT d, s, q FROM (SELECT *, row_number() OVER (PARTITION BY d ORDER BY n) AS q FROM l) WHERE q = 1"
     )
@@ -141,6 +148,10 @@ def _windows() -> dict[str, str]:
         f"{call} OVER (PARTITION BY k) AS c{place}" for place, call in enumerate(_FRAMED) if "nth" not in call
     )
     found["window whole"] = f"SELECT k, n, s, {whole} FROM l"
+    found["window by what may raise"] = (
+        "SELECT k, n, sum(n) OVER (PARTITION BY k % 3 ORDER BY k + 1, s DESC) AS t, lag(s) OVER (PARTITION BY k % 3 "
+        "ORDER BY k + 1, s, n) AS b, rank() OVER (PARTITION BY k % 3, s ORDER BY m - 1 DESC) AS q FROM l"
+    )
     found["window none"] = "SELECT k, s, row_number() OVER (ORDER BY s) AS q, sum(n) OVER () AS t FROM l"
     found["window range"] = (
         "SELECT k, moment, count(*) OVER (PARTITION BY k ORDER BY moment RANGE BETWEEN INTERVAL '1' HOUR PRECEDING "

@@ -109,6 +109,19 @@ VIEWS = {
     ),
     "double_windows": "SELECT k, x, sum(d) OVER (PARTITION BY k ORDER BY x) AS sd FROM t",
     "windows_of_all": "SELECT k, x, rank() OVER (ORDER BY x) AS r FROM t",
+    "windows_by_sums": (
+        "SELECT k, x, sum(x) OVER (PARTITION BY k % 2 ORDER BY x + 1, s) AS sx, "
+        "rank() OVER (PARTITION BY k % 2, s ORDER BY x * 2 DESC) AS r FROM t"
+    ),
+    "top_by_sums": "SELECT k, x, s FROM t QUALIFY dense_rank() OVER (PARTITION BY k % 2 ORDER BY x + 1 DESC) <= 2",
+    "top_of_all_by_sums": "SELECT k, x, s FROM t ORDER BY x + 1 DESC, k - 1 LIMIT 3",
+    "sessions_by_sums": (
+        "SELECT k % 2 AS k, session_window.start AS b, count(*) AS n FROM t "
+        "GROUP BY k % 2, session_window(at, '10 minutes')"
+    ),
+    "value_of_one_row": (
+        "SELECT k, x, (SELECT q.n FROM (SELECT k, count(*) AS n FROM u GROUP BY k) q WHERE q.k = 1) AS n FROM t"
+    ),
     "tumbled": "SELECT window.start AS b, count(*) AS n FROM t GROUP BY window(at, '1 hour')",
     "hopped": (
         "SELECT window_start, k, sum(x) AS sx FROM TABLE(HOP(TABLE t, DESCRIPTOR(at), INTERVAL 10 MINUTES, "

@@ -28,9 +28,13 @@ _SUMMED = _DIGITS - 10  # digits of a DECIMAL whose sum has ten more: no table h
 
 @dataclass
 class Calls:
-    """DuckDB's aggregate and window calls of one query, each under a name of its own."""
+    """DuckDB's aggregate and window calls of one query, each under a name of its own.
+
+    `beneath` names what window calls go by in a query below.
+    """
 
     named: dict[str, str] = field(default_factory=dict)
+    beneath: dict[str, str] = field(default_factory=dict)
 
     def name(self, text: str) -> str:
         """The column that holds the answer of a call."""
@@ -301,6 +305,13 @@ def _joined(asked: Asked) -> Proven:
     return Proven(asked.call("string_agg", value.text, between, order=asked.order), "string")
 
 
+def _only(asked: Asked) -> Proven:
+    """The value of one row: FIRST, which the binder leaves only where more rows are an error."""
+    if asked.distinct or asked.over or asked.condition is not None:
+        raise NotProvenError(what=f"the aggregate {shown(asked.form)}")
+    return Proven(asked.call("first", asked.value.text), asked.value.type)
+
+
 def _is_boolean(kind: Type) -> bool:
     return kind == "boolean"
 
@@ -331,6 +342,7 @@ _RULES: dict[str, Callable[[Asked], Proven]] = {
     "regr_slope": _slope,
     "corr": _correlation,
     **dict.fromkeys(["median", "percentile"], _percentile),
+    "first": _only,
     "min_by": _chosen("arg_min_null"),
     "max_by": _chosen("arg_max_null"),
     **dict.fromkeys(["listagg", "string_agg"], _joined),

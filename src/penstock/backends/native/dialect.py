@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from penstock.backends.dialect import Carry, Computed, Dialect
+from penstock.backends.dialect import Beneath, Carry, Computed, Dialect
 from penstock.backends.native.aggregates import Calls, Types, aggregated
 from penstock.backends.native.comparing import key, sorted_by
 from penstock.backends.native.expressions.kinds import storage
@@ -15,7 +15,7 @@ from penstock.backends.native.generators import generate_query
 from penstock.backends.native.not_in import not_in_query
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.scalars import proven
-from penstock.backends.native.windows import windowed
+from penstock.backends.native.windows import steady, windowed
 from penstock.catalog.types import Type
 from penstock.plan.forms import Call, Cast, Constant, FieldOf, Form, Opaque, Reference, called, swapped
 from penstock.plan.nodes import (
@@ -52,6 +52,9 @@ class NativeDialect(Dialect):
     def key(self, scalar: Scalar, below: Plan) -> str:
         return key(_proven(scalar, below))
 
+    def partition_key(self, scalar: Scalar, below: Plan, beneath: Beneath) -> str:
+        return key(steady(_proven(scalar, below), beneath))
+
     def column(self, field: Field) -> str:
         return _column(field).text
 
@@ -65,9 +68,9 @@ class NativeDialect(Dialect):
         """The values of a row, of the types that they have beside those of the other rows."""
         return [_cell(scalar, item.type) for scalar, item in zip(row, plan.outputs, strict=True)]
 
-    def sorted_by(self, order: tuple[SortKey, ...], below: Plan) -> list[str]:
+    def sorted_by(self, order: tuple[SortKey, ...], below: Plan, beneath: Beneath | None = None) -> list[str]:
         """The items that differ from row to row: DuckDB takes a number for the place of a column."""
-        return [_sorted(item, below) for item in order if not item.value.is_constant]
+        return [_sorted(item, below, beneath) for item in order if not item.value.is_constant]
 
     def sorted_row(self, fields: tuple[Field, ...]) -> list[str]:
         return [sorted_by(_column(item)) for item in fields]
@@ -86,7 +89,7 @@ class NativeDialect(Dialect):
             with standing_at(call.span):
                 answer = windowed(call.form, types, proven, carry, calls)
                 answers.append(_answer(name, call, answer))
-        return Computed(answers, calls.items)
+        return Computed(answers, calls.items, calls.beneath)
 
     def read_twice(self, query: str) -> tuple[str, str]:
         return f"WITH __source AS MATERIALIZED ({query}) ", "__source"
@@ -175,8 +178,10 @@ def _cell(scalar: Scalar, kind: Type | None) -> str:
     return cell.text if kind in (None, cell.type) else proven(Cast(scalar.form, kind), {}).text
 
 
-def _sorted(item: SortKey, below: Plan) -> str:
-    return sorted_by(_proven(item.value, below), descending=item.descending, nulls_first=item.nulls_first)
+def _sorted(item: SortKey, below: Plan, beneath: Beneath | None) -> str:
+    value = _proven(item.value, below)
+    value = value if beneath is None else steady(value, beneath)
+    return sorted_by(value, descending=item.descending, nulls_first=item.nulls_first)
 
 
 def _column(item: Field) -> Proven:

@@ -36,10 +36,12 @@ def windowed(form: Form, types: Types, scalar: Reader, carry: tuple[str, ...], c
     """A window call, as an expression over what it adds to `calls`; what is carried is a further key."""
     if not isinstance(form, Over) or form.call is None:
         raise NotProvenError(what=f"the window call {shown(form)}")
-    partition = [key(scalar(item, types)) for item in form.partition] + [quoted(name) for name in carry]
+    partition = [key(steady(scalar(item, types), calls.beneath)) for item in form.partition]
+    partition += [quoted(name) for name in carry]
+    values = [steady(scalar(item.value, types), calls.beneath) for item in form.order]
     order = [
-        sorted_by(scalar(item.value, types), descending=item.descending, nulls_first=item.nulls_first)
-        for item in form.order
+        sorted_by(value, descending=item.descending, nulls_first=item.nulls_first)
+        for value, item in zip(values, form.order, strict=True)
     ]
     over = f"PARTITION BY {', '.join(partition)}" if partition else ""
     over += f" ORDER BY {', '.join(order)}" if order else ""
@@ -52,6 +54,13 @@ def windowed(form: Form, types: Types, scalar: Reader, carry: tuple[str, ...], c
         raise NotProvenError(what=f"the window call {shown(form)}")
     arguments = tuple(scalar(item, types) for item in form.call.arguments)
     return rule(Seen(calls, form.call, arguments, inner.nulls == "ignore", over, over + frame))
+
+
+def steady(value: Proven, beneath: dict[str, str]) -> Proven:
+    """A value that a window goes by: DuckDB refuses what can raise, which becomes a column of a query below."""
+    if not value.raises:
+        return value
+    return Proven(quoted(beneath.setdefault(value.text, f"__beneath{len(beneath)}")), value.type)
 
 
 def _frame(frame: Frame, form: Over, types: Types, scalar: Reader) -> str:

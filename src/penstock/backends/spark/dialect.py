@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar
 
-from penstock.backends.dialect import Carry, Computed, Dialect
+from penstock.backends.dialect import Beneath, Carry, Computed, Dialect
 from penstock.backends.joins import joined
 from penstock.catalog.functions import IN_FROM_ONLY
 from penstock.catalog.sorting import sortable
@@ -66,6 +66,10 @@ class SparkDialect(Dialect):
     def key(self, scalar: Scalar, below: Plan) -> str:
         return self.value(scalar, below)
 
+    def partition_key(self, scalar: Scalar, below: Plan, beneath: Beneath) -> str:
+        del beneath
+        return self.value(scalar, below)
+
     def column(self, field: Field) -> str:
         return quoted(field.name)
 
@@ -79,7 +83,8 @@ class SparkDialect(Dialect):
         del plan
         return [*map(self.scalar, row)]
 
-    def sorted_by(self, order: tuple[SortKey, ...], below: Plan) -> list[str]:
+    def sorted_by(self, order: tuple[SortKey, ...], below: Plan, beneath: Beneath | None = None) -> list[str]:
+        del beneath
         return [f"{self.value(key.value, below)} {_direction(key)}" for key in order]
 
     def sorted_row(self, fields: tuple[Field, ...]) -> list[str]:

@@ -199,25 +199,31 @@ def _scalar_value(
     found, name = subject
     value = column_tree(name)
     if not found.bound.single_row:
-        right = _one_row(right, keys, value, prefix)
+        count = _unused(f"{prefix}n", right)
+        right = _one_row(right, keys, value, count)
         message = exp.Literal.string("a subquery used as a value has more than one row")
-        many = exp.GT(this=column_tree(f"{prefix}n"), expression=exp.Literal.number(1))
+        many = exp.GT(this=column_tree(count), expression=exp.Literal.number(1))
         return on_keys(plan, right, keys), call("if", many, call("raise_error", message), value)
     if keys and found.bound.empty is not None and found.domain is None:
-        fields = fields_of(right)
+        fields, mark = fields_of(right), _unused(f"{prefix}mark", right)
         items = tuple((item, scalar_of(column_tree(item), fields)) for item in right.names)
-        right = Project(right, (*items, (f"{prefix}mark", scalar_of(exp.Boolean(this=True), {}))))
+        right = Project(right, (*items, (mark, scalar_of(exp.Boolean(this=True), {}))))
         default = found.bound.empty.copy()
-        hit = exp.If(this=call("isnotnull", column_tree(f"{prefix}mark")), true=value)
+        hit = exp.If(this=call("isnotnull", column_tree(mark)), true=value)
         return on_keys(plan, right, keys), exp.Case(ifs=[hit], default=default)
     return on_keys(plan, right, keys), value
 
 
-def _one_row(right: Plan, keys: list[Key], value: exp.Expression, prefix: str) -> Plan:
+def _unused(name: str, plan: Plan) -> str:
+    """The name, or a longer one where the plan has a column of that name."""
+    return _unused(f"{name}_", plan) if name in plan.names else name
+
+
+def _one_row(right: Plan, keys: list[Key], value: exp.Expression, count: str) -> Plan:
     """A row for each key and how many there are: more than one is an error, as in Spark, for a row that has the key."""
     fields = fields_of(right)
     groups = tuple((tree.name, scalar_of(tree, fields)) for _, tree, _ in keys)
     typed = scalar_of(value, fields)
     first = AggregateCall("first", (typed,), Scalar(f"first({typed.text})", call("first", value.copy()), typed.type))
-    node = Aggregate(right, groups, ((value.name, first), (f"{prefix}n", count_rows(right))))
+    node = Aggregate(right, groups, ((value.name, first), (count, count_rows(right))))
     return keyed(node, keys, *((item.name, column(item.name, item.type)) for item in node.fields[len(groups) :]))

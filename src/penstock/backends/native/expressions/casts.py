@@ -62,7 +62,7 @@ def cast(value: Proven, target: Type, fragment: str, *, safe: bool = False) -> P
     if value.type == target:
         return value
     if value.type == "void":
-        return Proven(f"CAST(NULL AS {storage(target)})", target)
+        return Proven(f"CAST({value.text if value.raises else 'NULL'} AS {storage(target)})", target, value.raises)
     way = way_of(value.type, target)
     if way is None:
         not_proven(f"cast({value.type} as {target})")

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from penstock.backends.native.expressions.coercion import alike, as_type
 from penstock.backends.native.expressions.comparisons import equal
 from penstock.backends.native.expressions.once import in_turn, once
-from penstock.backends.native.expressions.site import Rule, Site, any_raises
+from penstock.backends.native.expressions.site import Rule, Site, any_raises, constant_text
 from penstock.backends.native.proof import Proven
+from penstock.backends.native.raised import Failure, text_literal
 from penstock.plan.forms import Call, Form
 
 _ABSORBING = {"and": "FALSE", "or": "TRUE"}
@@ -106,6 +107,14 @@ def nullif(site: Site) -> Proven:
     return Proven(once([first], body), first.type, raises)
 
 
+def raised(site: Site) -> Proven:
+    """RAISE_ERROR of a sentence that is written: a value of no type."""
+    sentence = constant_text(site.forms[0])
+    if sentence is None:
+        site.refuse("of a sentence that is computed")
+    return Proven(Failure("USER_RAISED_EXCEPTION", "P0001", text_literal(sentence)).raising, "void", raises=True)
+
+
 RULES: dict[tuple[str, int | None], Rule] = {
     ("and", None): connected,
     ("or", None): connected,
@@ -121,6 +130,7 @@ RULES: dict[tuple[str, int | None], Rule] = {
     ("nvl", 2): coalesced,
     ("ifnull", 2): coalesced,
     ("nullif", 2): nullif,
+    ("raise_error", 1): raised,
 }
 
 
