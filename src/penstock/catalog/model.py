@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.types import Type
+from penstock.catalog.reserved import ENDED, ORDER, VERSIONS
+from penstock.catalog.types import Type, is_temporal
 from penstock.errors import Diagnostic, Span
 
 if TYPE_CHECKING:
@@ -156,6 +158,39 @@ class Table:
         exactly = (item for item in self.columns if item.written == name)
         return next(exactly, next((item for item in self.columns if item.name.lower() == lower), None))
 
+    @property
+    def version_time(self) -> Column | None:
+        """The column from whose value on a row is its key's version (C12); None for a table without versions."""
+        keys = {name.lower() for name in self.key}
+        late = (item for item in self.columns if item.lateness is not None and item.name.lower() not in keys)
+        return next((item for item in late if self.key and is_temporal(item.type)), None)
+
+    @cached_property
+    def versions(self) -> Table | None:
+        """The stream of the table's versions, one row for each operation on a key; None for a table without.
+
+        A row holds from its time on, until the next of its key; of several of one time the one with the least ORDER
+        does, which came last. One that ENDED says that there is no row of the key from then on.
+        """
+        time = self.version_time
+        if time is None:
+            return None
+        order = (Column(ORDER, "bigint", nullable=False), Column(ENDED, "boolean", nullable=False))
+        keys = {name.lower() for name in self.key}
+        given = (
+            Column(
+                item.name,
+                item.type,
+                nullable=item.name.lower() not in keys,
+                lateness=item.lateness if item is time else None,
+                domain_constant=item.domain_constant,
+                written=item.written,
+            )
+            for item in self.columns
+        )
+        kept = {"history": self.history}
+        return Table(VERSIONS + self.name, (*order, *given), stream=True, properties=MappingProxyType(kept))
+
 
 @dataclass(frozen=True)
 class View:
@@ -217,7 +252,23 @@ class Catalog:
     def relation(self, name: str) -> Table | View | None:
         """The table or view of that name."""
         lower = name.lower()
-        return self.tables.get(lower) or self.views.get(lower) or SYSTEM_TABLES.get(lower)
+        return self.table(lower) or self.views.get(lower)
+
+    def table(self, name: str) -> Table | None:
+        """The table of that name: a declared one, the versions of one, or a system relation."""
+        lower = name.lower()
+        found = self.tables.get(lower) or SYSTEM_TABLES.get(lower)
+        if found is None and lower.startswith(VERSIONS):
+            owner = self.tables.get(lower.removeprefix(VERSIONS))
+            return None if owner is None else owner.versions
+        return found
+
+    def stored_tables(self) -> Iterator[Table]:
+        """All tables into which rows come: those declared, and the versions of those that have them."""
+        for table in self.tables.values():
+            yield table
+            if table.versions is not None:
+                yield table.versions
 
     def relation_names(self) -> tuple[str, ...]:
         """The names of all tables and views, as written."""

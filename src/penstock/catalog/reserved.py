@@ -11,6 +11,8 @@ STEP = "__step"
 KEY = "__key"
 ARRIVED = "__arrived"
 POSITION = "__position"
+ORDER = "__order"
+ENDED = "__ended"
 HIDDEN = frozenset({ARRIVED, POSITION})
 
 RESERVED: Mapping[str, str] = {
@@ -21,4 +23,8 @@ RESERVED: Mapping[str, str] = {
     KEY: "state is partitioned by it",
     ARRIVED: "streams keep by it when a row arrived",
     POSITION: "streams keep by it in which order rows arrived",
+    ORDER: "versions of a row say by it which came last",
+    ENDED: "versions of a row say by it that there is none any more",
 }
+VERSIONS = "__versions_of_"
+"""The beginning of the name of a table's versions, which no relation of a program can have."""

@@ -15,6 +15,7 @@ from penstock.analysis.growth import Growth, few_values, growth
 from penstock.analysis.views import of_view
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, Table, View
+from penstock.catalog.reserved import VERSIONS
 from penstock.catalog.shown_names import ShownNames
 from penstock.circuit.buckets import BUCKET_TITLE, BUCKETS, is_by_bucket
 from penstock.circuit.build import build_circuit
@@ -157,6 +158,8 @@ class _Finder:
             if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
                 return self._made(operator, Growth.BOUNDED, _dropped(going))
             keys = ", ".join(_partition(operator.expiries[0]))
+            if versions_below(node.inputs[0]):
+                return self._made(operator, Growth.CONTENT, self._history(node.inputs[0], _dropped(going), keys))
             because = f"{_dropped(going)}; it grows with the number of different {keys}"
             few = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values{self._key_wanted(node)}"
             return self._made(operator, self._inputs(node), because, few)
@@ -164,6 +167,10 @@ class _Finder:
         known = self.reader.of(node.input if isinstance(node, Aggregate | TopK | Window | Session) else node)
         use = self._use(node, clause, known) if size is Growth.UNBOUNDED else None
         return self._made(operator, size, _BECAUSE[size], use)
+
+    @staticmethod
+    def _history(rows: Plan, dropped: str, keys: str) -> str:
+        return f"{dropped}; of the history of {versions_below(rows)} the last version of each {keys} stays"
 
     def _leaves_few(self, item: Expiry, rows: Plan) -> bool:
         """True if what an expiry spares cannot grow: nothing, or some rows of few partitions."""
@@ -212,7 +219,7 @@ class _Finder:
         return f"{', '.join(found)} takes no LATENESS: a query instead of the view keeps nothing"
 
     def _late_columns(self, name: str) -> list[str]:
-        table = self.catalog.tables.get(name.lower())
+        table = self.catalog.table(name)
         return [] if table is None else [column.name for column in table.columns if column.lateness is not None]
 
     def _growing_tables(self, plan: Plan) -> tuple[str, ...]:
@@ -251,6 +258,8 @@ class _Finder:
         growing = [item for number in open_sides if sizes[number] is size for item in sides[number] if item.keep]
         if size is Growth.UNBOUNDED and growing:
             keys = ", ".join(_partition(growing[0]))
+            if all(versions_below(node.inputs[item.trace]) for item in growing):
+                return self._made(operator, Growth.CONTENT, self._history(node.inputs[growing[0].trace], dropped, keys))
             because = f"{dropped}; it grows with the number of different {keys}"
             fix = f"declare DOMAIN CONSTANT at {keys}, if there are only so many values"
             return self._made(operator, size, because, fix)
@@ -263,6 +272,10 @@ class _Finder:
             ahead = (
                 "nothing says when the next right row comes: match by >= or >, or put an equality of two times into ON"
             )
+            if history := versions_below(node.right):
+                readers = ", ".join(dict.fromkeys(item.relation for item in node.left.walk() if isinstance(item, Scan)))
+                late = f"declare LATENESS on the time as of which versions are read, in {readers}"
+                return f"{late}: else a row may ask for any version of {history}"
             return self._declare(node, "MATCH_CONDITION") if node.match.backwards else ahead
         left, right = self.reader.of(node.left), self.reader.of(node.right)
         if left and right:
@@ -276,6 +289,15 @@ class _Finder:
             names = ", ".join(dict.fromkeys(item.relation for item in changing.walk() if isinstance(item, Scan)))
             return f"any row may be met again, since {names} may change at any time; a time in the key would bound that"
         return self._declare(node, "the condition, on both sides")
+
+
+def versions_below(plan: Plan) -> str | None:
+    """The table whose versions a plan has, but for columns and rows left out; None for other rows."""
+    while isinstance(plan, Project | Filter):
+        plan = plan.input
+    if not isinstance(plan, Scan) or not plan.relation.startswith(VERSIONS):
+        return None
+    return plan.relation.removeprefix(VERSIONS)
 
 
 def _dropped(going: list[str]) -> str:

@@ -43,7 +43,7 @@ def _asked(workspace: Workspace, installed: Installed, operator: Operator) -> St
 
 def relation_schema(catalog: Catalog, name: str) -> StructType:
     """The schema of a table, or of a view with LATENESS that is read like one."""
-    return struct_of((catalog.tables.get(name) or catalog.views[name]).columns)
+    return struct_of((catalog.table(name) or catalog.views[name]).columns)
 
 
 def _without_weight(schema: StructType) -> StructType:

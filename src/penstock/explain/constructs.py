@@ -23,6 +23,7 @@ _TABLES = """
 CREATE TABLE orders (id INT, customer INT, amount DECIMAL(10,2), price DOUBLE, at TIMESTAMP);
 CREATE TABLE posts (id INT, tags ARRAY<STRING>);
 CREATE TABLE customers (id INT NOT NULL PRIMARY KEY, name STRING, boss INT, since TIMESTAMP);
+CREATE TABLE rates (customer INT PRIMARY KEY, rate INT, since TIMESTAMP LATENESS INTERVAL 1 HOUR);
 CREATE STREAM clicks (customer INT, page STRING, at TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR);
 """
 
@@ -92,6 +93,15 @@ SECTIONS = (
                 "`ASOF JOIN`",
                 "SELECT o.id, c.page FROM orders o LEFT ASOF JOIN clicks c MATCH_CONDITION (o.at >= c.at)"
                 " ON o.customer = c.customer",
+            ),
+            Construct(
+                "`JOIN … FOR SYSTEM_TIME AS OF`",
+                "SELECT c.page, r.rate FROM clicks c JOIN rates FOR SYSTEM_TIME AS OF c.at AS r"
+                " ON c.customer = r.customer",
+            ),
+            Construct(
+                "`FOR SYSTEM_TIME AS OF` a time",
+                "SELECT customer, rate FROM rates FOR SYSTEM_TIME AS OF TIMESTAMP '2024-05-01 10:00:00'",
             ),
             Construct("`NOT IN`", "SELECT id FROM orders WHERE customer NOT IN (SELECT boss FROM customers)"),
             Construct(

@@ -37,7 +37,7 @@ def spark_refuses(catalog: Catalog, conf: Mapping[str, str] | None = None) -> li
 def _refused(workspace: Workspace, catalog: Catalog) -> list[PenstockError]:
     from penstock.backends.spark.batch import empty_relation  # noqa: PLC0415 - check starts without pyspark
 
-    frames = {name: empty_relation(workspace, table.columns) for name, table in catalog.tables.items()}
+    frames = {table.name.lower(): empty_relation(workspace, table.columns) for table in catalog.stored_tables()}
     errors: list[PenstockError] = []
     unknown: set[str] = set()
     for name, view in catalog.views.items():

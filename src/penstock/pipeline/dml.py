@@ -50,7 +50,7 @@ def delete_batch(statement: Delete, catalog: Catalog, source: str, contents: Con
     table = target_table(catalog, bound.table, statement)
     _refuse_append_only(table, "DELETE")
     rows = contents.rows(_chosen(table, bound.condition) if bound.rows is None else bound.rows, table)
-    return Batch(table, rows, (DELETE,) * rows.num_rows)
+    return Batch(table, _ended_now(table, rows), (DELETE,) * rows.num_rows)
 
 
 def update_batch(statement: Update, catalog: Catalog, source: str, contents: Contents, readers: Readers) -> Batch:
@@ -71,7 +71,16 @@ def update_batch(statement: Update, catalog: Catalog, source: str, contents: Con
     if not rekeyed:
         return Batch(table, new, None)
     operations = (DELETE,) * old.num_rows + (INSERT,) * new.num_rows
-    return Batch(table, pa.concat_tables([old, new]), operations)
+    return Batch(table, pa.concat_tables([_ended_now(table, old), new]), operations)
+
+
+def _ended_now(table: Table, rows: pa.Table) -> pa.Table:
+    """Rows to delete without the time from which they were versions: a statement does not say until when they are."""
+    time = table.version_time
+    if time is None:
+        return rows
+    at = rows.schema.get_field_index(time.name)
+    return rows.set_column(at, rows.field(at), pa.nulls(rows.num_rows, rows.schema.types[at]))
 
 
 def _read(reader: RowReader, rows: pa.Table) -> pa.Table:

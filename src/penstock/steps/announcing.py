@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 
 from penstock.catalog.model import ERROR_VIEW, Table, View
+from penstock.catalog.reserved import VERSIONS
 from penstock.steps.change import Change
 from penstock.steps.events import StepDone
 from penstock.steps.facts import measured_of, sizes_of, spilled_of
@@ -69,7 +70,7 @@ def step_done(state: State, proposal: Proposal, seconds: float) -> StepDone:
         proposal.number,
         proposal.given.clock,
         seconds,
-        {intake.table.name: intake.received for intake in proposal.intakes},
+        {item.table.name: item.received for item in proposal.intakes if not item.table.name.startswith(VERSIONS)},
         {names[name]: delta.count() for name, delta in proposal.shown.changes.items() if name in names},
         dict(Counter(row.relation for row in proposal.given.rejections.rows)),
         sizes_of(state.engine),

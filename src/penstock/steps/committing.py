@@ -32,7 +32,7 @@ def commit(state: State, proposal: Proposal) -> None:
 
 def _follow(state: State, proposal: Proposal) -> None:
     given = proposal.given
-    state.log.adopt(proposal.staged, state.catalog.tables)
+    state.log.adopt(proposal.staged, state.catalog.table)
     proposal.result.commit()
     state.tables.follow(proposal.intakes, given.advances)
     state.views.follow(proposal.shown)

@@ -121,13 +121,13 @@ class InputLog:
         manifest = json.dumps(staged.manifest, default=str, ensure_ascii=False)
         write_atomically(self._folder / "steps" / f"{staged.step:012}.json", manifest)
 
-    def adopt(self, staged: Staged, tables: Mapping[str, Table]) -> None:
-        """Answer from a published step too."""
+    def adopt(self, staged: Staged, tables: Callable[[str], Table | None]) -> None:
+        """Answer from a published step too; `tables` finds a table by its lower-case name."""
         for name, segment in staged.segments.items():
             history = self._histories.setdefault(name, _History())
             history.segments.append(segment)
             history.rows += segment.rows
-            self._tidy(name, history, tables.get(name, ERROR_VIEW), staged)
+            self._tidy(name, history, tables(name) or ERROR_VIEW, staged)
 
     def declare(self, after: int, declared: Mapping[str, Any]) -> None:
         """Keep the statements declared since step `after`, until the manifest of the next step has them."""

@@ -33,6 +33,16 @@ class Declared:
         return {"session": dict(self.session), "declarations": list(self.statements)}
 
 
+def promised(advances: Advances) -> Advances:
+    """The promises of ADVANCE, and what they say of the versions of their tables."""
+    found = list(advances)
+    for table, column, value in advances:
+        time = table.version_time
+        if table.versions is not None and time is not None and time.name.lower() == column.lower():
+            found.append((table.versions, column, value))
+    return found
+
+
 def step_facts(
     declared: Declared, intakes: Sequence[Intake], advances: Advances, sources: Mapping[str, Any], *, ended: bool
 ) -> dict[str, Any]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -11,6 +11,7 @@ from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
+from penstock.catalog.reserved import VERSIONS
 from penstock.steps.intake.bulk import FrameBatch, fold_frame
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.holding import Holding, declared_holding
@@ -21,8 +22,9 @@ from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.process import lies_in_process
 from penstock.steps.intake.refusing import without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
+from penstock.steps.intake.versions import fold_versions, inserted
 from penstock.steps.log import InputLog
-from penstock.steps.manifest import Advances
+from penstock.steps.manifest import Advances, promised
 from penstock.steps.rows.batch import Batch, concatenated
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.refused import Refused
@@ -84,7 +86,30 @@ class Tables:
         for batch in batches:
             by_table.setdefault(batch.table.name.lower(), []).append(batch)
         judge = Judge(TableLateness(), clock, rejections, refused=refused or Refused(), step=step)
-        return [self._folded(found, judge, read) for found in by_table.values()]
+        found: list[Intake] = []
+        for given in by_table.values():
+            found += self._with_versions(given, judge, read)
+        return found
+
+    def _with_versions(self, batches: Sequence[Incoming], judge: Judge, read: Read) -> list[Intake]:
+        """The effect of batches for one table, and on its versions if it has any."""
+        memory = self.memory(batches[0].table)
+        if memory.table.versions is None:
+            return [self._folded(batches, judge, read)]
+        judge = replace(judge, lateness=memory.lateness)
+        given = concatenated([item if isinstance(item, Batch) else self._here(item, memory, judge) for item in batches])
+        content = self._folded([given], judge, read)
+        versions = self.memory(memory.table.versions)
+        if memory.table.append_only:
+            given = Batch(memory.table, inserted(content))
+        judge = replace(judge, lateness=versions.lateness)
+        return [content, fold_versions(judge.stamped(given), judge, versions, memory)]
+
+    @staticmethod
+    def _here(batch: FrameBatch, memory: TableMemory, judge: Judge) -> Batch:
+        """A DataFrame's rows on this machine, where both the table and its versions read them."""
+        process = None if memory.store is None else memory.store.process
+        return batch.fetched(judge) if process is None else batch.in_process(process, judge)
 
     def _folded(self, batches: Sequence[Incoming], judge: Judge, read: Read) -> Intake:
         memory = self.memory(batches[0].table)
@@ -130,11 +155,11 @@ class Tables:
                 found.append(Intake(memory.table, rows, lateness, 0, holding=holding.emptied()))
         return found
 
-    def lateness(self, tables: Mapping[str, Table]) -> dict[str, tuple[TableLateness, Holding]]:
+    def lateness(self, tables: Iterable[Table]) -> dict[str, tuple[TableLateness, Holding]]:
         """Of each table how far its waterlines have got, and what it holds back."""
         found = {name: (memory.lateness, memory.holding) for name, memory in self._memories.items()}
-        for name, table in tables.items():
-            found.setdefault(name, (declared_lateness(table), Holding()))
+        for table in tables:
+            found.setdefault(table.name.lower(), (declared_lateness(table), Holding()))
         return found
 
     def follow(self, intakes: Sequence[Intake], advances: Advances) -> None:
@@ -145,7 +170,7 @@ class Tables:
             memory.lateness = intake.lateness
             memory.holding = intake.holding
             memory.received += intake.received
-        for table, column, value in advances:
+        for table, column, value in promised(advances):
             memory = self.memory(table)
             memory.lateness = memory.lateness.advanced(column, value)
 
@@ -161,7 +186,8 @@ class Tables:
 
     def drop(self, name: str) -> None:
         """Forget a table, and its history."""
-        memory = self._memories.pop(name, None)
-        if memory is not None:
-            memory.drop()
-            self._log.forget(memory.table)
+        for owned in (name, VERSIONS + name):
+            memory = self._memories.pop(owned, None)
+            if memory is not None:
+                memory.drop()
+                self._log.forget(memory.table)

@@ -13,7 +13,7 @@ from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.session_gate import SessionGate
 from penstock.steps.lines import Lines
-from penstock.steps.manifest import Advances
+from penstock.steps.manifest import Advances, promised
 from penstock.steps.state import State
 
 
@@ -21,9 +21,9 @@ def lines_after(
     state: State, clock: datetime | None = None, intakes: Sequence[Intake] = (), advances: Advances = ()
 ) -> Lines:
     """The waterlines now, or as they will be once a step with these intakes is committed."""
-    found = state.tables.lateness(state.catalog.tables)
+    found = state.tables.lateness(state.catalog.stored_tables())
     found |= {intake.table.name.lower(): (intake.lateness, intake.holding) for intake in intakes}
-    for table, column, value in advances:
+    for table, column, value in promised(advances):
         lateness, holding = found[table.name.lower()]
         found[table.name.lower()] = lateness.advanced(column, value), holding
     found |= {name: (lateness, Holding()) for name, _, lateness in _late_views(state)}

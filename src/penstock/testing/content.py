@@ -11,7 +11,7 @@ from penstock.catalog.model import View
 from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
-from penstock.testing.oracle import Oracle, reads_error_view
+from penstock.testing.oracle import Oracle, reads_error_view, reads_versions
 from penstock.testing.values import RELATIVE, folding
 
 if TYPE_CHECKING:
@@ -97,12 +97,19 @@ class Observed:
             lists["error_view"] = "*"
         return {name: self._pipeline.query(f"SELECT {listed} FROM `{name}`") for name, listed in lists.items()}
 
+    def _versions(self) -> dict[str, Answer]:
+        """The versions of every table that has some, where a view reads versions."""
+        catalog = self._pipeline.catalog
+        names = [table.versions.name for table in catalog.tables.values() if table.versions is not None]
+        found = names if reads_versions(catalog) else []
+        return {name.lower(): self._pipeline.query(f"SELECT * FROM `{name}`") for name in found}
+
     def violation(self) -> str | None:
         """The first view that is not what the oracle says (A6), and how it differs."""
         catalog = self._pipeline.catalog
         if not catalog.views:
             return None
-        self._handed = {name: answer.df() for name, answer in self._table_answers().items()}
+        self._handed = {name: answer.df() for name, answer in (self._table_answers() | self._versions()).items()}
         for view, frame in self._oracle.recompute(catalog, self._handed, self._pipeline.clock):
             expected = _once(_fetched(frame))
             actual = self._kept(view) if shows_its_content(view) else _once(self._pipeline.content(view.name).rows)

@@ -76,7 +76,7 @@ def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:
     This is the one time that Spark reads the program before it runs: what Spark refuses raises its own
     `AnalysisException`, for `penstock.backends.spark.failures` to translate.
     """
-    frames = {name: empty_relation(workspace, table.columns) for name, table in catalog.tables.items()}
+    frames = {table.name.lower(): empty_relation(workspace, table.columns) for table in catalog.stored_tables()}
     for name, view in catalog.views.items():
         if view.plan is None:
             continue

@@ -32,7 +32,7 @@ class SparkTyping(Typing):
 
     def _empty(self, plan: Plan) -> DataFrame:
         if isinstance(plan, Scan):
-            table = self.catalog.tables.get(plan.relation.lower())
+            table = self.catalog.table(plan.relation)
             if table is not None:
                 names = ", ".join(f"`{name}`" for name in plan.names)
                 frame = empty_relation(self.workspace, table.columns)
@@ -42,7 +42,7 @@ class SparkTyping(Typing):
         return self.workspace.empty(batch_frame(self.workspace, plan, leaves).schema)
 
     def _relation_by_name(self, scan: Scan) -> DataFrame:
-        table = self.catalog.tables.get(scan.relation.lower())
+        table = self.catalog.table(scan.relation)
         if table is not None:
             return empty_relation(self.workspace, table.columns)
         return self.relation(self.catalog.views[scan.relation.lower()].plan)

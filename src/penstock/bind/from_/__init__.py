@@ -5,8 +5,10 @@
 | `asof` | ASOF JOIN: each left row with the one right row that matches and lies closest |
 | `constant_rows` | table functions of constants: `range(…)` and the like |
 | `derived` | derived tables and CTEs, which see nothing of the query around them |
+| `event_time` | whether a column is one with LATENESS, through projections, filters, joins and views |
 | `generator_columns` | the names and types of the columns that a generator gives |
 | `generators` | generators: LATERAL VIEW, UNNEST, `explode` in FROM and in the SELECT list, and lateral subqueries |
+| `histories` | the history of a relation: every version of its rows |
 | `join_condition` | ON: both sides of a join on what its condition says |
 | `join_kind` | the kind of a join, from the words before JOIN |
 | `join_subqueries` | joins whose condition asks subqueries |
@@ -17,4 +19,5 @@
 | `unpivots` | UNPIVOT: each row once for every listed column (or group of columns), with its name and its value |
 | `using` | USING and NATURAL: columns of both sides that are compared, and are one column behind the join |
 | `values` | VALUES: constant rows |
+| `versions` | FOR SYSTEM_TIME AS OF: the rows of a relation as they were at a time |
 """

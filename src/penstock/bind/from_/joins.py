@@ -12,6 +12,7 @@ from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
+from penstock.bind.from_.versions import as_of_each_row, moves_with
 from penstock.bind.level import Level
 from penstock.bind.scope import Relation, Scope
 from penstock.plan.nodes import Join, JoinKind, Plan
@@ -38,6 +39,8 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
             message, hint = "an ASOF JOIN with what reads the rows before it", "put that into a query of its own"
             raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
         return bind_lateral(left, scope, join, level)
+    if moves_with(join.this, scope, level):
+        return as_of_each_row(left, scope, join, level)
     kind = kind_of(join)
     if level.context.domain is not None and kind in (JoinKind.RIGHT, JoinKind.FULL):
         reason = f"a {kind.value.upper()} JOIN in a correlated subquery"

@@ -15,6 +15,7 @@ from penstock.bind.from_.joins import joined
 from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.values import bind_values
+from penstock.bind.from_.versions import as_of_a_point, is_versioned, with_condition_of_where
 from penstock.bind.level import Level
 from penstock.bind.relation import ONE_ROW, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
@@ -34,6 +35,7 @@ def bind_from(select: exp.Select, level: Level) -> Plan:
         plan, level.scope = _first(clause.this, level)
         joins = list(clause.this.args.get("joins") or []) + list(select.args.get("joins") or [])
         for join in joins:
+            join = with_condition_of_where(join, select, level.scope)  # noqa: PLW2901 - the same, said otherwise
             plan, level.scope = joined(plan, level.scope, join, level)
     else:
         plan = over_domain(plan, level)
@@ -134,6 +136,8 @@ def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
 
 
 def _named(tree: exp.Table, level: Level) -> Relation:
+    if is_versioned(tree):
+        return as_of_a_point(tree, level)
     name = str(tree.name)
     _refuse_qualifiers(tree)
     cte = level.context.ctes.get(name.lower())
@@ -174,10 +178,10 @@ def refuse_unread(tree: exp.Expression) -> None:
 
 
 def _refuse_qualifiers(tree: exp.Table) -> None:
-    for key in ("version", "when", "changes"):
+    for key in ("when", "changes"):
         if tree.args.get(key) is not None:
-            message = "FOR SYSTEM_TIME AS OF and other versions of a table"
-            raise unsupported(code="TABLE_VERSION", message=message, place=tree, hint="read the table as it is now")
+            message, hint = "versions of a table other than FOR SYSTEM_TIME AS OF", "read the table as it is now"
+            raise unsupported(code="TABLE_VERSION", message=message, place=tree, hint=hint)
 
 
 def _derived(tree: exp.Subquery, level: Level) -> Relation:

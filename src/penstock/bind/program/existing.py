@@ -4,12 +4,16 @@ from __future__ import annotations
 
 from penstock.bind.program.views import dependants
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, Table
+from penstock.catalog.reserved import VERSIONS
 from penstock.errors import Span, SqlError
 from penstock.sql.complaints import wrong
 
 
 def refuse_existing(catalog: Catalog, name: str, span: Span | None, *, or_replace: bool) -> None:
     """Raise SqlError if a table or a view has the name already."""
+    if name.lower().startswith(VERSIONS):
+        message = f"a relation cannot be named {name}: the versions of a table's rows are"
+        raise wrong(code="RESERVED_NAME", message=message, place=span, hint="give it a name without __")
     found = catalog.relation(name)
     if found is not None and (not or_replace or name.lower() in SYSTEM_TABLES):
         if name.lower() in SYSTEM_TABLES:

@@ -11,7 +11,7 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.standing import any_waterline, bind_standing, shown_by
 from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import Catalog, Column, View
-from penstock.catalog.reserved import RESERVED
+from penstock.catalog.reserved import RESERVED, VERSIONS
 from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.scalar import column
@@ -133,10 +133,11 @@ def reached(catalog: Catalog, name: str) -> set[str]:
 def dependants(catalog: Catalog, name: str) -> list[str]:
     """The views that read a relation directly, in the order of declaration."""
     lower = name.lower()
+    own = {lower, VERSIONS + lower}
     return [
         view.name
         for key, view in catalog.views.items()
-        if view.plan is not None and key != lower and lower in view.plan.scanned
+        if view.plan is not None and key != lower and own & view.plan.scanned
     ]
 
 

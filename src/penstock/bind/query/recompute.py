@@ -90,6 +90,10 @@ def _placed(tree: exp.Expression, context: Context, relations: dict[str, Plan]) 
         found = relation_of(name, context)
         if found is None:
             continue
+        if node.args.get("version") is not None:
+            message = "FOR SYSTEM_TIME AS OF in a query that is recomputed as a text"
+            hint = "put the part of the query that reads versions into a view of its own"
+            raise unsupported(code="NOT_TOGETHER", message=message, place=node, hint=hint)
         relations.setdefault(name, found)
         if node.args.get("alias") is None:
             node.set("alias", exp.TableAlias(this=exp.Identifier(this=node.name, quoted=True)))

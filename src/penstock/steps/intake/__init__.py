@@ -6,6 +6,7 @@
 | `bulk` | DataFrames: small ones come to the driver, large ones stay on the executors |
 | `fold` | operations folded by key or row, late rows set aside |
 | `many` | the same for many operations on keys, by statements of DuckDB |
+| `versions` | what operations say about each key, and from when on |
 | `refusing` | a step's rows without those for which a view raises |
 | `gates` | LATENESS of a view's columns |
 | `keyed_gate` | the same, with a waterline for each value of some columns |

@@ -15,9 +15,10 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW
-from penstock.catalog.reserved import HIDDEN, WEIGHT
+from penstock.catalog.reserved import ENDED, HIDDEN, ORDER, WEIGHT
 
 LATE = "Late value"
+LATE_VERSION = "Late version"
 FUTURE = "Future value"
 INFINITE = "Infinite value"
 BAD_ROW = "Bad row"
@@ -57,7 +58,7 @@ class Rejections:
 
 def row_json(row: Mapping[str, Any]) -> str:
     """A row as one line of JSON, without what is hidden of it."""
-    return json_text({name: value for name, value in row.items() if name not in HIDDEN})
+    return json_text({name: value for name, value in row.items() if name not in HIDDEN | {ORDER, ENDED}})
 
 
 def json_text(value: Any) -> str:

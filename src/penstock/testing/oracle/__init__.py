@@ -5,6 +5,7 @@
 | `recompute` | recomputes the views of a catalog, in their order |
 | `not_in_spark` | says in Spark's words what only Penstock has: QUALIFY, windows of time, ASOF JOIN |
 | `asof` | ASOF JOIN |
+| `versions` | FOR SYSTEM_TIME AS OF |
 | `time_windows` | TUMBLE, HOP, CUMULATE and SESSION |
 | `limited_sessions` | sessions with a longest length, or with conditions that begin and end them |
 | `quantified` | comparisons with ANY or ALL of a query, and set operations BY NAME |
@@ -17,5 +18,6 @@
 """
 
 from penstock.testing.oracle.recompute import Oracle, reads_error_view
+from penstock.testing.oracle.versions import reads_versions
 
-__all__ = ["Oracle", "reads_error_view"]
+__all__ = ["Oracle", "reads_error_view", "reads_versions"]

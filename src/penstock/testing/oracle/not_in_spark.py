@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
+
 from sqlglot import exp
 
 from penstock.sql.nodes import TableFunction
@@ -10,17 +13,26 @@ from penstock.testing.oracle.group_frames import rewrite_group_frames
 from penstock.testing.oracle.quantified import rewrite_by_name, rewrite_quantified
 from penstock.testing.oracle.row_order import name_of
 from penstock.testing.oracle.time_windows import Reading, cannot_say, group_windows, window_table
+from penstock.testing.oracle.versions import Versioned, rewrite_versions
 
 _CONDITION = "__qualified"
 
 
-def in_sparks_words(tree: exp.Expression, reading: Reading = Reading()) -> exp.Expression:  # noqa: B008 (frozen)
+_NONE: Mapping[str, Versioned] = MappingProxyType({})
+
+
+def in_sparks_words(
+    tree: exp.Expression,
+    reading: Reading = Reading(),  # noqa: B008 (frozen)
+    versions: Mapping[str, Versioned] = _NONE,
+) -> exp.Expression:
     """The query in words that Spark has; raises UnsupportedError for what the oracle cannot say."""
     _refuse_looking_back(tree, reading)
     for function in reversed(list(tree.find_all(TableFunction))):
         function.replace(window_table(function, reading))
     for select in reversed(list(tree.find_all(exp.Select))):
         group_windows(select, reading.zone)
+        rewrite_versions(select, versions)
         rewrite_asof(select)
         rewrite_group_frames(select)
         if select.args.get("qualify") is not None:

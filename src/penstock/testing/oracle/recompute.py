@@ -27,6 +27,7 @@ from penstock.testing.oracle.clock import fix_clock
 from penstock.testing.oracle.not_in_spark import in_sparks_words
 from penstock.testing.oracle.row_order import call, name_of, order_rows
 from penstock.testing.oracle.time_windows import Reading, arrivals_of
+from penstock.testing.oracle.versions import Versioned, versioned_tables
 from penstock.testing.oracle.whole_rows import WholeRows
 
 if TYPE_CHECKING:
@@ -61,6 +62,7 @@ class Oracle:
         self._functions: dict[str, Function] = {}
         self._registered: set[str] = set()
         self._reading = Reading()
+        self._versions: Mapping[str, Versioned] = {}
         self._catalog: Catalog | None = None
         self._rows = WholeRows(self._session)
 
@@ -90,6 +92,7 @@ class Oracle:
             if ARRIVED in handed.columns:
                 handed.createOrReplaceTempView(arrivals_of(name))
                 self._registered.add(arrivals_of(name))
+        self._versions = versioned_tables(catalog)
         self._declare_functions(catalog)  # whose bodies may read tables
         in_order, mutual = self._in_order(catalog)
         self._settle(mutual, clock)
@@ -156,7 +159,7 @@ class Oracle:
             return view.text
         tree = parse_query(view.text, self._dialect)
         before = spark_sql(tree)
-        tree = order_rows(in_sparks_words(tree.copy(), self._reading))
+        tree = order_rows(in_sparks_words(tree.copy(), self._reading, self._versions))
         if self._dialect == "flink":
             tree = _integer_averages(tree)
         tree = _order_limits(self._rows.spelled(tree), self._rows)
