@@ -170,3 +170,118 @@ def test_other_orders_are_those_of_sql():
         pipeline.execute("CREATE VIEW ordered AS SELECT v, lag(v) OVER (ORDER BY v DESC) AS larger FROM s")
         pipeline.step({"s": [("a", 1), ("a", 3), ("a", 2)]})
         assert sorted(pipeline.content("ordered").rows) == [(1, 2), (2, 3), (3, None)]
+
+
+CLOCKS = st.lists(st.tuples(st.integers(0, 3), ROWS), max_size=6)
+
+
+def first_rows(rows, seconds, most):
+    """The rows (clock in seconds, k, v) that dedup(s, k) lets through."""
+    found, remembered = [], {}
+    for clock, k, v in rows:
+        remembered = {key: since for key, since in remembered.items() if not seconds or clock - since < seconds}
+        if k not in remembered:
+            found.append((k, v))
+            remembered[k] = clock
+            if len(remembered) > most:
+                del remembered[next(iter(remembered))]
+    return found
+
+
+@settings(max_examples=30, deadline=None)
+@given(steps=CLOCKS, seconds=st.integers(0, 3), most=st.integers(1, 3))
+def test_dedup_lets_pass_what_is_not_remembered(steps, seconds, most):
+    with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe(f"SELECT k, v FROM dedup(s, k, {seconds}s, {most})")
+        begun = pipeline.subscribe(f"SELECT k, v FROM dedup(s, k, {seconds}s, {most}) SETTINGS seek_to = 'earliest'")
+        rows, shown, clock = [], [], 0
+        for passed, step in steps:
+            clock += passed
+            rows += [(clock, k, v) for k, v in step]
+            pipeline.step({"s": step}, clock=f"2025-01-01 10:00:{clock:02}")
+            shown += read(query)
+            assert Counter(shown) == Counter(first_rows(rows, seconds, most))
+        late = pipeline.subscribe(f"SELECT k, v FROM dedup(s, k, {seconds}s, {most}) SETTINGS seek_to = 'earliest'")
+        pipeline.step({})
+        assert Counter(read(late)) == Counter(read(begun)) == Counter(shown), "the steps make no difference"
+
+
+def test_a_step_that_is_refused_is_not_remembered():
+    with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT k, 10 / v FROM dedup(s, k)")
+        for rows in ([("a", 1)], [("b", 0)], [("a", 2), ("b", 5)]):
+            if rows == [("b", 0)]:
+                with pytest.raises(PenstockError):
+                    pipeline.step({"s": rows})
+            else:
+                pipeline.step({"s": rows})
+        assert sorted(read(query)) == [("a", 10.0), ("b", 2.0)]
+
+
+def last_rows(rows):
+    """The last row of each key."""
+    return list({row[0]: row for row in rows}.values())
+
+
+def _before(one, other):
+    return one is None or (other is not None and one <= other)
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(ROWS, max_size=5))
+def test_changelog_is_the_last_row_of_each_key(steps):
+    program = (
+        STREAM
+        + """
+    CREATE VIEW last AS SELECT k, v FROM changelog(s, k);
+    CREATE VIEW newest AS SELECT k, v FROM changelog(s, k, v, true);
+    CREATE VIEW first AS SELECT k, v FROM dedup(s, k);
+    """
+    )
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT k, v, _tp_delta FROM changelog(s, k)")
+        rows, shown = [], Counter()
+        for step in steps:
+            pipeline.step({"s": step})
+            rows += step
+            for k, v, delta in read(query):
+                shown[k, v] += delta
+            last = Counter(last_rows(rows))
+            assert +shown == last == Counter(pipeline.content("last").rows)
+            assert Counter(pipeline.content("first").rows) == Counter(last_rows(rows[::-1]))
+            newest = {}
+            for k, v in rows:
+                newest[k] = v if k not in newest or _before(newest[k], v) else newest[k]
+            assert Counter(pipeline.content("newest").rows) == Counter(newest.items())
+
+
+@pytest.mark.parametrize(
+    "function",
+    [
+        "changelog(s)",
+        "changelog(s, k, true, true)",
+        "changelog(s, true)",
+        "changelog(kv, k)",
+        "dedup(s)",
+        "dedup(s, 1s)",
+        "dedup(s, k, 10)",
+        "dedup(s, k, 1s, 0)",
+        "dedup(s, k, 1s, 'x')",
+        "dedup(table(s), k, 1s)",
+        "dedup(kv, k, 1s)",
+    ],
+)
+def test_functions_that_go_by_arrival_and_their_arguments(function):
+    program = STREAM + "CREATE STREAM kv (k string, v int) PRIMARY KEY k SETTINGS mode = 'versioned_kv';"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        with pytest.raises(PenstockError) as refused:
+            pipeline.subscribe(f"SELECT * FROM {function}")
+        assert refused.value.code == "TABLE_FUNCTION", refused.value.render()
+
+
+def test_windows_over_the_first_rows():
+    with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT count() FROM tumble(dedup(s, k), 5s) GROUP BY window_end")
+        for second, k in ((1, "a"), (2, "b"), (3, "a"), (6, "c")):
+            pipeline.step({"s": [(k, 1)]}, clock=f"2025-01-01 10:00:{second:02}")
+        assert read(query) == [(2,)]

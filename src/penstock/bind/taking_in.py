@@ -6,14 +6,25 @@ by a view with LATENESS that nobody asked for by name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
-from penstock.catalog.model import EVENT_TIME, Catalog, ClosingSessions, Column, Grid, Lateness, Table, View
+from penstock.catalog.model import (
+    EVENT_TIME,
+    Catalog,
+    ClosingSessions,
+    Column,
+    Grid,
+    Lateness,
+    Remembering,
+    Table,
+    View,
+)
+from penstock.catalog.reserved import ARRIVED
 from penstock.plan.nodes import Field, Filter, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import OwnWaterline
@@ -126,6 +137,21 @@ class TakingIn:
             grid = Grid(windows.slide, (windows.origin + windows.length) % windows.slide)
         late = Lateness(f"INTERVAL {self.delay} MICROSECONDS", grid=grid)
         return self._behind(plan, name, late, windows)
+
+    def remembered(
+        self, plan: Plan, order: exp.Expression, keys: Sequence[exp.Expression], remembering: Remembering
+    ) -> Plan:
+        """The rows whose key is not remembered yet, in the order of a column; all are columns of the plan."""
+        position = order.name
+        arrived = f"{position.rpartition('.')[0]}.{ARRIVED}"
+        names = unique_names([item.rpartition(".")[2] for item in plan.names])
+        new = dict(zip(plan.names, names, strict=True))
+        late = Lateness(
+            "0",
+            keys=tuple(new[key.name] for key in keys),
+            remembering=replace(remembering, arrived=new[arrived]),
+        )
+        return self._behind(plan, position, late)
 
     def _behind(self, plan: Plan, name: str, late: Lateness, windows: Windows | None = None) -> Plan:
         """The rows behind a filter by one of their columns: a view with LATENESS, under their own names."""

@@ -29,7 +29,8 @@ class Lateness:
 
     `ahead` is the bound of the guard AHEAD (B12). A standing query's own waterline may keep to a `grid`, and be
     another for each value of `keys`; rows that are more than `age` microseconds behind the clock are none of its. A
-    column with `sessions` is filled in behind the view: it numbers them.
+    column with `sessions` is filled in behind the view: it numbers them. With `remembering` the first row of each
+    value of `keys` passes, in the order of the column.
     """
 
     bound: str
@@ -40,6 +41,7 @@ class Lateness:
     keys: tuple[str, ...] = ()
     age: int | None = None
     sessions: ClosingSessions | None = None
+    remembering: Remembering | None = None
 
 
 @dataclass(frozen=True)
@@ -61,6 +63,15 @@ class ClosingSessions:
     merges: bool = False
     included: bool = True
     arrived: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True)
+class Remembering:
+    """For how many microseconds a key is remembered (0: for ever), and how many are; `arrived` is the time of a row."""
+
+    micros: int
+    keys: int
+    arrived: str = ""
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,7 @@
 
 | module | what is in it |
 | --- | --- |
+| `arriving` | changelog and dedup, which go by the order in which rows arrive |
 | `asof` | ASOF JOIN: each left row with the one right row that matches and lies closest |
 | `constant_rows` | table functions of constants: `range(…)` and the like |
 | `derived` | derived tables and CTEs, which see nothing of the query around them |

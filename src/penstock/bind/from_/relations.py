@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import NotIncremental, ReadsAround, unknown_relation
+from penstock.bind.from_.arriving import bind_arriving
 from penstock.bind.from_.constant_rows import constant_rows
 from penstock.bind.from_.derived import bind_apart
 from penstock.bind.from_.generators import bind_lateral_view, is_lateral
@@ -110,6 +111,8 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
             return _derived(tree, level)
         case exp.Values():
             return aliased(bind_values(tree, level.context), tree, level, "__values")
+        case TableFunction() if tree.name in ("CHANGELOG", "DEDUP"):
+            return bind_arriving(tree, level)
         case TableFunction():
             return bind_window_table(tree, level)
         case _:

@@ -15,11 +15,12 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.bind.level import Level
+from penstock.bind.scope import RelationInScope
 from penstock.bind.time_windows.times import END, START
 from penstock.catalog.reserved import POSITION
 from penstock.catalog.types import Type
 from penstock.sql.complaints import wrong
-from penstock.sql.nodes import SUBSTREAMS
+from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, at, call, call_name, cast_to, core_of
 
@@ -112,7 +113,7 @@ def arrival_order(place: exp.Expression, level: Level) -> list[exp.Expression]:
     """The bound values by which the rows of a query arrive; SqlError where they have no order."""
     if level.select is not None and _is_aggregated(level.select):
         return _order_of_groups(level.select, place, level)
-    found = [_position(relation.alias, place, level) for relation in level.scope.relations]
+    found = [position_of(relation, place, level) for relation in level.scope.relations]
     if not found:
         raise _unordered(place)
     return [call("greatest", *found), *(item.copy() for item in found)] if len(found) > 1 else found
@@ -134,15 +135,17 @@ def _order_of_groups(select: exp.Select, place: exp.Expression, level: Level) ->
     return [level.bind(item) for item in bounds]
 
 
-def _position(alias: str, place: exp.Expression, level: Level) -> exp.Expression:
-    found = level.scope.qualified(alias, POSITION, place)
+def position_of(relation: RelationInScope, place: exp.Expression, level: Level) -> exp.Expression:
+    """The bound position of a relation's rows; SqlError if they have none."""
+    found = level.scope.qualified(relation.alias, POSITION, place)
     if found is None:
-        raise _unordered(place, alias)
+        raise _unordered(place, relation.alias)
     return found.tree.copy()
 
 
 def _unordered(place: exp.Expression, alias: str = "") -> Exception:
     of = f" of {alias}" if alias else ""
-    message = f"{spark_sql(place)} goes by the order in which rows arrive, which the rows{of} do not have"
+    what = place.name.lower() if isinstance(place, TableFunction) else spark_sql(place)
+    message = f"{what} goes by the order in which rows arrive, which the rows{of} do not have"
     hint = "streams have it, and queries that choose rows of one; of others say the order: OVER (ORDER BY …)"
     return wrong(code="NO_ARRIVAL", message=message, place=place, hint=hint)

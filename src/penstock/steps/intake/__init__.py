@@ -19,5 +19,6 @@
 | `base` | the part of a store that is on the executors; what a store may forget |
 | `process` | the same part in the process |
 | `keystore` | the row of each key |
+| `remembering_gate` | dedup of a standing query: of each key the first row, as long as the key is remembered |
 | `rowcounts` | how often each row is there |
 """

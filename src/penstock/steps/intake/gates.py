@@ -27,6 +27,7 @@ from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
 from penstock.steps.intake.keyed_gate import keyed_gate
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column
+from penstock.steps.intake.remembering_gate import remembering_gate
 from penstock.steps.intake.session_gate import session_gate
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
@@ -144,6 +145,8 @@ def view_gate(view: View, clock: Callable[[], datetime], catalog: Catalog) -> Ga
     """The filter behind a view before its first row; SqlError if a bound does not fit its column."""
     if any(lateness.sessions for lateness in view.lateness.values()):
         return session_gate(view, clock, keeps_rows=view.plan is None or not append_only(view.plan, catalog))
+    if any(lateness.remembering is not None for lateness in view.lateness.values()):
+        return remembering_gate(view)
     if any(lateness.keys for lateness in view.lateness.values()):
         return keyed_gate(view)
     return ViewGate(view.name, view_lateness(view), clock)

@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from penstock.catalog.reserved import ARRIVED, HIDDEN
+from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION
 from penstock.catalog.zones import clocks_change, origin_offset
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
@@ -88,6 +88,8 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
         return exp.Subquery(
             this=parse_query(f"SELECT * FROM {spark_sql(arguments[0])}"), alias=function.args.get("alias")
         )
+    if kind in ("changelog", "dedup"):
+        return exp.Subquery(this=_by_arrival(kind, arguments), alias=function.args.get("alias"))
     relation, time, rest = spark_sql(arguments[0]), _time(arguments, reading), arguments[1:]
     arrived = reading.limited and name_of(arguments[1]) == "now" if len(arguments) > 1 else False
     if arrived:
@@ -108,6 +110,22 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
     shown = f" EXCEPT ({', '.join(sorted(HIDDEN))})" if arrived else ended
     query = parse_query(f"SELECT *{shown} FROM ({text})")
     return exp.Subquery(this=query, alias=function.args.get("alias"), joins=function.args.get("joins"))
+
+
+def _by_arrival(kind: str, arguments: list[exp.Expression]) -> exp.Expression:
+    """Changelog or dedup of a stream without limits: the last or first row of each key, or that of the last version."""
+    keys, table = arguments[1:], arguments[0].find(exp.Table)
+    if not keys:
+        return parse_query(f"SELECT * FROM {spark_sql(arguments[0])}")
+    if table is None or any(isinstance(item, exp.Interval) for item in keys):
+        cannot_say(f"{kind} of that")
+    versioned = kind == "changelog" and isinstance(keys[-1], exp.Boolean) and bool(keys[-1].this)
+    keys = [item for item in keys if not isinstance(item, exp.Boolean)]
+    version = f"{spark_sql(keys.pop())} DESC NULLS LAST, " if versioned else ""
+    order = f"{version}{POSITION} {'DESC' if kind == 'changelog' else 'ASC'}"
+    numbered = f"row_number() OVER (PARTITION BY {', '.join(map(spark_sql, keys))} ORDER BY {order}) AS __number"
+    shown = f"* EXCEPT ({', '.join(sorted(HIDDEN))}, __number)"
+    return parse_query(f"SELECT {shown} FROM (SELECT *, {numbered} FROM {arrivals_of(table.name)}) WHERE __number = 1")
 
 
 def arrivals_of(relation: str) -> str:
