@@ -23,6 +23,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -86,6 +87,8 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
             return Retraction("Window", "a new row changes what is computed beside the others", place_of(node))
         case Session():
             return Retraction("SESSION", "a new row moves the ends of its session", place_of(node))
+        case MatchRecognize():
+            return Retraction("MATCH_RECOGNIZE", "a new row can change a match, or make it longer", place_of(node))
         case Recompute():
             return Retraction("Recompute", f"{node.reason}: its answer is recomputed and compared", node.span)
         case Fixpoint():

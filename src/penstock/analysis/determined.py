@@ -26,6 +26,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -78,7 +79,7 @@ def _determined(node: Node, by: Columns, catalog: Catalog) -> Columns:
         case Window():
             return by | _within(node.input, by, catalog)
         # Rows of several branches, or of unknown origin, share no key.
-        case Values() | UnionAll() | SetOperation() | Recompute() | Fixpoint():
+        case Values() | UnionAll() | SetOperation() | MatchRecognize() | Recompute() | Fixpoint():
             return by
         case _:
             assert_never(node)

@@ -19,6 +19,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -146,6 +147,8 @@ def _title(plan: Plan) -> str:
             return "ORDER BY … LIMIT"
         case Window():
             return "OVER"
+        case MatchRecognize():
+            return "MATCH_RECOGNIZE"
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Aggregate() | Distinct():
             return type(node).__name__.upper()
         case SetOperation() | Session() | Recompute() | Fixpoint():

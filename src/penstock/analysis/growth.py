@@ -23,6 +23,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -67,7 +68,7 @@ def growth(plan: Plan, catalog: Catalog) -> Growth:
             return growth(node.left, catalog)
         case Project() | Filter() | UnionAll() | Generate() | Join() | Aggregate() | Distinct() | SetOperation():
             return _most(node.inputs, catalog)
-        case TopK() | Window() | Session() | Recompute() | Fixpoint():
+        case TopK() | Window() | Session() | MatchRecognize() | Recompute() | Fixpoint():
             return _most(node.inputs, catalog)
         case _:
             assert_never(node)

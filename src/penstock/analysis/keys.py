@@ -28,6 +28,7 @@ from penstock.plan.nodes import (
     Join,
     JoinKey,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -94,7 +95,8 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
             return _window_keys(node, unique_keys(node.input, catalog))
         case Session():
             return unique_keys(node.input, catalog)
-        case Recompute():
+        # A row may be in several matches, and only some of its columns may be shown.
+        case MatchRecognize() | Recompute():
             return NO_KEY
         case Fixpoint():
             return [frozenset(node.names)] if node.distinct else NO_KEY

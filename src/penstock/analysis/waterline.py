@@ -26,6 +26,7 @@ from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock
 from penstock.plan.forms import Call, Constant, Form, Reference, Span, reads_clock, references
+from penstock.plan.matching import REACH, Told
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -35,6 +36,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -108,6 +110,8 @@ class Reader:
                 return self._ordered(node)
             case Session():
                 return self._session(node)
+            case MatchRecognize():
+                return self._matches(node)
             # Nothing is known about which rows a change of the input changes.
             case Recompute() | Fixpoint():
                 return NONE
@@ -308,6 +312,12 @@ class Reader:
         if not match.backwards and match.left.type == match.right.type is not None:
             alike.append(match.right.column)
         return {name: derived for name, derived in found.items() if name in node.left.names or name in alike}
+
+    def _matches(self, node: MatchRecognize) -> dict[str, Derived]:
+        """A match changes only by rows at or before the latest time that the search for it has looked at."""
+        line = None if node.time is None else self.of(node.input).get(node.time)
+        reached = (item.name for item in node.outputs if isinstance(item, Told) and item.code == REACH)
+        return {} if line is None else dict.fromkeys(reached, line)
 
     def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
         """The promises of a change of either side about one side's columns (docs/adr/0010).

@@ -18,6 +18,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    MatchRecognize,
     Plan,
     Recompute,
     Session,
@@ -134,6 +135,26 @@ class Dialect(ABC):
     @abstractmethod
     def later(self, plan: Session, time: str) -> str:
         """The time a session's gap behind another one."""
+
+    @abstractmethod
+    def matched(self, plan: MatchRecognize, rows: str, carry: Carry) -> str:
+        """The query of MATCH_RECOGNIZE over the query of its input."""
+
+    @abstractmethod
+    def collected(self, value: str, order: str) -> str:
+        """The values of a group as one list, in the order of a column of numbers."""
+
+    @abstractmethod
+    def element(self, values: str, place: str) -> str:
+        """The value at a place of a list, from 0; NULL for none."""
+
+    @abstractmethod
+    def unfolded(self, values: str) -> str:
+        """The item of a SELECT that gives a row for each value of a list."""
+
+    @abstractmethod
+    def literal(self, value: str) -> str:
+        """A text as a constant."""
 
     @abstractmethod
     def generated(self, plan: Generate, rows: str, carry: Carry) -> str:

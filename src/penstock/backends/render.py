@@ -27,6 +27,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -93,6 +94,8 @@ class Renderer:
                 return self._window(node)
             case Session():
                 return self._session(node)
+            case MatchRecognize():
+                return dialect.matched(node, self.sql(node.input), self.carry)
             case Recompute():
                 return self._recompute(node)
             case Fixpoint():

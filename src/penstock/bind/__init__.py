@@ -8,6 +8,7 @@ from_/        | FROM: tables, joins, laterals, pivots     | relations.bind_from,
 expressions/  | an expression: names, calls, structs      | expression.bind_expression, calls.bind_call
 select/       | the SELECT list, GROUP BY, ORDER BY       | stars.expand, grouping.grouping_of, aggregates.aggregated
 subqueries/   | a subquery, and its join with the rest    | subquery.bind_subquery, attach.attached
+matching/     | MATCH_RECOGNIZE                           | clause.bind_match_recognize
 windows/      | OVER and WINDOW                           | named_windows.with_definition, over.windowed
 time_windows/ | TUMBLE, HOP, CUMULATE, SESSION            | tables.bind_window_table, in_group_by.with_group_windows
 row_order/    | answers that hang on the order of rows    | deterministic.deterministic_aggregate

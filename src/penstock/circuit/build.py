@@ -44,7 +44,7 @@ from penstock.circuit.operators import (
 from penstock.circuit.partials import partials_of
 from penstock.circuit.reading import of_view, scan_of
 from penstock.circuit.rounds import Unliftable, first_round, independent, lifted_bodies
-from penstock.circuit.window_chains import Chain, Link, lowest_window
+from penstock.circuit.window_chains import Chain, Link, below_numbers, lowest_window
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
@@ -55,6 +55,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -203,6 +204,8 @@ class _Builder:
                 return self._windows(node)
             case Session():
                 return self._session(node)
+            case MatchRecognize():
+                return self._matches(node)
             case TopK():
                 return self._top(node)
             case Recompute():
@@ -332,6 +335,22 @@ class _Builder:
             node = item.with_inputs(node)
         only, single = append_only(below, self.catalog), multiplicity_one(below, self.catalog)
         keys = (found.window.partition,)
+        return Keyed(self._next(), node, (number,), keys=keys, append_only=(only,), single=(single,))
+
+    def _matches(self, plan: MatchRecognize) -> Operator:
+        """Matches are found among the rows below the window that numbers them, which are all that is kept."""
+        chain = [plan, *below_numbers(plan)]
+        if any(map(plan_reads_clock, chain)):
+            return self._recomputed(plan)
+        numbers = chain[-1]
+        assert isinstance(numbers, Window)  # noqa: S101 - as the binder makes it
+        below = numbers.input
+        number = self.operator(below)
+        node: Plan = leaf(number, below.fields)
+        for item in reversed(chain):
+            node = item.with_inputs(node)
+        only, single = append_only(below, self.catalog), multiplicity_one(below, self.catalog)
+        keys = (numbers.partition,)
         return Keyed(self._next(), node, (number,), keys=keys, append_only=(only,), single=(single,))
 
     def _recomputed(self, plan: Plan) -> Operator:

@@ -28,6 +28,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -129,6 +130,8 @@ def keys_of(plan: Plan) -> tuple[Scalar, ...]:
             return node.partition
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Join() | AsofJoin():
             return ()
+        case MatchRecognize():
+            return node.partition
         case SetOperation() | Session() | Recompute() | Fixpoint():
             return ()
         case _:

@@ -27,6 +27,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -107,7 +108,7 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
             return by_partition(node, reader) or by_closing(node, reader, catalog)
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Distinct() | SetOperation():
             return ()
-        case Session() | Recompute() | Fixpoint():
+        case Session() | MatchRecognize() | Recompute() | Fixpoint():
             return ()
         case _:
             assert_never(node)

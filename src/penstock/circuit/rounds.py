@@ -35,6 +35,7 @@ from penstock.plan.nodes import (
     Join,
     JoinKey,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -126,7 +127,7 @@ class _Lifting:
                 return self.as_set(node)
             case Distinct() | Aggregate() | SetOperation():
                 raise Unliftable(_why(node), node)
-            case Values() | AsofJoin() | TopK() | Window() | Session() | Recompute() | Fixpoint():
+            case Values() | AsofJoin() | TopK() | Window() | Session() | MatchRecognize() | Recompute() | Fixpoint():
                 raise Unliftable(_why(node), node)
             case _:
                 assert_never(node)
@@ -220,7 +221,7 @@ def _why(plan: Plan) -> str:
             return "with UNION ALL a round sees only the rows of the one before, and this join needs them twice"
         case Join():
             return "a row of the recursive view can take away a row that it has given"
-        case Aggregate() | Window() | TopK():
+        case Aggregate() | Window() | TopK() | MatchRecognize():
             return "what is computed over several rows of a round is another thing when the round has more rows"
         case Distinct() | SetOperation():
             return "duplicates are told apart by the round that gives them"

@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from penstock.plan.nodes import Filter, Plan, Project, Window
+from penstock.plan.nodes import Filter, MatchRecognize, Plan, Project, Window
 from penstock.plan.scalar import Scalar
 
 Link = Window | Project | Filter
@@ -54,3 +54,11 @@ def lowest_window(top: Window, alone: Callable[[Plan], bool]) -> Chain | None:
 def _lowered(partition: tuple[Scalar, ...], computed: dict[str, Scalar]) -> tuple[Scalar, ...]:
     """The partition as expressions over the input of a projection."""
     return tuple(item.replaced(lambda name: computed[name].tree) for item in partition)
+
+
+def below_numbers(matches: MatchRecognize) -> tuple[Plan, ...]:
+    """The nodes below MATCH_RECOGNIZE down to the window that numbers its rows, which belong to its operator."""
+    passed: list[Plan] = [matches.input]
+    while not isinstance(passed[-1], Window):
+        passed.append(passed[-1].inputs[0])
+    return tuple(passed)

@@ -103,6 +103,11 @@ SECTIONS = (
                 "`FOR SYSTEM_TIME AS OF` a time",
                 "SELECT customer, rate FROM rates FOR SYSTEM_TIME AS OF TIMESTAMP '2024-05-01 10:00:00'",
             ),
+            Construct(
+                "`MATCH_RECOGNIZE`",
+                "SELECT customer, n FROM orders MATCH_RECOGNIZE (PARTITION BY customer ORDER BY at"
+                " MEASURES COUNT(*) AS n PATTERN (A B+) DEFINE B AS amount > LAST(amount, 1)) AS m",
+            ),
             Construct("`NOT IN`", "SELECT id FROM orders WHERE customer NOT IN (SELECT boss FROM customers)"),
             Construct(
                 "`NOT IN` with several columns",

@@ -20,6 +20,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -35,6 +36,7 @@ from penstock.plan.nodes import (
 )
 from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar
+from penstock.sql.rowpattern import pattern_text
 
 _PLAIN = re.compile(r"`([A-Za-z_][A-Za-z0-9_.]*)`")
 
@@ -92,6 +94,8 @@ def node_text(plan: Plan) -> str:
         case Session():
             keys = f" of each {', '.join(map(_shown, node.keys))}" if node.keys else ""
             return f"Session {_shown(node.time)}, gap {_shown(node.gap)}{keys}: {node.start}, {node.end}"
+        case MatchRecognize():
+            return _matches(node)
         case Recompute():
             return f"Recompute {_one_line(filled(node.text, [f'{{{place}}}' for place in range(len(node.relations))]))}"
         case Fixpoint():
@@ -133,6 +137,12 @@ def _top(top: TopK) -> str:
     if top.number is not None:
         kept.append(f"numbered {top.number}")
     return f"TopK {' '.join(kept)}"
+
+
+def _matches(node: MatchRecognize) -> str:
+    """The partition and the pattern."""
+    keys = f" of each {', '.join(map(_shown, node.partition))}" if node.partition else ""
+    return f"MatchRecognize{keys}: {pattern_text(node.pattern)}, after a match {node.skip.text}"
 
 
 def _sort_key(key: SortKey) -> str:

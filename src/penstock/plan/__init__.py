@@ -4,6 +4,7 @@
 | --- | --- |
 | `nodes` | the nodes of the algebra |
 | `joins` | those that join two relations |
+| `matching` | MATCH_RECOGNIZE |
 | `node` | what every node is |
 | `parts` | the expressions of a node: what each may read and call in its place |
 | `scalar` | an expression over a node's input |

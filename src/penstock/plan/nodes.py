@@ -22,6 +22,7 @@ from functools import cached_property
 
 from penstock.errors import Span
 from penstock.plan.joins import AsofJoin, Join, JoinKey, JoinKind, Match
+from penstock.plan.matching import MatchRecognize
 from penstock.plan.node import Field, Plan
 from penstock.plan.parts import Calls, Part, named_parts, parts_at, refuse_misplaced
 from penstock.plan.scalar import Scalar
@@ -366,6 +367,7 @@ Node = (
     | TopK
     | Window
     | Session
+    | MatchRecognize
     | Recompute
     | Fixpoint
 )
@@ -373,6 +375,6 @@ Node = (
 
 __all__ = [
     "Aggregate", "AggregateCall", "AsofJoin", "Distinct", "Field", "Filter", "Fixpoint", "Generate", "Join",
-    "JoinKey", "JoinKind", "Match", "Node", "Plan", "Project", "Recompute", "Scan", "Session", "SetKind",
-    "SetOperation", "SortKey", "TopK", "UnionAll", "Values", "Window",
+    "JoinKey", "JoinKind", "Match", "MatchRecognize", "Node", "Plan", "Project", "Recompute", "Scan", "Session",
+    "SetKind", "SetOperation", "SortKey", "TopK", "UnionAll", "Values", "Window",
 ]  # fmt: skip

@@ -20,6 +20,7 @@ from dataclasses import replace
 from typing import assert_never, cast
 
 from penstock.plan.expressions import plan_reads_clock
+from penstock.plan.matching import Taken, Told
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
@@ -31,6 +32,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKind,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -146,6 +148,10 @@ def requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
         case Session():
             times = node.time.columns | node.gap.columns
             return (needed & frozenset(node.input.names) | _read(node.keys) | times,)
+        case MatchRecognize():
+            taken = {item.source for item in _kept_outputs(node, needed) if isinstance(item, Taken)}
+            own = {node.number, *node.reads, *taken}
+            return (frozenset(own) | _read(node.partition),)
         # Whole rows are compared, or nothing is known about what is read.
         case Distinct() | SetOperation() | TopK() | Recompute() | Fixpoint():
             return tuple(frozenset(item.names) for item in node.inputs)
@@ -182,6 +188,8 @@ def _over(plan: Plan, needed: Names, inputs: list[Plan]) -> Plan:
             return replace(plan, input=inputs[0], calls=calls) if calls else inputs[0]
         case Session():
             return replace(plan, input=inputs[0])
+        case MatchRecognize():
+            return replace(plan, input=inputs[0], outputs=_kept_outputs(plan, needed))
         case _:
             same = all(new is old for new, old in zip(inputs, plan.inputs, strict=True))
             return plan if same else plan.with_inputs(*inputs)
@@ -195,6 +203,10 @@ def _kept_items(project: Project, needed: Names) -> tuple[tuple[str, Scalar], ..
 def _kept_calls(aggregate: Aggregate, needed: Names) -> tuple[tuple[str, AggregateCall], ...]:
     kept = tuple(item for item in aggregate.aggregates if item[0] in needed)
     return kept or (() if aggregate.groups else aggregate.aggregates[:1])
+
+
+def _kept_outputs(matches: MatchRecognize, needed: Names) -> tuple[Taken | Told, ...]:
+    return tuple(item for item in matches.outputs if item.name in needed) or matches.outputs[:1]
 
 
 def _scalars(call: AggregateCall) -> tuple[Scalar, ...]:

@@ -22,6 +22,8 @@
 | `session` | transactions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE |
 | `pipes` | `FROM t |> …` |
 | `tablefunctions` | TUMBLE, HOP, SESSION and others in FROM |
+| `matchclause` | MATCH_RECOGNIZE in FROM |
+| `rowpattern` | its pattern |
 | `types` | types in any dialect's spelling |
 | `finish` | what is settled once a tree stands |
 | `trees` | questions about parsed trees |

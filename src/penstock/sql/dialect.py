@@ -20,6 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Span
 from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
+from penstock.sql.matchclause import MatchParser
 from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.pipes import PipeParser
 from penstock.sql.rules import Rules
@@ -48,7 +49,7 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
-class SparkParser(PipeParser, TableFunctionParser):
+class SparkParser(PipeParser, TableFunctionParser, MatchParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -86,7 +87,7 @@ class SparkParser(PipeParser, TableFunctionParser):
     QUERY_MODIFIER_PARSERS: ClassVar[dict[TokenType, Any]] = {
         kind: parser
         for kind, parser in DatabricksParser.QUERY_MODIFIER_PARSERS.items()
-        if kind not in {TokenType.USING, TokenType.LOCK, TokenType.FOR}
+        if kind not in {TokenType.USING, TokenType.LOCK, TokenType.FOR, TokenType.MATCH_RECOGNIZE}
     } | {
         marks.EMIT: lambda self: ("emit", self._read_emit()),
         marks.SETTINGS: lambda self: ("settings", self._read_settings()),
@@ -328,16 +329,25 @@ class SparkParser(PipeParser, TableFunctionParser):
         return node
 
     def _parse_table(self, *args: Any, **kwargs: Any) -> Any:
+        table = self._read_table(*args, **kwargs)
+        while table is not None and self._curr and self._curr.token_type is TokenType.MATCH_RECOGNIZE:
+            table = self._aliased(self._read_match(table), kwargs)
+        return table
+
+    def _aliased(self, table: Any, given: dict[str, Any]) -> Any:
+        """An item of FROM that is not the grammar's own, with its alias and joins."""
+        alias = self._parse_table_alias(alias_tokens=given.get("alias_tokens") or self.TABLE_ALIAS_TOKENS)
+        if alias:
+            table.set("alias", alias)
+        if given.get("joins"):
+            for join in self._parse_joins():
+                table.append("joins", join)
+        return table
+
+    def _read_table(self, *args: Any, **kwargs: Any) -> Any:
         # A function over a relation is no call of a function: its arguments are relations.
         if self._next.token_type is TokenType.L_PAREN and marks.word(self._curr) in TABLE_FUNCTIONS:
-            table = self._read_table_function()
-            alias = self._parse_table_alias(alias_tokens=kwargs.get("alias_tokens") or self.TABLE_ALIAS_TOKENS)
-            if alias:
-                table.set("alias", alias)
-            if kwargs.get("joins"):
-                for join in self._parse_joins():
-                    table.append("joins", join)
-            return table
+            return self._aliased(self._read_table_function(), kwargs)
         if self._curr.token_type is TokenType.VALUES:
             values: Any = self._parse_derived_table_values()
             values.set("pivots", self._parse_pivots())

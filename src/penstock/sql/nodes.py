@@ -37,5 +37,32 @@ class TableFunction(exp.Expression):
         return str(self.args["this"])
 
 
+class RowMatches(exp.Expression):
+    """MATCH_RECOGNIZE over `this`, a relation of FROM.
+
+    `measures`, `subsets` and `define` are aliases: what is measured, the variables, the condition, each under its
+    name. `rows` says 'one', 'all', 'omit empty' or 'unmatched'; `skip` 'past', 'next', 'first' or 'last', these two
+    with a variable in `meta`; `pattern` is the text of the pattern (`rowpattern` reads it).
+    """
+
+    arg_types: ClassVar[dict[str, bool]] = {
+        "this": True,
+        "partition_by": False,
+        "order": False,
+        "measures": False,
+        "rows": True,
+        "skip": False,
+        "pattern": True,
+        "within": False,
+        "subsets": False,
+        "define": False,
+        "alias": False,
+        "joins": False,
+        "pivots": False,
+        "laterals": False,
+        "sample": False,
+    }
+
+
 class UnsignedRightShift(exp.Expression, exp.Binary):
     """`a >>> b`: a shift to the right that fills with zeros."""

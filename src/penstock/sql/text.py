@@ -11,7 +11,7 @@ from sqlglot.generators.databricks import DatabricksGenerator
 
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError
 from penstock.sql.nesting import room_for_nesting
-from penstock.sql.nodes import TableFunction, UnsignedRightShift
+from penstock.sql.nodes import RowMatches, TableFunction, UnsignedRightShift
 
 # Transformations that would replace Spark's own syntax by older one.
 _REWRITTEN = (exp.Select, exp.Table, exp.Unnest, exp.ILike, exp.Array, exp.Interval, exp.Cast, exp.Ceil, exp.Floor)
@@ -28,6 +28,7 @@ class SparkText(DatabricksGenerator):
         kind: transform for kind, transform in DatabricksGenerator.TRANSFORMS.items() if kind not in _REWRITTEN
     } | {
         TableFunction: lambda self, tree: self.tablefunction_sql(tree),
+        RowMatches: lambda self, tree: self.rowmatches_sql(tree),
         exp.NullSafeEQ: lambda self, tree: self.binary(tree, "<=>"),
         exp.RegexpLike: lambda self, tree: self.binary(tree, "RLIKE"),
         exp.BitwiseLeftShift: lambda self, tree: self.binary(tree, "<<"),
@@ -132,6 +133,16 @@ class SparkText(DatabricksGenerator):
             arguments[0] += f" PARTITION BY {', '.join(self.sql(key) for key in keys)}"
         inner = f"{expression.name}({', '.join(arguments)})"
         text = inner if expression.name == "TABLE" else f"TABLE({inner})"
+        alias = self.sql(expression, "alias")
+        return f"{text} AS {alias}" if alias else text
+
+    def rowmatches_sql(self, expression: RowMatches) -> str:
+        """MATCH_RECOGNIZE, for people: Spark does not have it."""
+        parts = [self.sql(expression, "order").strip()]
+        if keys := expression.args.get("partition_by"):
+            parts.insert(0, f"PARTITION BY {', '.join(self.sql(key) for key in keys)}")
+        parts.append(f"PATTERN ({expression.args['pattern'].name})")
+        text = f"{self.sql(expression, 'this')} MATCH_RECOGNIZE ({' '.join(parts)} …)"
         alias = self.sql(expression, "alias")
         return f"{text} AS {alias}" if alias else text
 

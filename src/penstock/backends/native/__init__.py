@@ -7,6 +7,7 @@
 | comparing    | values told apart and ordered: in keys, in ORDER BY, as a whole row         |
 | dialect      | DuckDB's SQL for the nodes of plans                                         |
 | expressions/ | Spark's operators and functions in DuckDB's SQL, a table for each theme     |
+| functions    | functions of Penstock that DuckDB calls                                      |
 | generators   | generators that give a known number of rows for each row                    |
 | interrupts   | Ctrl-C while DuckDB works                                                   |
 | listing      | docs/reference/proven.md: what is proven, as the proofs say                 |

@@ -8,12 +8,14 @@ from __future__ import annotations
 from typing import ClassVar
 
 from penstock.backends.dialect import Beneath, Carry, Computed, Dialect
+from penstock.backends.matching.query import match_query
 from penstock.backends.native.aggregates import Calls, Types, aggregated
 from penstock.backends.native.comparing import key, sorted_by
 from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.generators import generate_query
 from penstock.backends.native.not_in import not_in_query
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
+from penstock.backends.native.raised import text_literal
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.windows import steady, windowed
 from penstock.catalog.types import Type
@@ -26,6 +28,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    MatchRecognize,
     Plan,
     Recompute,
     Session,
@@ -129,6 +132,21 @@ class NativeDialect(Dialect):
         found = proven(Call("+", (Reference(time), plan.gap.form)), {**types_of(plan.input), time: kind})
         _agree(plan.end, kind, found.type)
         return found.text
+
+    def matched(self, plan: MatchRecognize, rows: str, carry: Carry) -> str:
+        return match_query(self, plan, rows, carry)
+
+    def collected(self, value: str, order: str) -> str:
+        return f"list({value} ORDER BY {order})"
+
+    def element(self, values: str, place: str) -> str:
+        return f"{values}[{place} + 1]"
+
+    def unfolded(self, values: str) -> str:
+        return f"unnest({values})"
+
+    def literal(self, value: str) -> str:
+        return text_literal(value)
 
     def generated(self, plan: Generate, rows: str, carry: Carry) -> str:
         return generate_query(plan, rows, proven, carry)

@@ -19,6 +19,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.backends.native.functions import know_functions
 from penstock.backends.native.interrupts import INTERRUPTS
 from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.memory import memory_allowed, no_room
@@ -61,6 +62,7 @@ class Store:
         self.folder = folder
         shutil.rmtree(self.folder, ignore_errors=True)  # what a process that was killed has left
         self._connection = duckdb.connect(":memory:")
+        know_functions(self._connection)
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
         self._no_room = (duckdb.OutOfMemoryException, duckdb.IOException)
         self.limit_memory(memory_limit)

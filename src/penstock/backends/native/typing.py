@@ -24,6 +24,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -63,7 +64,7 @@ def completed(plan: Plan, known: Mapping[str, Columns]) -> Plan:
             return replace(node, outputs=_outputs(node.outputs, node.left))
         case Values() | Filter() | Generate() | Join() | AsofJoin() | Distinct() | TopK() | Session():
             return node
-        case Recompute() | Fixpoint():
+        case MatchRecognize() | Recompute() | Fixpoint():
             return node
         case _:
             assert_never(node)

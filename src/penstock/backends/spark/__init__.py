@@ -13,6 +13,7 @@
 | scans        | which parts of traces have been read, while that is measured               |
 | dialect      | Spark's SQL for the nodes of plans                                         |
 | window_calls | window calls with further keys; what the order of equal rows changes       |
+| functions    | functions of Penstock that Spark calls                                     |
 | grouping     | rows as keys: grouping, and the hash that places a key                     |
 | lines        | waterlines as Spark SQL                                                    |
 | waterlines   | values beside a waterline: which are below it                              |

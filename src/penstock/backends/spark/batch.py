@@ -38,7 +38,7 @@ def batch_frame(
     def fixpoint(node: Fixpoint) -> str:
         return workspace.name(evaluated(node))
 
-    dialect = SparkDialect(clocked(clock), fixpoint, clocked_text(clock))
+    dialect = SparkDialect(clocked(clock), fixpoint, clocked_text(clock), workspace.know_functions)
     return workspace.sql(Renderer(dialect, names).sql(plan))
 
 

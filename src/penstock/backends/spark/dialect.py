@@ -8,6 +8,7 @@ from typing import ClassVar
 
 from penstock.backends.dialect import Beneath, Carry, Computed, Dialect
 from penstock.backends.joins import joined
+from penstock.backends.matching.query import match_query
 from penstock.catalog.functions import IN_FROM_ONLY
 from penstock.catalog.sorting import sortable
 from penstock.errors import Diagnostic, InternalError
@@ -20,6 +21,7 @@ from penstock.plan.nodes import (
     Generate,
     Join,
     JoinKey,
+    MatchRecognize,
     Plan,
     Recompute,
     Session,
@@ -35,6 +37,10 @@ def _as_it_stands(scalar: Scalar) -> str:
     return scalar.text
 
 
+def _known() -> None:
+    """All functions are known."""
+
+
 def _nowhere(plan: Fixpoint) -> str:
     del plan
     raise InternalError(Diagnostic("FIXPOINT_INSIDE", "a fixpoint stands where none can be evaluated"))
@@ -45,12 +51,13 @@ class SparkDialect(Dialect):
     """Spark SQL.
 
     `scalar` may replace what an expression says (the clock), `text` what a query says that is recomputed; `recursion`
-    gives the relation that holds the rows of a Fixpoint.
+    gives the relation that holds the rows of a Fixpoint; `functions` makes Penstock's own functions known.
     """
 
     scalar: Callable[[Scalar], str] = _as_it_stands
     recursion: Callable[[Fixpoint], str] = _nowhere
     text: Callable[[str], str] = str
+    functions: Callable[[], None] = _known
 
     one_sided: ClassVar[str] = "LEFT "
     nests_calls: ClassVar[bool] = True
@@ -129,6 +136,23 @@ class SparkDialect(Dialect):
 
     def later(self, plan: Session, time: str) -> str:
         return f"{time} + {self.scalar(plan.gap)}"
+
+    def matched(self, plan: MatchRecognize, rows: str, carry: Carry) -> str:
+        self.functions()
+        return match_query(self, plan, rows, carry)
+
+    def collected(self, value: str, order: str) -> str:
+        pairs = f"collect_list(named_struct('n', {order}, 'v', {value}))"
+        return f"transform(array_sort({pairs}, (a, b) -> a.n - b.n), x -> x.v)"
+
+    def element(self, values: str, place: str) -> str:
+        return f"get({values}, {place})"
+
+    def unfolded(self, values: str) -> str:
+        return f"explode({values})"
+
+    def literal(self, value: str) -> str:
+        return "'" + value.replace("\\", "\\\\").replace("'", "\\'") + "'"
 
     def generated(self, plan: Generate, rows: str, carry: Carry) -> str:
         # Spark gives a column of LATERAL VIEW another name than the written one if that has a dot.

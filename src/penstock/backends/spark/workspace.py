@@ -24,6 +24,7 @@ from weakref import WeakKeyDictionary
 from penstock.backends.render import Renderer
 from penstock.backends.spark.checkpoints import Checkpoints
 from penstock.backends.spark.dialect import SparkDialect
+from penstock.backends.spark.functions import know_functions
 from penstock.backends.spark.scans import Part, Scans
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
@@ -201,7 +202,13 @@ class Workspace:
     ) -> Renderer:
         """A renderer in which the clock stands at `clock`, or at the step's."""
         at = clock or self.clock
-        return Renderer(SparkDialect(clocked(at), text=clocked_text(at)), relations, carry)
+        return Renderer(
+            SparkDialect(clocked(at), text=clocked_text(at), functions=self.know_functions), relations, carry
+        )
+
+    def know_functions(self) -> None:
+        """Make Penstock's own functions known to the session."""
+        know_functions(self.spark)
 
     def query(self, plan: Plan, frames: dict[str, DataFrame], carry: tuple[str, ...] = ()) -> DataFrame:
         """The rows of a plan over leaves given as DataFrames."""

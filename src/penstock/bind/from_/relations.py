@@ -18,6 +18,7 @@ from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.values import bind_values
 from penstock.bind.from_.versions import as_of_a_point, is_versioned, with_condition_of_where
 from penstock.bind.level import Level
+from penstock.bind.matching.clause import bind_match_recognize
 from penstock.bind.relation import ONE_ROW, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
@@ -25,7 +26,7 @@ from penstock.bind.time_windows.tables import bind_window_table
 from penstock.plan.nodes import Join, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
-from penstock.sql.nodes import TableFunction
+from penstock.sql.nodes import RowMatches, TableFunction
 
 
 def bind_from(select: exp.Select, level: Level) -> Plan:
@@ -115,6 +116,8 @@ def _relation(tree: exp.Expression, level: Level) -> Relation:
             return bind_arriving(tree, level)
         case TableFunction():
             return bind_window_table(tree, level)
+        case RowMatches():
+            return bind_match_recognize(tree, level)
         case _:
             reason = f"{type(tree).__name__.upper()} in FROM"
             raise NotIncremental(reason, tree)

@@ -19,7 +19,7 @@ from penstock.plan.nodes import Field, Plan, Project, Recompute
 from penstock.plan.opaque import escaped
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
-from penstock.sql.nodes import TableFunction
+from penstock.sql.nodes import RowMatches, TableFunction
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import call_name, cast_to, grouped, nodes, replace_nodes
 
@@ -30,6 +30,7 @@ _FOREIGN: dict[type, str] = {
     exp.Any: "ANY of a query",
     exp.All: "ALL of a query",
     exp.Window: "a frame in GROUPS",
+    RowMatches: "MATCH_RECOGNIZE",
 }
 _MARK = re.compile(r"`?__relation_(\d+)`?")
 
@@ -55,7 +56,13 @@ def _refuse_foreign(tree: exp.Expression, reason: NotIncremental) -> None:
         asof = isinstance(node, exp.Join) and node.args.get("method") == "ASOF"
         quantified = isinstance(node, exp.Any | exp.All) and node.find(exp.Query) is not None
         replacing = isinstance(node, exp.Star) and node.args.get("replace")
-        if asof or quantified or replacing or in_groups(node) or isinstance(node, exp.Qualify | TableFunction):
+        if (
+            asof
+            or quantified
+            or replacing
+            or in_groups(node)
+            or isinstance(node, exp.Qualify | TableFunction | RowMatches)
+        ):
             name = _FOREIGN.get(type(node)) or node.name
             message = f"{name} together with {reason.reason}"
             raise unsupported(

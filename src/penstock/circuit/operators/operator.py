@@ -19,6 +19,7 @@ from penstock.plan.nodes import (
     Fixpoint,
     Generate,
     Join,
+    MatchRecognize,
     Node,
     Plan,
     Project,
@@ -115,6 +116,8 @@ def node_title(plan: Plan) -> str:
             return "DISTINCT"
         case Session():
             return "SESSION"
+        case MatchRecognize():
+            return "MATCH_RECOGNIZE"
         case TopK():
             return "Top-K"
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate():

@@ -7,7 +7,8 @@ from types import MappingProxyType
 
 from sqlglot import exp
 
-from penstock.sql.nodes import TableFunction
+from penstock.errors import Diagnostic, UnsupportedError
+from penstock.sql.nodes import RowMatches, TableFunction
 from penstock.testing.oracle.asof import rewrite_asof
 from penstock.testing.oracle.group_frames import rewrite_group_frames
 from penstock.testing.oracle.quantified import rewrite_by_name, rewrite_quantified
@@ -28,6 +29,9 @@ def in_sparks_words(
 ) -> exp.Expression:
     """The query in words that Spark has; raises UnsupportedError for what the oracle cannot say."""
     _refuse_looking_back(tree, reading)
+    if tree.find(RowMatches) is not None:
+        message = "the oracle has no words for MATCH_RECOGNIZE"
+        raise UnsupportedError(Diagnostic("ORACLE_UNSUPPORTED", message))
     for function in reversed(list(tree.find_all(TableFunction))):
         function.replace(window_table(function, reading))
     for select in reversed(list(tree.find_all(exp.Select))):

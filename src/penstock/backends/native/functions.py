@@ -1,0 +1,38 @@
+"""Functions of Penstock that queries in DuckDB call."""
+
+from __future__ import annotations
+
+import atexit
+import weakref
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any
+
+from penstock.backends.matching.function import MATCH, SETTLED, matches_in_arrow, settled_in_arrow
+
+if TYPE_CHECKING:
+    from duckdb import DuckDBPyConnection
+
+_MATCHES = "STRUCT(picks INTEGER[], longs BIGINT[], doubles DOUBLE[], texts VARCHAR[])[]"
+
+
+def know_functions(connection: DuckDBPyConnection) -> None:
+    """Tell a connection of the functions. It is closed before Python ends: DuckDB complains of functions left over."""
+    functions: tuple[tuple[str, Callable[..., Any], str], ...] = (
+        (MATCH, matches_in_arrow, _MATCHES),
+        (SETTLED, settled_in_arrow, "INTEGER"),
+    )
+    options: dict[str, Any] = {"type": "arrow", "null_handling": "special"}
+    for name, function, gives in functions:
+        connection.create_function(name, _bare(function), None, gives, **options)
+    atexit.register(_closed, weakref.ref(connection))
+
+
+def _bare(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function without annotations: DuckDB reads them, and does not know those of Arrow."""
+    return lambda *columns: function(*columns)  # noqa: PLW0108 - it would be the function with its annotations
+
+
+def _closed(connection: weakref.ref[DuckDBPyConnection]) -> None:
+    found = connection()
+    if found is not None:
+        found.close()
