@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
+from datetime import datetime
 
 from sqlglot import exp
 
@@ -24,12 +25,13 @@ from penstock.catalog.model import (
     Table,
     View,
 )
-from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.reserved import ARRIVED, POSITION
 from penstock.plan.nodes import Field, Filter, Plan, Project, Scan
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import OwnWaterline
 from penstock.sql.complaints import unsupported
 from penstock.sql.trees import call
+from penstock.types.durations import long, timestamp
 
 SESSION_NUMBER = "__session_number"
 HasWaterline = Callable[[Catalog, Plan, str], bool]
@@ -79,6 +81,14 @@ class SessionColumns:
         )
 
 
+@dataclass(frozen=True, slots=True)
+class Start:
+    """The moment at which a query begins to stand: rows that were there have positions below `position`."""
+
+    clock: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, as all clocks
+    position: int = 0
+
+
 @dataclass
 class TakingIn:
     """The findings while a standing query is bound.
@@ -86,7 +96,8 @@ class TakingIn:
     Streams are read from now on where it `tails`. With `delay` (microseconds) a window's rows get a waterline where
     they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock are left
     out when they come, and where it `leaves` them, as soon as they are. `keys` are the
-    columns of which each value has a waterline of its own. With `sessions` its rows are numbered by these, which is
+    columns of which each value has a waterline of its own. Of the rows that a stream has at the `start` those count
+    that have a time from `since` on. With `sessions` its rows are numbered by these, which is
     to be told the columns.
     """
 
@@ -97,6 +108,8 @@ class TakingIn:
     delay: int | None = None
     age: int | None = None
     leaves: bool = False
+    since: datetime | None = None
+    start: Start = Start()
     keys: tuple[exp.Expression, ...] = ()
     sessions: ClosingSessions | None = None
     views: list[View] = field(default_factory=list)
@@ -105,11 +118,12 @@ class TakingIn:
     @contextmanager
     def whole(self) -> Iterator[None]:
         """Relations that are read with their past."""
-        before, self.tails = self.tails, False
+        before = self.tails, self.since
+        self.tails, self.since = False, None
         try:
             yield
         finally:
-            self.tails = before
+            self.tails, self.since = before
 
     def is_tail(self, relation: Table | View) -> bool:
         """True for a stream of which the query sees what comes."""
@@ -118,6 +132,9 @@ class TakingIn:
     def recent(self, plan: Plan, relation: Table | View) -> Plan:
         """The rows of a relation of FROM that are not too old."""
         names = [name for name in plan.names if name.lower() == EVENT_TIME]
+        rises = isinstance(relation, Table) and relation.append_only
+        if self.since is not None and rises and names and POSITION in plan.names:
+            return self._sought(plan, names[0], self.since)
         if self.age is None or not isinstance(relation, Table) or not names:
             return plan
         if not self.leaves:
@@ -126,6 +143,14 @@ class TakingIn:
         age = exp.Interval(this=exp.Literal.string(f"{self.age / 1_000_000:f}"), unit=exp.Var(this="SECOND"))
         since = exp.Sub(this=call("now"), expression=age)
         return Filter(plan, scalar_of(exp.GTE(this=column_tree(names[0]), expression=since), fields))
+
+    def _sought(self, plan: Plan, time: str, since: datetime) -> Plan:
+        """The rows that come after the start, and those before that have a time from `since` on."""
+        utc = self.catalog.settings.get("time zone", "UTC") == "UTC"
+        text = f"{since:%Y-%m-%d %H:%M:%S.%f}{'' if utc else '+00:00'}"
+        old = exp.GTE(this=column_tree(time), expression=timestamp(exp.Literal.string(text)))
+        new = exp.GTE(this=column_tree(POSITION), expression=long(self.start.position))
+        return Filter(plan, scalar_of(exp.Or(this=old, expression=new), fields_of(plan)))
 
     def gated(self, plan: Plan, time: exp.Expression, windows: Windows) -> Plan:
         """The rows that a window is to be put over, without those that are late for the query."""

@@ -16,6 +16,7 @@ from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
 from penstock.bind.program.transactions import already_open, no_transaction
+from penstock.bind.taking_in import Start
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.settings import TIME_ZONE
 from penstock.engine.placing import wants_process
@@ -39,6 +40,7 @@ from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
 from penstock.steps.manifest import Advances
 from penstock.steps.proposing import StepInput
+from penstock.steps.rows.batch import first_position
 from penstock.steps.rows.fetched import constant_row
 from penstock.steps.stepper import Installation, Stepper
 from penstock.steps.tables import Incoming
@@ -318,7 +320,9 @@ class Execution:
         names: list[str] = []
         for view in [catalog.views[name.lower()] for name in added]:
             if view.emits:
-                found = bind_standing(view.query, catalog, view.source or "", shown_by(view.name), has_waterline)
+                found = bind_standing(
+                    view.query, catalog, view.source or "", shown_by(view.name), has_waterline, start=self._start()
+                )
                 for item in found.views:
                     catalog = catalog.with_view(replace(item, owner=view.name.lower(), source=view.source))
                     names.append(item.name)
@@ -339,7 +343,7 @@ class Execution:
         if self.transaction is not None:
             hint = "COMMIT first"
             raise SqlError(Diagnostic("IN_TRANSACTION", "a query cannot begin to stand in a transaction", hint=hint))
-        found = bind_standing(tree, self.catalog, text, name, has_waterline)
+        found = bind_standing(tree, self.catalog, text, name, has_waterline, start=self._start())
         whole = {table for view in found.views for table in read_whole(view)}
         known = self.stepper.has_rows
         filled = any(known(table) for table in whole)
@@ -350,6 +354,10 @@ class Execution:
             catalog = catalog.with_view(view)
         self.install(catalog, [view.name for view in found.views])
         return found
+
+    def _start(self) -> Start:
+        """The moment at which a query begins now."""
+        return Start(self.clock(), first_position(self.stepper.number + 1))
 
     def fall(self, found: StandingBound) -> None:
         """Have a standing query stand no more."""

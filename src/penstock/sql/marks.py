@@ -65,10 +65,21 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
         timed.pass_over(token, marked[-1] if marked else _END)
         before = marked[-1] if marked else _END
         in_timed = timed.inside or word(before) in _BOUNDED
-        new, used = _marked(token, after, later, before, in_timed=in_timed)
+        latest = _latest(token, after, later) if rules.event_times else None
+        new, used = latest or _marked(token, after, later, before, in_timed=in_timed)
         marked += new
         index += used
     return marked
+
+
+def _latest(token: Token, after: Token, later: Token) -> tuple[list[Token], int] | None:
+    """The words of a LATEST JOIN, which like ASOF stands before LEFT, and INNER ASOF JOIN; None for others."""
+    text, words = word(token), (word(after), word(later))
+    if text == "LATEST" and (words[0] == "JOIN" or words in {("LEFT", "JOIN"), ("INNER", "JOIN")}):
+        return [retagged(token, TokenType.ASOF)], 1
+    if text in {"LEFT", "INNER"} and words in {("LATEST", "JOIN"), ("ASOF", "JOIN")}:
+        return [retagged(after, TokenType.ASOF), token], 2
+    return None
 
 
 def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed: bool) -> tuple[list[Token], int]:

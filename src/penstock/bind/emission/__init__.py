@@ -6,6 +6,7 @@
 
 | module | what |
 | --- | --- |
+| `seeking` | the past that a standing query reads |
 | `standing` | a query with its clauses as views to install |
 | `clauses` | the clauses that a policy takes over: ORDER BY, LIMIT, LIMIT … BY, emit_version(), `_tp_delta`, groups |
 | `policy` | what is shown and when, where the query does not say: by its kind, in its dialect |

@@ -13,10 +13,11 @@ from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.clauses import DELTA, VERSION, Clauses, Place, taken_apart
 from penstock.bind.emission.policy import Kind, check, content_of, is_stamped, trigger_of, with_delay
+from penstock.bind.emission.seeking import seek_of
 from penstock.bind.emission.settings import INCLUDED, MERGES, setting_of, switch
 from penstock.bind.emission.window_columns import END, window_bounds
 from penstock.bind.scalars import unique_names
-from penstock.bind.taking_in import HasWaterline, TakingIn, with_taking_in
+from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
 from penstock.catalog.model import Catalog, ClosingSessions, Column, Table, View
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.plan.emission import EmitClause, SessionClose, Trigger, WindowClose
@@ -73,7 +74,13 @@ def _is_stream(table: exp.Table, tree: exp.Expression, catalog: Catalog) -> bool
 
 
 def bind_standing(
-    tree: exp.Expression, catalog: Catalog, source: str, name: str, has_waterline: HasWaterline
+    tree: exp.Expression,
+    catalog: Catalog,
+    source: str,
+    name: str,
+    has_waterline: HasWaterline,
+    *,
+    start: Start = Start(),  # noqa: B008 - it is frozen
 ) -> StandingQuery:
     """A standing query called `name`; raises SqlError or UnsupportedError, with `source` filled in.
 
@@ -81,7 +88,7 @@ def bind_standing(
     """
     try:
         with room_for_nesting():
-            return _Binding(tree, catalog, name, has_waterline).bound()
+            return _Binding(tree, catalog, name, has_waterline, start).bound()
     except PenstockError as error:
         raise error.with_source(source) from None
 
@@ -89,7 +96,10 @@ def bind_standing(
 class _Binding:
     """One standing query while it is bound."""
 
-    def __init__(self, tree: exp.Expression, catalog: Catalog, name: str, has_waterline: HasWaterline) -> None:
+    def __init__(
+        self, tree: exp.Expression, catalog: Catalog, name: str, has_waterline: HasWaterline, start: Start
+    ) -> None:
+        self._start = start
         self._has_waterline = has_waterline
         self.catalog = catalog
         self.name = name
@@ -144,7 +154,8 @@ class _Binding:
         own = self.kind.windowed and (timeplus or waits)
         delay = (self.clause.delay or timedelta(0)) // _MICROSECOND if own else None
         last = self.clause.last
-        tails = timeplus and last is None and self.settings.get("seek_to") != "earliest"
+        seek = seek_of(self.settings, self.clauses.tree, self._start.clock, self.catalog)
+        tails = timeplus and last is None and not seek.past
         age = None if last is None else last.interval // _MICROSECOND
         leaves = self.kind.aggregated and not self.kind.windowed
         keys = tuple(self.clauses.tree.meta.get(SUBSTREAMS) or ())
@@ -156,6 +167,8 @@ class _Binding:
             delay=delay,
             age=age,
             leaves=leaves,
+            since=seek.since,
+            start=self._start,
             keys=keys,
             sessions=self._sessions(),
         )

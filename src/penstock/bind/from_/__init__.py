@@ -14,6 +14,7 @@
 | `join_kind` | the kind of a join, from the words before JOIN |
 | `join_subqueries` | joins whose condition asks subqueries |
 | `joins` | JOIN: what FROM has so far, joined with one more relation |
+| `latest` | LATEST JOIN: the last row of the right side for each key |
 | `laterals` | LATERAL in FROM: functions and subqueries that read the relations before them, with ON or without |
 | `pivots` | PIVOT: an aggregate with a FILTER for each value, grouped by all other columns; UNPIVOT is in `unpivots` |
 | `relations` | FROM: its relations, one after the other |

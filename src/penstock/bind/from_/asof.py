@@ -1,6 +1,7 @@
 """ASOF JOIN: each left row with the one right row that matches and lies closest.
 
     L ASOF JOIN R MATCH_CONDITION (L.t >= R.t) ON L.k = R.k
+    L ASOF JOIN R ON L.k = R.k AND L.t >= R.t                  in the dialect of Timeplus
 
 Among right rows equally close, the least row wins.
 """
@@ -21,7 +22,7 @@ from penstock.plan.nodes import AsofJoin, JoinKey, JoinKind, Match, Plan
 from penstock.plan.scalar import Scalar
 from penstock.plan.sides import Sides, sides_of
 from penstock.sql.complaints import unsupported, wrong
-from penstock.sql.trees import bare, call, call_name, conjuncts
+from penstock.sql.trees import bare, call, call_name, conjunction, conjuncts
 
 _WORDS = {kind: word for word, kind in COMPARISONS.items()}
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
@@ -35,6 +36,7 @@ def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Jo
         raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
     level.scope = scopes[0].beside(scopes[1])
     level.remember_fields(right)
+    join = _with_match(join, level)
     match = _match(join, left, right, level)
     if join.args.get("using"):
         pairs = shared_columns(join, *scopes)
@@ -42,13 +44,32 @@ def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Jo
     return AsofJoin(left, right, kind, _keys(join, left, right, level), match), level.scope
 
 
+def _with_match(join: exp.Join, level: Level) -> exp.Join:
+    """The join with its MATCH_CONDITION apart, which in the dialect of Timeplus stands in ON; SqlError for several."""
+    condition = join.args.get("on")
+    timeplus = level.context.catalog.settings.get("dialect") == "timeplus"
+    if not timeplus or join.args.get("match_condition") is not None or condition is None:
+        return join
+    parts = list(conjuncts(condition))
+    found = [part for part in parts if type(bare(part)) in _WORDS]
+    if len(found) > 1:
+        message = "ON of an ASOF JOIN compares one pair of times; all else in it are equalities"
+        raise wrong(code="ASOF_MATCH", message=message, place=found[1], hint="other conditions go into WHERE")
+    if not found:
+        return join
+    copy = join.copy()
+    copy.set("match_condition", found[0].copy())
+    copy.set("on", conjunction(part.copy() for part in parts if part is not found[0]))
+    return copy
+
+
 def _match(join: exp.Join, left: Plan, right: Plan, level: Level) -> Match:
     """The comparison with the left time first, whichever way round it is written."""
     condition = join.args.get("match_condition")
     if condition is None:
-        raise wrong(
-            code="ASOF_WITHOUT_MATCH", message="ASOF JOIN needs MATCH_CONDITION (left time >= right time)", place=join
-        )
+        timeplus = level.context.catalog.settings.get("dialect") == "timeplus"
+        wanted = "a comparison of times in ON" if timeplus else "MATCH_CONDITION (left time >= right time)"
+        raise wrong(code="ASOF_WITHOUT_MATCH", message=f"ASOF JOIN needs {wanted}", place=join)
     tree = level.bind(bare(condition))
     comparison = _WORDS.get(type(tree))
     if comparison is None or has_mark(tree, SUBQUERY) or has_mark(tree, OUTER):

@@ -10,6 +10,7 @@ from penstock.bind.from_.generators import is_lateral
 from penstock.bind.from_.join_condition import on_condition
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.laterals import bind_around, bind_lateral
+from penstock.bind.from_.latest import latest_rows
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
 from penstock.bind.from_.versions import as_of_each_row, moves_with
@@ -55,6 +56,8 @@ def _joined(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Relation:
         right, other = joined(right, other, item, level)
     if asof:
         return bind_asof(left, right, (scope, other), join, level)
+    if join.args.get("method") == "LATEST":
+        right = latest_rows(left, right, (scope, other), join, level)
     if join.args.get("using") or join.args.get("method") == "NATURAL":
         return _using(left, right, (scope, other), join, kind)
     both = scope.beside(other)

@@ -1,0 +1,119 @@
+"""ASOF and LATEST joins of Timeplus, and the past that a standing query reads."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from penstock import Pipeline
+from penstock.errors import PenstockError
+
+STREAMS = "CREATE STREAM l (k string, i int); CREATE STREAM r (k string, j int);"
+ROWS = st.lists(st.tuples(st.sampled_from([None, "a", "b"]), st.integers(0, 3)), max_size=3)
+
+
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+def read(query):
+    found = []
+    while (emission := query.get(0)) is not None:
+        found += list(emission)
+    return found
+
+
+def latest(lefts, rights, *, keeps):
+    last = {k: j for k, j in rights if k is not None}
+    return Counter((i, last.get(k)) for k, i in lefts if keeps or k in last)
+
+
+def closest(lefts, rights):
+    found = Counter()
+    for k, i in lefts:
+        below = [j for key, j in rights if key == k and key is not None and j <= i]
+        found[i, max(below, default=None)] += 1
+    return found
+
+
+@settings(max_examples=25, deadline=None)
+@given(steps=st.lists(st.tuples(ROWS, ROWS), max_size=5))
+def test_joins_by_arrival_and_by_time(steps):
+    texts = {
+        "latest": "SELECT i, j, _tp_delta FROM l LATEST JOIN r ON l.k = r.k",
+        "left": "SELECT i, j, _tp_delta FROM l LEFT LATEST JOIN r USING (k)",
+        "asof": "SELECT i, j, _tp_delta FROM l AS x ASOF LEFT JOIN r ON x.k = r.k AND r.j <= x.i",
+    }
+    with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
+        queries = {name: pipeline.subscribe(text) for name, text in texts.items()}
+        shown = {name: Counter() for name in texts}
+        lefts, rights = [], []
+        for left, right in steps:
+            pipeline.step({"l": left, "r": right})
+            lefts += left
+            rights += right
+            for name, query in queries.items():
+                for i, j, delta in read(query):
+                    shown[name][i, j] += delta
+            assert +shown["latest"] == latest(lefts, rights, keeps=False)
+            assert +shown["left"] == latest(lefts, rights, keeps=True)
+            assert +shown["asof"] == closest(lefts, rights)
+
+
+@pytest.mark.parametrize(
+    ("join", "code"),
+    [
+        ("ASOF JOIN r ON l.k = r.k", "ASOF_WITHOUT_MATCH"),
+        ("ASOF JOIN r ON l.k = r.k AND l.i > r.j AND l.i < r.j", "ASOF_MATCH"),
+        ("LATEST JOIN r ON l.k = r.k AND l.i > r.j", "LATEST_JOIN"),
+        ("LATEST JOIN r", "LATEST_JOIN"),
+        ("LATEST JOIN (SELECT DISTINCT k FROM r) AS d ON l.k = d.k", "NO_ARRIVAL"),
+    ],
+)
+def test_joins_that_are_refused(join, code):
+    with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
+        with pytest.raises(PenstockError) as refused:
+            pipeline.subscribe(f"SELECT * FROM l {join}")
+        assert refused.value.code == code, refused.value.render()
+
+
+def test_latest_is_a_name_as_well():
+    with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe("SELECT latest.i AS latest FROM l latest")
+        pipeline.step({"l": [("a", 1)]})
+        assert read(query) == [(1,)]
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        ("SETTINGS seek_to = 'latest'", [4, 5]),
+        ("SETTINGS seek_to = 'earliest'", [1, 2, 3, 4, 5]),
+        ("SETTINGS seek_to = '-1h'", [3, 4, 5]),
+        ("SETTINGS seek_to = '-90m'", [2, 3, 4, 5]),
+        ("SETTINGS seek_to = '2025-01-01 09:30:00'", [2, 3, 4, 5]),
+        ("SETTINGS seek_to = '2025-01-01T11:00:00+01:00'", [3, 4, 5]),
+        ("WHERE _tp_time >= '2025-01-01 09:30:00'", [2, 3, 5]),
+        ("WHERE at >= '2025-01-01 09:30:00'", [5]),
+        ("WHERE _tp_time >= '2025-01-01 09:30:00' SETTINGS seek_to = 'latest'", [5]),
+    ],
+)
+def test_a_query_reads_the_past_from_a_time_on(clauses, expected):
+    program = "CREATE STREAM s (i int, at datetime64(3)) SETTINGS event_time_column = 'at';"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        past = [(1, "2025-01-01 08:00:00"), (2, "2025-01-01 09:30:00"), (3, "2025-01-01 10:00:00")]
+        pipeline.step({"s": past}, clock="2025-01-01 11:00:00")
+        query = pipeline.subscribe(f"SELECT i FROM s {clauses}")
+        pipeline.step({"s": [(4, "2025-01-01 07:00:00"), (5, "2025-01-01 12:00:00")]}, clock="2025-01-01 11:00:00")
+        assert sorted(i for (i,) in read(query)) == expected
+
+
+@pytest.mark.parametrize("place", ["soon", "-2y", "5", "2025-13-01"])
+def test_no_place_to_begin(place):
+    with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
+        with pytest.raises(PenstockError) as refused:
+            pipeline.subscribe(f"SELECT i FROM l SETTINGS seek_to = '{place}'")
+        assert refused.value.code == "BAD_SETTING", refused.value.render()
