@@ -35,7 +35,7 @@ class KeyedOperator(NativeOperator):
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         if not any(rows is not None for rows in inputs) and not (first and self._answers_nothing()):
             return None
-        touched = self.keys.touched(inputs) if self.keys.any else ""
+        touched = self._touched(inputs) if self.keys.any else ""
         versions = {place: self._versions(place, rows, touched) for place, rows in enumerate(inputs)}
         answer = self.template.over(self.names(versions))
         names = tuple(name for name, _ in self.outputs)
@@ -48,6 +48,14 @@ class KeyedOperator(NativeOperator):
                 trace.append(rows)
         return found
 
+    def _touched(self, inputs: Changes) -> str:
+        """A relation of the touched keys."""
+        return self.keys.touched(inputs)
+
+    def _among(self, side: int, relation: str, touched: str) -> str:
+        """The rows of a relation that have one of the touched keys, for FROM."""
+        return self.keys.among(side, relation, touched)
+
     def _answers_nothing(self) -> bool:
         """True if it has an answer over no rows at all: an aggregate without groups."""
         return isinstance(self.operator.node, Aggregate) and not self.operator.node.groups
@@ -56,7 +64,7 @@ class KeyedOperator(NativeOperator):
         """The rows of the touched keys of an input, as they were (0) and as they are (1), duplicates spelled out."""
         trace = self.traces[place]
         columns = weighing(trace.names)
-        old = f"SELECT {columns} FROM {self.keys.among(place, trace.table, touched)}"
+        old = f"SELECT {columns} FROM {self._among(place, trace.table, touched)}"
         parts = [f"SELECT *, unnest([0, 1]) AS {VERSION} FROM ({old})"]
         if rows is not None:
             parts.append(f"SELECT {columns}, 1 AS {VERSION} FROM {rows.name}")

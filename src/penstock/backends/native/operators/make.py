@@ -8,6 +8,7 @@ from typing import assert_never, cast
 
 from penstock.backends.native.operators.additive import AdditiveOperator
 from penstock.backends.native.operators.answered import AnsweredOperator
+from penstock.backends.native.operators.asof import AsofOperator
 from penstock.backends.native.operators.best import BestOperator
 from penstock.backends.native.operators.clocked import ClockedOperator
 from penstock.backends.native.operators.counted import CountedOperator
@@ -39,7 +40,7 @@ from penstock.circuit.operators import (
     Sessions,
     Source,
 )
-from penstock.plan.nodes import Aggregate, Plan, Scan, TopK, Window
+from penstock.plan.nodes import Aggregate, AsofJoin, Plan, Scan, TopK, Window
 from penstock.plan.scalar import Scalar, column
 
 
@@ -96,6 +97,8 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
             if any(item.keep for item in operator.expiries) or isinstance(node.input, Window):
                 raise NotProvenError(what="window functions in floating point whose rows are forgotten one by one")
             return _answered(store, operator, node.partition)
+        case AsofJoin() if node.keys and node.match.backwards:
+            return AsofOperator(store, operator)
         case _:
             return KeyedOperator(store, operator)
 

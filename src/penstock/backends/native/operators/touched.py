@@ -33,22 +33,35 @@ class Keys:
     def touched(self, changes: Changes) -> str:
         """A relation of the keys that changes have, `__touched0`, …."""
         parts = [
-            f"SELECT {', '.join(f'{text} AS __touched{place}' for place, text in enumerate(texts))} FROM {rows.name}"
-            for texts, rows in zip(self.texts, changes, strict=True)
-            if rows is not None
+            f"SELECT {self.listed(side)} FROM {rows.name}" for side, rows in enumerate(changes) if rows is not None
         ]
-        names = ", ".join(f"__touched{place}" for place in range(len(self.texts[0])))
-        self._store.made(self._table, f"SELECT DISTINCT {names} FROM ({' UNION ALL '.join(parts)})")
+        self._store.made(self._table, f"SELECT DISTINCT {self.names} FROM ({' UNION ALL '.join(parts)})")
         return self._table
 
     def among(self, side: int, relation: str, touched: str) -> str:
         """The rows of a relation that have one of the touched keys, for FROM."""
         if not self.any:
             return relation
-        on = " AND ".join(
-            f"({text}) IS NOT DISTINCT FROM __t.__touched{place}" for place, text in enumerate(self.texts[side])
-        )
-        return f"(SELECT __r.* FROM {relation} __r SEMI JOIN {touched} __t ON {on})"
+        return f"(SELECT __r.* FROM {relation} __r SEMI JOIN {touched} __t ON {self.matching(side)})"
+
+    @property
+    def names(self) -> str:
+        """The keys as a SELECT lists them."""
+        return ", ".join(f"__touched{place}" for place in range(len(self.texts[0])))
+
+    def listed(self, side: int) -> str:
+        """The keys of the rows of one side, under their names."""
+        return ", ".join(f"{text} AS __touched{place}" for place, text in enumerate(self.texts[side]))
+
+    def matching(self, side: int) -> str:
+        """The condition by which a row of one side has the key of a touched one, `__t`."""
+        pairs = enumerate(self.texts[side])
+        return " AND ".join(f"({text}) IS NOT DISTINCT FROM __t.__touched{place}" for place, text in pairs)
+
+    def alike(self, one: str, other: str) -> str:
+        """The condition by which rows of two relations have the same key."""
+        places = range(len(self.texts[0]))
+        return " AND ".join(f"{one}.__touched{at} IS NOT DISTINCT FROM {other}.__touched{at}" for at in places)
 
 
 def _family(kind: Type) -> str:
