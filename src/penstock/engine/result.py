@@ -46,12 +46,13 @@ class StepResult:
 
     def _settle(self, name: str) -> None:
         with self.engine.failing_at(self.outputs[name]):
-            self.changes[name].settled()
+            self.changes[name].shared()
 
     def commit(self) -> None:
         """Make the step's state the engine's; what lies in the process only as long as the step is fetched before."""
         for delta in self.changes.values():
-            delta.detached()
+            if not delta.is_empty():
+                delta.detached()
         if self.engine.store is not None:
             self.engine.store.commit()
         for runner in self.touched:

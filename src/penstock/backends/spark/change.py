@@ -142,7 +142,7 @@ class Delta:
         return found
 
     def shared(self) -> Delta:
-        """The change, evaluated for more readers than one."""
+        """The change, evaluated for more readers than one: in the process as a table, from which it is fetched."""
         if self.native is None or self._source is None:
             return self.settled()
         if self.rows is None:

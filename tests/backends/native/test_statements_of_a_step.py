@@ -1,0 +1,52 @@
+"""The statements of DuckDB that a small step takes: each costs a millisecond, whatever it does."""
+
+import pytest
+
+import penstock
+from penstock.backends.native.store import Store
+
+PROGRAM = """
+CREATE TABLE t (k INT PRIMARY KEY, g INT, x BIGINT);
+CREATE VIEW v AS SELECT g, sum(x) AS s, count(*) AS n FROM t GROUP BY g;
+"""
+
+
+@pytest.fixture
+def said(monkeypatch):
+    found = []
+
+    def listening(method):
+        def run(store, *given):
+            found.append((method.__name__, given[-1]))
+            return method(store, *given)
+
+        return run
+
+    for name in ("made", "changed", "execute", "arrow", "value"):
+        monkeypatch.setattr(Store, name, listening(getattr(Store, name)))
+    return found
+
+
+def stepped(said, changes, program=PROGRAM):
+    """The statements of a step behind others; the change that it makes of the view."""
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        for rows in ([(1, 1, 5), (2, 1, 7)], [(3, 2, 1)]):
+            pipeline.step({"t": rows})
+        said.clear()
+        shown = pipeline.step({"t": changes})["v"].rows
+        return list(said), sorted(shown)
+
+
+def test_the_change_of_a_view_is_evaluated_once_and_fetched_from_its_table(said):
+    statements, shown = stepped(said, [(1, 2, 5)])
+    assert shown == [(-1, (1, 12, 2)), (-1, (2, 1, 1)), (1, (1, 7, 1)), (1, (2, 6, 2))]
+    assert [kind for kind, _ in statements] == ["made", "changed", "changed", "made", "changed", "arrow"]
+    (_, fetched), (_, kept) = statements[-1], statements[-2]
+    assert fetched.rpartition(" FROM ")[2] == kept.rpartition(" FROM ")[2]
+
+
+def test_a_change_that_leaves_a_view_as_it_is_is_not_fetched(said):
+    program = PROGRAM.replace("GROUP BY g;", "GROUP BY g HAVING sum(x) > 100;")
+    statements, shown = stepped(said, [(1, 2, 5)], program)
+    assert shown == []
+    assert "arrow" not in [kind for kind, _ in statements]
