@@ -30,6 +30,14 @@ def test_emit():
     assert "emit" not in parse_query("SELECT emit FROM emit").meta
 
 
+def test_emit_behind_a_set_operation_is_said_of_all_of_it():
+    tree = parse_query("SELECT a FROM t UNION ALL SELECT b FROM u EMIT CHANGES")
+    assert tree.meta["emit"][0] == "EMIT CHANGES"
+    assert not any("emit" in item.meta for item in tree.find_all(exp.Select))
+    inner = parse_query("SELECT a FROM t UNION ALL (SELECT b FROM u EMIT CHANGES)")
+    assert "emit" not in inner.meta
+
+
 def test_emit_in_a_subquery():
     tree = parse_query("SELECT count() FROM (SELECT k FROM s EMIT PERIODIC 1s) EMIT CHANGES", "timeplus")
     inner = next(select for select in tree.find_all(exp.Select) if select is not tree)

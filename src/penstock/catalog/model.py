@@ -19,6 +19,7 @@ from penstock.errors import Diagnostic, Span
 if TYPE_CHECKING:
     from penstock.plan.showing import Showing
 
+REFINEMENT = ("first_result", "complete_result", "update_rate", "late_updates", "last_result", "result_state")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVENT_TIME = "_tp_time"  # of the streams of dialect timeplus
 
@@ -232,7 +233,8 @@ class View:
     @property
     def emits(self) -> bool:
         """True for a view that is an output with a policy of emission, the EMIT of its query."""
-        return self.query is not None and bool(self.query.meta.get("emit"))
+        refined = any(name in self.properties for name in REFINEMENT)
+        return self.query is not None and (refined or bool(self.query.meta.get("emit")))
 
     @property
     def is_hidden(self) -> bool:

@@ -44,6 +44,12 @@ TABLE: tuple[Property, ...] = (
     _COMMENT,
 )
 VIEW: tuple[Property, ...] = (
+    Property("first_result", "when a window is shown first, from its end: '-10 minutes' is before it"),
+    Property("complete_result", "when a window is complete, from its end: '5 minutes' waits for late rows"),
+    Property("update_rate", "how often results are shown until then: an interval, or 'count(1)' for each change"),
+    Property("late_updates", "'on': late rows change a complete window until `last_result`; 'off' is the default"),
+    Property("last_result", "when a window changes no more, from its end"),
+    Property("result_state", "'on': a column says of each row whether it is early, complete or final"),
     Property(
         "emit_final",
         "a column, by name or by number from 0: an output row is shown once, when the column's waterline has passed it",

@@ -45,6 +45,11 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(MEMORY_LIMIT, "how much memory state in the process takes before it lies on disk: '2GB', '40 %'"),
     Setting("profile", "whether operators are measured: 'on', 'off'"),
     Setting("error_history", "how many rows error_view keeps"),
+    Setting("table.exec.emit.early-fire.enabled", "in dialect flink, whether windows are shown before they close"),
+    Setting("table.exec.emit.early-fire.delay", "how often by the clock: '1 min'; '0 s' is with each change"),
+    Setting("table.exec.emit.late-fire.enabled", "whether late rows show a window again; needs the next but one"),
+    Setting("table.exec.emit.late-fire.delay", "how often; late rows are shown as they come, whatever it says"),
+    Setting("table.exec.emit.allow-lateness", "for how long a window takes late rows"),
 )
 _OTHER_NAMES = {"timezone": TIME_ZONE, "spark.sql.session.timezone": TIME_ZONE}
 

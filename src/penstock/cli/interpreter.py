@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from penstock.bind.emission.standing import stands
+from penstock.analysis.waterline import has_waterline
+from penstock.bind.emission.standing import bind_standing, stands
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.cli.emissions import Emissions
@@ -24,6 +25,7 @@ from penstock.cli.show import described, shown
 from penstock.engine.foreseeing import foreseen
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.explain import explain_query as explained
+from penstock.explain import explain_standing
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.supported import has_sources
 from penstock.sql import statements as sql
@@ -200,8 +202,11 @@ def said_of_spark(catalog: Catalog, span: Span | None = None, text: str | None =
 def explain_query(pipeline: Pipeline, statement: sql.Explain, text: str) -> str:
     """The explanation of a query, as if it were a view."""
     assert statement.query is not None  # noqa: S101 - the caller asked
-    plan = bind_query(statement.query, pipeline.catalog, text)
     placing = partial(foreseen, local=pipeline.is_local)
+    if stands(statement.query, pipeline.catalog):
+        found = bind_standing(statement.query, pipeline.catalog, text, "query", has_waterline)
+        return explain_standing(found, pipeline.catalog, statement.options, text, placing=placing)
+    plan = bind_query(statement.query, pipeline.catalog, text)
     return explained(plan, pipeline.catalog, statement.options, text, placing=placing)
 
 

@@ -16,7 +16,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.emit.triggers import groups_of
 from penstock.emit.weighted import Rows, inserted, weighted
 from penstock.plan.emission import Content
-from penstock.plan.showing import KIND, PTIME, UNDO, VER, Ordering, Showing
+from penstock.plan.showing import KIND, PTIME, STATE, UNDO, VER, Ordering, Showing
 
 _NOTHING: Mapping[Any, int] = MappingProxyType({})
 
@@ -121,6 +121,8 @@ class Dressing:
         if showing.version is not None:
             numbers, counts = self._emission_numbers(rows, counts)
             columns[showing.version] = _column(numbers)
+        if showing.stated:
+            columns, names = [*columns, rows.column(rows.num_columns - 2)], [*names, STATE]
         told = showing.stamped or showing.marked or showing.delta is not None
         if showing.delta is not None:
             kind = rows.schema.field(showing.delta).type

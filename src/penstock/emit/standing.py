@@ -13,7 +13,7 @@ from typing import Any, assert_never
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.analysis.derived import Derived
+from penstock.analysis.derived import Derived, of_source
 from penstock.analysis.keys import unique_keys
 from penstock.analysis.waterline import Reader
 from penstock.backends.spark.change import Delta
@@ -21,12 +21,13 @@ from penstock.backends.spark.waterlines import below
 from penstock.catalog.model import Catalog, View
 from penstock.emit.api import Emitted, Moment, Promise
 from penstock.emit.dressing import Dressing
+from penstock.emit.refining import Refined
 from penstock.emit.sessions import sessions_now
 from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed, groups_of
 from penstock.emit.weighted import Rows, takes_back
 from penstock.errors import Diagnostic, InternalError, SqlError
-from penstock.plan.emission import Batch, Content, GroupDelay, Row, SessionClose, Tick, WindowClose
-from penstock.plan.showing import OwnWaterline, Showing
+from penstock.plan.emission import Batch, Content, GroupDelay, Refine, Row, SessionClose, Tick, WindowClose
+from penstock.plan.showing import Showing
 from penstock.rewrite import rewrite
 
 
@@ -43,7 +44,8 @@ class Standing:
     """A standing query between two steps.
 
     `started` is the clock from which its ticks are counted; None until its first step. `silent` is the clock at which
-    its rows will have been silent for TIMEOUT. After that, rows of groups up to `closed_to` count as late.
+    its rows will have been silent for TIMEOUT. After that, rows of groups up to `closed_to` count as late. Results are
+    refined by `progress`, a waterline, or else by the greatest time that the query has seen.
     """
 
     name: str
@@ -54,11 +56,13 @@ class Standing:
     started: datetime | None = None
     silent: datetime | None = None
     closed_to: Mapping[int, Any] | None = None
+    progress: Derived | None = None
 
     @property
     def goes_by(self) -> tuple[Derived, ...]:
         """The waterlines that close rows."""
-        return tuple(item.waterline for item in self.closing)
+        progress = () if self.progress is None else (self.progress,)
+        return (*(item.waterline for item in self.closing), *progress)
 
     @property
     def waits(self) -> bool:
@@ -88,12 +92,13 @@ class Standing:
         def closed(found: Rows) -> pa.Array:
             return self._closed(found, moment) if sessions is None else sessions.closed(found)
 
-        fired = self.trigger.fired(Given(rows, moment.clock, arrived, closed, timed_out or moment.ended))
+        over = timed_out or moment.ended
+        time = self._time(moment)
+        fired = self.trigger.fired(Given(rows, moment.clock, arrived, closed, over, time, self._ends))
         self._check(fired.due)
         due = fired.due if sessions is None else sessions.wanted(fired.due)
         shown, dressing = self.dressing.shown(due, moment.clock)
         dressing = dressing.without_closed(self._lines(moment), fired.then.left)
-        over = timed_out or moment.ended
         closed_to = self._closed_to(fired.due) if over else self.closed_to
         then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)
         promises = list(self._promises(moment)) if over else []
@@ -110,7 +115,7 @@ class Standing:
 
     def _lines(self, moment: Moment) -> dict[int, Any]:
         """The waterlines of the columns that tell windows apart, by their places."""
-        known = zip(self.closing, moment.waterlines, strict=True)
+        known = zip(self.closing, moment.waterlines, strict=False)
         return {item.place: line for item, line in known if line is not None and item.place in self.showing.windows}
 
     # Silence
@@ -156,7 +161,7 @@ class Standing:
         if self.showing.partition:
             return self._closed_by_key(rows, moment)
         mask = pa.array([False] * rows.num_rows, pa.bool_())
-        for item, value in zip(self.closing, moment.waterlines, strict=True):
+        for item, value in zip(self.closing, moment.waterlines, strict=False):
             if value is not None:
                 found = below(rows.column(item.place), value)
                 mask = pc.or_(mask, found.combine_chunks() if isinstance(found, pa.ChunkedArray) else found)
@@ -166,20 +171,31 @@ class Standing:
         """The same by the waterline of each row's own substream."""
         (own,) = self.showing.waterlines
         gate = moment.gates.get(own.view)
-        ends = self._ends(rows, own)
+        ends = self._ends(rows)
         lines = [None if gate is None else gate.line(key) for key in groups_of(rows, self.showing.partition)]
         return pa.array(
             [line is not None and end is not None and end <= line for end, line in zip(ends, lines, strict=True)],
             pa.bool_(),
         )
 
-    def _ends(self, rows: Rows, own: OwnWaterline) -> list[datetime | None]:
+    def _time(self, moment: Moment) -> datetime | None:
+        """How far the time of the rows has come, from which results are refined."""
+        if self.progress is not None:
+            found: datetime | None = moment.waterlines[-1]
+            return found
+        gates = [(moment.gates.get(own.view), own) for own in self.showing.waterlines]
+        seen = [None if gate is None else gate.seen(own) for gate, own in gates]
+        known: list[datetime] = [time for time in seen if time is not None]
+        return min(known) if known and len(known) == len(seen) else None
+
+    def _ends(self, rows: Rows) -> list[datetime | None]:
         """The ends of the rows' windows."""
         place = (self.showing.ends or self.showing.windows)[-1]
         found: list[datetime | None] = pc.cast(rows.column(place), pa.timestamp("us")).to_pylist()
         if self.showing.ends:
             return found
-        return [None if start is None else start + timedelta(microseconds=own.length) for start in found]
+        length = timedelta(microseconds=self.showing.waterlines[0].length)
+        return [None if start is None else start + length for start in found]
 
     def _check(self, due: Rows | None) -> None:
         """A row that is shown as final cannot be one that is taken back."""
@@ -199,6 +215,8 @@ def trigger_of(showing: Showing, started: datetime, *, fresh: bool = False) -> W
             return EachTick(every, started, showing.content, fresh=fresh)
         case GroupDelay(delay, and_watermark):
             return AfterDelay(delay, showing.windows or showing.groups, and_watermark)
+        case Refine():
+            return Refined(showing.trigger)
         case Batch() | Row():
             return AtOnce()
         case _:
@@ -213,12 +231,25 @@ def standing_query(view: View, catalog: Catalog) -> Standing | None:
     if view.showing is None:
         return None
     closing = closing_of(view, catalog)
-    if not closing and isinstance(view.showing.trigger, WindowClose) and not view.showing.partition:
+    if not closing and isinstance(view.showing.trigger, WindowClose | Refine) and not view.showing.partition:
         message = "EMIT AFTER WATERMARK waits for a waterline, but no column of the query has one"
         hint = "GROUP BY window_start of TUMBLE, HOP or SESSION over a time, or give the time of a table LATENESS"
         raise SqlError(Diagnostic("NO_WATERLINE", message, view.showing.clause.span, hint=hint))
     showing = _keyed(view.showing, view, catalog)
-    return Standing(view.name, showing, closing, Dressing(showing), started=showing.started)
+    progress = _progress(showing, closing) if isinstance(showing.trigger, Refine) else None
+    return Standing(view.name, showing, closing, Dressing(showing), started=showing.started, progress=progress)
+
+
+def _progress(showing: Showing, closing: tuple[Closing, ...]) -> Derived | None:
+    """The waterline from which results are refined; None where the query keeps one of its own."""
+    if showing.waterlines:
+        return None
+    sources = {source for item in closing for source in item.waterline.sources}
+    if len(sources) != 1 or not showing.ends:
+        message = "results are refined from the ends of windows over the time of one table"
+        hint = "GROUP BY window_end, over a table whose time has LATENESS"
+        raise SqlError(Diagnostic("REFINEMENT", message, showing.clause.span, hint=hint))
+    return of_source(sources.pop())
 
 
 def _keyed(showing: Showing, view: View, catalog: Catalog) -> Showing:

@@ -22,7 +22,8 @@ from penstock.plan.emission import Content
 class Given:
     """A step as a trigger sees it: what has changed, whether rows have come, and which rows nothing can change again.
 
-    With `all_closed` every row is closed: the input has ended, or has been silent for long enough.
+    With `all_closed` every row is closed: the input has ended, or has been silent for long enough. `time` is how far
+    the time of the rows has come, `ends` gives the ends of their windows.
     """
 
     change: Rows | None
@@ -30,6 +31,8 @@ class Given:
     arrived: bool
     closed: Callable[[Rows], pa.Array]
     all_closed: bool = False
+    time: datetime | None = None
+    ends: Callable[[Rows], list[datetime | None]] = lambda _: []
 
     def parted(self, rows: Rows | None) -> tuple[Rows | None, Rows | None]:
         """The rows that are closed, and the others."""

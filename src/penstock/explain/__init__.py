@@ -8,6 +8,7 @@
 | module     | what is in it                                                     |
 | ---------- | ----------------------------------------------------------------- |
 | verdict    | incremental or recomputed, and why: what the circuit says         |
+| emission   | the policy of what stands, and what it waits for                  |
 | report     | everything that is known of one view, collected                   |
 | text       | a report as text for people                                       |
 | values     | a report as values for JSON                                       |
@@ -25,11 +26,12 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.shown_names import ShownNames
 from penstock.explain.analyzed import OPTION as ANALYZE
 from penstock.explain.analyzed import analyzed_json, analyzed_text, check_measured, query_not_measured
-from penstock.explain.report import Report, query_report, reports
+from penstock.explain.report import Report, query_report, reports, standing_report
 from penstock.explain.text import SECTIONS, report_text, title
 from penstock.explain.values import report_json
 
 if TYPE_CHECKING:
+    from penstock.bind.emission.standing import StandingQuery
     from penstock.bind.program.compile import Program
     from penstock.catalog.model import Catalog
     from penstock.circuit.measured import Profile
@@ -104,6 +106,23 @@ def explain_query(
     if ANALYZE in options:
         raise query_not_measured()
     report, names = query_report(plan, catalog, placing=placing), ShownNames(catalog, source)
+    if "json" in options:
+        return json.dumps(names.values(report_json(report, source)), indent=2)
+    return names.text(report_text(report, options, source))
+
+
+def explain_standing(
+    found: StandingQuery,
+    catalog: Catalog,
+    options: tuple[str, ...] = (),
+    source: str | None = None,
+    *,
+    placing: Placing | None = None,
+) -> str:
+    """The text about a query that stands; DataError for 'analyze': one that is asked about is not maintained."""
+    if ANALYZE in options:
+        raise query_not_measured()
+    report, names = standing_report(found, catalog, placing), ShownNames(catalog, source)
     if "json" in options:
         return json.dumps(names.values(report_json(report, source)), indent=2)
     return names.text(report_text(report, options, source))

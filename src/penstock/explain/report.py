@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
-from penstock.analysis.waterline import Waterlines, waterlines
+from penstock.analysis.waterline import Waterlines, has_waterline, waterlines
+from penstock.bind.emission.standing import StandingQuery, bind_standing
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.boundedness import StateFact, state_facts
 from penstock.circuit.operators import Circuit
 from penstock.circuit.places import Placed, Placing
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+from penstock.explain.emission import EmissionFact, emission_fact
 from penstock.explain.verdict import Verdict, circuit_of, plans_of, verdict
 from penstock.plan.nodes import Plan
 from penstock.rewrite import Fired, rewrite, rewrite_views
@@ -33,6 +35,7 @@ class Report:
     keys: Keys
     state: tuple[StateFact, ...]
     waterlines: Waterlines
+    emission: EmissionFact | None = None
     placed: Placed | None = None  # where operators work, if that was asked
 
     @property
@@ -51,7 +54,8 @@ def reports(catalog: Catalog, view: str | None = None, placing: Placing | None =
     circuit = _circuit(rewritten, {}, placing)
     for item in chosen:
         if item.plan is not None:
-            yield _report(item.name, item.kind, item.span, item.plan, rewritten, circuit)
+            found = _report(item.name, item.kind, item.span, item.plan, rewritten, circuit)
+            yield replace(found, emission=_of_output(item, catalog)) if item.emits else found
 
 
 def query_report(plan: Plan, catalog: Catalog, span: Span | None = None, placing: Placing | None = None) -> Report:
@@ -59,6 +63,23 @@ def query_report(plan: Plan, catalog: Catalog, span: Span | None = None, placing
     rewritten = rewrite_views(catalog)
     circuit = _circuit(rewritten, {_QUERY: rewrite(plan)}, placing)
     return _report(_QUERY, "query", span, plan, rewritten, circuit)
+
+
+def standing_report(found: StandingQuery, catalog: Catalog, placing: Placing | None = None) -> Report:
+    """A report on a query that stands: that of its rows, and its policy."""
+    for view in found.views[:-1]:
+        catalog = catalog.with_view(view)
+    assert found.view.plan is not None  # noqa: S101 - the binder has made it
+    return replace(query_report(found.view.plan, catalog, placing=placing), emission=emission_fact(found.view, catalog))
+
+
+def _of_output(view: View, catalog: Catalog) -> EmissionFact | None:
+    """The policy of a view with EMIT."""
+    source = view.source or ""
+    found = bind_standing(view.query, catalog, source, view.name, has_waterline, properties=view.properties)
+    for item in found.views[:-1]:
+        catalog = catalog.with_view(item)
+    return emission_fact(found.view, catalog)
 
 
 def _circuit(catalog: Catalog, more: Mapping[str, Plan], placing: Placing | None) -> Circuit | Placed:

@@ -43,6 +43,10 @@ def title(report: Report, source: str | None) -> str:
 
 
 def _verdict(report: Report, source: str | None) -> Iterator[str]:
+    if report.emission is not None:
+        yield f"emission:   {report.emission.policy}"
+        yield f"            shows {report.emission.shows}"
+        yield from (f"            waits for {item}" for item in report.emission.waits)
     for item in report.verdict.recomputed:
         yield f"recomputed: {item.operator}{place(item.span, source)}: {item.reason}"
         if item.rewriting:

@@ -23,6 +23,7 @@ def report_json(report: Report, source: str | None) -> dict[str, Any]:
             {"operator": item.operator, "reason": item.reason, "rewriting": item.rewriting, **_place(item.span, source)}
             for item in report.verdict.recomputed
         ],
+        **_emission(report),
         "changes": _changes(report, source),
         "keys": sorted(sorted(key, key=report.rewritten.names.index) for key in report.keys),
         "waterlines": {name: derived.text for name, derived in report.waterlines.items()},
@@ -51,6 +52,15 @@ def plan_json(plan: Plan) -> dict[str, Any]:
         "columns": [{"name": item.name, "type": item.type} for item in plan.fields],
         "inputs": [plan_json(item) for item in plan.inputs],
     }
+
+
+def _emission(report: Report) -> dict[str, Any]:
+    """The policy of what stands; nothing for a view that is shown as it changes."""
+    found = report.emission
+    if found is None:
+        return {}
+    shows = {"content": found.content.value, "shows": found.shows}
+    return {"emission": {"policy": found.policy, **shows, "waits_for": list(found.waits)}}
 
 
 def _changes(report: Report, source: str | None) -> dict[str, Any]:

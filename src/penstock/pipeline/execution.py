@@ -321,7 +321,13 @@ class Execution:
         for view in [catalog.views[name.lower()] for name in added]:
             if view.emits:
                 found = bind_standing(
-                    view.query, catalog, view.source or "", shown_by(view.name), has_waterline, start=self._start()
+                    view.query,
+                    catalog,
+                    view.source or "",
+                    shown_by(view.name),
+                    has_waterline,
+                    properties=view.properties,
+                    start=self._start(),
                 )
                 for item in found.views:
                     catalog = catalog.with_view(replace(item, owner=view.name.lower(), source=view.source))

@@ -18,6 +18,7 @@
 | `sides` | two values that are compared, one of each side of a join |
 | `emission` | the clause EMIT as a value |
 | `emitclause` | its text to that value |
+| `refinement` | the properties by which results are refined, and settings of Flink, to that value |
 | `showing` | a policy of emission as it is carried out: what of a query's changes is shown, and when |
 | `opaque` | the text of a query that is recomputed |
 """

@@ -99,7 +99,33 @@ class SessionClose:
         return f"({_named(time)}, {_named(self.start)}, {_named(self.end)})"
 
 
-Trigger = WindowClose | Tick | Batch | Row | GroupDelay | SessionClose
+@dataclass(frozen=True, slots=True)
+class Refine:
+    """The results of a window in time: all are distances from its end, negative ones before it.
+
+    The `first` result, then one for each `rate` (None: each step that changes it), the `complete` one, and until the
+    `last` one those that late rows make, where it `updates`. With `stated` each row says which it is.
+    """
+
+    first: timedelta
+    complete: timedelta
+    last: timedelta
+    rate: timedelta | None = None
+    updates: bool = False
+    stated: bool = False
+
+    def __str__(self) -> str:
+        parts = [
+            f"FIRST RESULT {signed(self.first)}",
+            f"UPDATE RATE {'1 ROW' if self.rate is None else length(self.rate)}",
+            f"COMPLETE RESULT {signed(self.complete)}",
+            *([f"LATE UPDATES UNTIL {signed(self.last)}"] if self.updates else []),
+            *(["RESULT STATE"] if self.stated else []),
+        ]
+        return ", ".join(parts)
+
+
+Trigger = WindowClose | Tick | Batch | Row | GroupDelay | SessionClose | Refine
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +174,11 @@ class EmitClause:
 
 _UNITS = (("d", 86_400_000_000), ("h", 3_600_000_000), ("m", 60_000_000), ("s", 1_000_000), ("ms", 1000), ("us", 1))
 _PLAIN_NAME = re.compile(r"(?!(?:true|false|with|and)\Z)[^\W\d]\w*", re.IGNORECASE)
+
+
+def signed(span: timedelta) -> str:
+    """A distance of time, such as -10m."""
+    return f"-{length(-span)}" if span < timedelta(0) else length(span) if span else "0s"
 
 
 def length(span: timedelta, largest: str = "d") -> str:

@@ -8,11 +8,11 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
-from penstock.plan.emission import Content, EmitClause, Trigger
+from penstock.plan.emission import Content, EmitClause, Refine, Trigger
 
 _MICROSECOND = timedelta(microseconds=1)
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, as all values here
-UNDO, PTIME, VER, KIND = "undo", "ptime", "ver", "change"
+UNDO, PTIME, VER, KIND, STATE = "undo", "ptime", "ver", "change", "result_state"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,4 +99,9 @@ class Showing:
     def shown_names(self) -> tuple[str, ...]:
         """The names of all columns that a reader sees."""
         told = (UNDO, PTIME, VER) if self.stamped else ()
-        return (*((KIND,) if self.marked else ()), *self.names, *told)
+        return (*((KIND,) if self.marked else ()), *self.names, *((STATE,) if self.stated else ()), *told)
+
+    @property
+    def stated(self) -> bool:
+        """True if each row says whether it is early, complete or final."""
+        return isinstance(self.trigger, Refine) and self.trigger.stated

@@ -97,8 +97,15 @@ def _take_marks(query: exp.Query) -> None:
         query.meta["stream"] = query.expressions[0].meta.pop("stream")
     emit = query.args.get("emit")
     if emit is not None:
-        query.meta["emit"] = (emit.name, emit.meta["span"])
+        _whole(query).meta["emit"] = (emit.name, emit.meta["span"])
         del query.args["emit"]
+
+
+def _whole(query: exp.Query) -> exp.Query:
+    """The set operation that ends with a query, or itself: what stands at the end is said of all of it."""
+    while isinstance(query.parent, exp.SetOperation) and query.parent.expression is query:
+        query = query.parent
+    return query
 
 
 def _settle_frame(frame: exp.WindowSpec) -> None:

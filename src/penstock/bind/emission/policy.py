@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
 from penstock.errors import Diagnostic, SqlError, UnsupportedError
 from penstock.plan.emission import Batch, Content, EmitClause, GroupDelay, Row, SessionClose, Tick, Trigger, WindowClose
+from penstock.plan.refinement import LAST, NAMES, early_delay, of_flink, refinement
 
 _TICK = timedelta(seconds=2)
 STREAM, CHANGES, DELTA = "STREAM", "CHANGES", "DELTA"
@@ -36,6 +38,31 @@ def trigger_of(clause: EmitClause, kind: Kind) -> Trigger:
     if kind.aggregated and kind.timeplus:
         return Tick(_TICK)
     return Batch()
+
+
+def refined(clause: EmitClause, properties: Mapping[str, str], kind: Kind) -> Trigger | None:
+    """The trigger that properties of refinement ask for, or Flink's settings; SqlError beside another one."""
+    found = refinement(properties, windowed=kind.windowed)
+    if found is not None and (clause.trigger is not None or clause.delay is not None):
+        names = ", ".join(name for name in NAMES if name in properties)
+        message = f"{names} and {clause.text()} both say when results are shown"
+        hint = "keep one of them; EMIT CHANGES and EMIT STREAM go with both"
+        raise SqlError(Diagnostic("EMIT_NOT_TOGETHER", message, clause.span, hint=hint))
+    return found
+
+
+def of_flink_settings(clause: EmitClause, settings: Mapping[str, str], kind: Kind) -> Trigger | None:
+    """The trigger of Flink's settings of early and late results, for windows whose EMIT says nothing of it."""
+    if kind.dialect != "flink" or not kind.windowed or clause.trigger is not None:
+        return None
+    properties, delay = of_flink(settings), early_delay(settings)
+    if delay is None:
+        return refinement(properties, windowed=True)
+    if LAST in properties:
+        message = "late results beside early ones that have a delay by the clock"
+        hint = "early-fire.delay 0 makes one of each row; or say update_rate in SETTINGS, in the time of the rows"
+        raise UnsupportedError(Diagnostic("REFINEMENT", message, clause.span, hint=hint))
+    return GroupDelay(delay, and_watermark=True)
 
 
 def content_of(clause: EmitClause, trigger: Trigger, kind: Kind) -> Content:

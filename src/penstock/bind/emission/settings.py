@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 from sqlglot import exp
 
@@ -12,9 +13,14 @@ MERGES, INCLUDED = "merge_open_sessions", "include_session_end"
 _TRUE, _FALSE = frozenset({"true", "1"}), frozenset({"false", "0"})
 
 
-def setting_of(tree: exp.Expression) -> str:
-    """The value of a setting as text, in lower case."""
-    return str(tree.this).lower() if isinstance(tree, exp.Boolean) else str(tree.name).lower()
+def settings_of(query: Any) -> dict[str, str]:
+    """The SETTINGS of a query; names in lower case."""
+    listed = query.args.get("settings") or []
+    return {item.this.name.lower(): _value(item.expression) for item in listed if isinstance(item, exp.EQ)}
+
+
+def _value(tree: exp.Expression) -> str:
+    return str(tree.this).lower() if isinstance(tree, exp.Boolean) else str(tree.name)
 
 
 def switch(settings: Mapping[str, str], name: str) -> bool | None:

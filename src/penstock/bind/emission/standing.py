@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from datetime import timedelta
 from functools import partial
@@ -12,17 +12,27 @@ from sqlglot import exp
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.clauses import DELTA, VERSION, Clauses, Place, taken_apart
-from penstock.bind.emission.policy import Kind, check, content_of, is_stamped, trigger_of, with_delay
+from penstock.bind.emission.policy import (
+    Kind,
+    check,
+    content_of,
+    is_stamped,
+    of_flink_settings,
+    refined,
+    trigger_of,
+    with_delay,
+)
 from penstock.bind.emission.seeking import seek_of
-from penstock.bind.emission.settings import INCLUDED, MERGES, setting_of, switch
+from penstock.bind.emission.settings import INCLUDED, MERGES, settings_of, switch
 from penstock.bind.emission.window_columns import END, window_bounds
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
-from penstock.catalog.model import Catalog, ClosingSessions, Column, Table, View
+from penstock.catalog.model import NOTHING, Catalog, ClosingSessions, Column, Table, View
 from penstock.errors import Diagnostic, PenstockError, SqlError
-from penstock.plan.emission import EmitClause, SessionClose, Trigger, WindowClose
+from penstock.plan.emission import EmitClause, GroupDelay, Refine, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Aggregate, Plan, Project
+from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.nesting import room_for_nesting
@@ -57,7 +67,7 @@ def shown_by(view: str) -> str:
 
 def stands(tree: exp.Expression, catalog: Catalog) -> bool:
     """True for a query that is shown as its rows change, and not answered once."""
-    if tree.meta.get("emit"):
+    if tree.meta.get("emit") or is_refined(settings_of(tree)):
         return True
     return catalog.settings.get("dialect") == "timeplus" and any(
         _is_stream(table, tree, catalog) for table in tree.find_all(exp.Table)
@@ -81,14 +91,16 @@ def bind_standing(
     has_waterline: HasWaterline,
     *,
     start: Start = Start(),  # noqa: B008 - it is frozen
+    properties: Mapping[str, str] = NOTHING,
 ) -> StandingQuery:
     """A standing query called `name`; raises SqlError or UnsupportedError, with `source` filled in.
 
-    `has_waterline` tells of a column of a plan whether a waterline is known for it already.
+    `has_waterline` tells of a column of a plan whether a waterline is known for it already; `properties` are those of
+    the view that it shows.
     """
     try:
         with room_for_nesting():
-            return _Binding(tree, catalog, name, has_waterline, start).bound()
+            return _Binding(tree, catalog, name, has_waterline, start, properties=properties).bound()
     except PenstockError as error:
         raise error.with_source(source) from None
 
@@ -97,7 +109,14 @@ class _Binding:
     """One standing query while it is bound."""
 
     def __init__(
-        self, tree: exp.Expression, catalog: Catalog, name: str, has_waterline: HasWaterline, start: Start
+        self,
+        tree: exp.Expression,
+        catalog: Catalog,
+        name: str,
+        has_waterline: HasWaterline,
+        start: Start,
+        *,
+        properties: Mapping[str, str],
     ) -> None:
         self._start = start
         self._has_waterline = has_waterline
@@ -112,7 +131,11 @@ class _Binding:
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
         self.kind = Kind(self.clauses.aggregated, windowed, dialect, told)
-        self.trigger: Trigger = trigger_of(self.clause, self.kind)
+        self.trigger: Trigger = (
+            refined(self.clause, {**self.settings, **properties}, self.kind)
+            or of_flink_settings(self.clause, catalog.settings, self.kind)
+            or trigger_of(self.clause, self.kind)
+        )
         check(self.clause, self.trigger, self.kind)
 
     def bound(self) -> StandingQuery:
@@ -148,13 +171,16 @@ class _Binding:
     def _taking_in(self) -> TakingIn:
         """The rows that it takes in: in the dialect of Timeplus of streams from now on, and those that are not late."""
         timeplus = self.kind.timeplus
-        waits = (
-            isinstance(self.trigger, WindowClose) or self.clause.timeout is not None or self.clause.delay is not None
-        )
+        waits = _waits_for_waterline(self.trigger) or self.clause.timeout is not None or self.clause.delay is not None
         own = self.kind.windowed and (timeplus or waits)
-        delay = (self.clause.delay or timedelta(0)) // _MICROSECOND if own else None
+        delay = self._delay() // _MICROSECOND if own else None
         last = self.clause.last
-        seek = seek_of(self.settings, self.clauses.tree, self._start.clock, self.catalog)
+        seek = seek_of(
+            {name: value.lower() for name, value in self.settings.items()},
+            self.clauses.tree,
+            self._start.clock,
+            self.catalog,
+        )
         tails = timeplus and last is None and not seek.past
         age = None if last is None else last.interval // _MICROSECOND
         leaves = self.kind.aggregated and not self.kind.windowed
@@ -172,6 +198,12 @@ class _Binding:
             keys=keys,
             sessions=self._sessions(),
         )
+
+    def _delay(self) -> timedelta:
+        """The time for which late rows are waited for."""
+        if isinstance(self.trigger, Refine):
+            return self.trigger.last if self.trigger.updates else self.trigger.complete
+        return self.clause.delay or timedelta(0)
 
     def _sessions(self) -> ClosingSessions | None:
         """The sessions that AFTER SESSION CLOSE asks for; the columns by which they are made are not known yet."""
@@ -229,6 +261,10 @@ def _clause(tree: exp.Expression) -> EmitClause:
     return EmitClause() if not found else read_emit(found[0], found[1])
 
 
+def _waits_for_waterline(trigger: Trigger) -> bool:
+    return isinstance(trigger, WindowClose | Refine) or (isinstance(trigger, GroupDelay) and trigger.and_watermark)
+
+
 def _numbers(view: View) -> bool:
     return any(item.sessions is not None for item in view.lateness.values())
 
@@ -253,8 +289,8 @@ def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, d
                 raise SqlError(Diagnostic("EMIT_IN_SUBQUERY", f"{text} in a sub-query", span, hint=hint))
             del inner.meta["emit"]
     for inner in found.find_all(exp.Query):
-        listed = inner.args.pop("settings", None) or []
-        settings |= {item.this.name.lower(): setting_of(item.expression) for item in listed if isinstance(item, exp.EQ)}
+        settings |= settings_of(inner)
+        inner.args.pop("settings", None)
     return found, settings
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 from penstock.bind.emission.standing import any_waterline, bind_standing, stands
 from penstock.bind.program.declare import DDL, declare_one
@@ -89,17 +90,22 @@ def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
     if isinstance(statement, DDL):
         return declare_one(catalog, statement)
     match statement:
-        case Query() if stands(statement.tree, catalog):
-            bind_standing(statement.tree, catalog, text, "query", any_waterline)
-        case Query():
-            bind_named(statement.tree, catalog, text)
-        case Explain() if statement.query is not None:
-            bind_named(statement.query, catalog, text)
+        case Query(tree=tree):
+            _check_query(tree, catalog, text)
+        case Explain(query=tree) if tree is not None:
+            _check_query(tree, catalog, text)
         case Advance():
             advanced_column(catalog, statement)
         case Insert() | Update() | Delete():
             check_dml(statement, catalog, text)
     return catalog
+
+
+def _check_query(tree: Any, catalog: Catalog, text: str) -> None:
+    if stands(tree, catalog):
+        bind_standing(tree, catalog, text, "query", any_waterline)
+    else:
+        bind_named(tree, catalog, text)
 
 
 def _created(statement: Statement) -> set[str]:

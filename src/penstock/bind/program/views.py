@@ -14,6 +14,7 @@ from penstock.catalog.model import Catalog, Column, View
 from penstock.catalog.reserved import RESERVED, VERSIONS
 from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project
+from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.statements import CreateView
@@ -54,14 +55,17 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
 
 def _without_emit(catalog: Catalog, statement: CreateView) -> exp.Expression:
     """The query; its EMIT is checked and says when the view is shown, and its readers are not delayed."""
-    if not statement.query.meta.get("emit"):
+    emits = bool(statement.query.meta.get("emit"))
+    if not emits and not is_refined(statement.properties):
         return statement.query
     if statement.kind == "local":
         message, hint = f"EMIT on the LOCAL view {statement.name}, which is no output", "leave LOCAL out, or EMIT"
         raise wrong(code="EMIT_FINAL_LOCAL", message=message, place=statement.name_span, hint=hint)
-    bind_standing(statement.query, catalog, "", shown_by(statement.name), any_waterline)
+    bind_standing(
+        statement.query, catalog, "", shown_by(statement.name), any_waterline, properties=statement.properties
+    )
     query = statement.query.copy()
-    del query.meta["emit"]
+    query.meta.pop("emit", None)
     return query
 
 

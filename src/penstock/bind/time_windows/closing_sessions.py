@@ -15,12 +15,12 @@ from penstock.bind.taking_in import SESSION_NUMBER, SessionColumns
 from penstock.bind.time_windows.in_group_by import other_keys
 from penstock.bind.time_windows.times import window_time
 from penstock.catalog.model import EVENT_TIME
-from penstock.catalog.reserved import ARRIVED
+from penstock.catalog.reserved import POSITION
 from penstock.plan.emission import Bound, SessionClose
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.complaints import wrong
-from penstock.sql.trees import data_type
+from penstock.sql.trees import call, data_type
 
 CLOSING = "closing sessions"  # in the meta of a SELECT: the trigger of its EMIT, and the place of that
 _BOOLEAN = ("boolean", "void")
@@ -93,6 +93,7 @@ def _named(name: str) -> exp.Column:
 
 
 def _arrived(level: Level) -> tuple[Scalar, ...]:
-    """When the rows have arrived, where they keep that."""
-    found = [item for item in level.scope.columns if item.name == ARRIVED]
-    return tuple(level.scalar(item.tree) for item in found) if len(found) == 1 else ()
+    """The order in which the rows have arrived, where they keep that: those of a join with the later one of both."""
+    found = [item.tree for item in level.scope.columns if item.name == POSITION]
+    last = [call("greatest", *(tree.copy() for tree in found))] if len(found) > 1 else []
+    return tuple(level.scalar(tree) for tree in [*last, *found])

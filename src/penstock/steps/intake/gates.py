@@ -55,6 +55,11 @@ class ViewGate:
         """Keys have no waterlines of their own here."""
         del key
 
+    def seen(self, own: OwnWaterline) -> Any:
+        """The greatest time that has come."""
+        found = self.lateness.waterlines.get(own.column.lower())
+        return None if found is None else found.seen
+
     def closed(self, own: OwnWaterline) -> ViewGate:
         """The filter for which all windows that have rows are over."""
         found = self.lateness.waterlines.get(own.column.lower())

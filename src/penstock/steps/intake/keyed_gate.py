@@ -66,6 +66,10 @@ class KeyedGate:
         """The waterline of a key; None if it has none yet."""
         return (self.changes.get(key) or self.lines.get(key, NONE_YET)).at
 
+    def seen(self, own: OwnWaterline) -> None:
+        """There is no time for all rows."""
+        del own
+
     def closed(self, own: OwnWaterline) -> KeyedGate:
         """The filter for which all windows that have rows are over."""
         found = {

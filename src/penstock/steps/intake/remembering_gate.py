@@ -123,6 +123,10 @@ class RememberingGate:
         """Keys are remembered, and have no waterlines."""
         del key
 
+    def seen(self, own: OwnWaterline) -> None:
+        """There is no time for all rows."""
+        del own
+
     def closed(self, own: OwnWaterline) -> RememberingGate:
         """The same filter: keys do not depend on windows."""
         del own

@@ -71,6 +71,10 @@ class SessionGate:
         """Keys have no waterlines of their own here."""
         del key
 
+    def seen(self, own: OwnWaterline) -> None:
+        """There is no time for all rows."""
+        del own
+
     def closed(self, own: OwnWaterline) -> SessionGate:
         """There are no windows over it."""
         del own

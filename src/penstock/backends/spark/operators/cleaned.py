@@ -29,6 +29,9 @@ class Gate(Protocol):
     def line(self, key: object) -> Any:
         """The waterline of the rows with a key, where each has its own; None if there is none."""
 
+    def seen(self, own: OwnWaterline) -> Any:
+        """The greatest time that has come; None if there is none, or each key has its own."""
+
     def closed(self, own: OwnWaterline) -> Gate:
         """The filter for which all windows that have rows are over."""
 

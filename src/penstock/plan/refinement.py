@@ -1,0 +1,144 @@
+"""The properties by which a result is refined, as a value: when its first, complete and last form are shown.
+
+    'first_result' = '-15 minutes', 'update_rate' = '3 minutes', 'late_updates' = 'on', 'last_result' = '15 minutes'
+
+They stand in SETTINGS of a query that stands, or in WITH of a view.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+from datetime import timedelta
+from typing import NoReturn
+
+from penstock.catalog.model import REFINEMENT
+from penstock.errors import Diagnostic, SqlError
+from penstock.plan.emission import Batch, Refine, Trigger
+
+NAMES = FIRST, COMPLETE, RATE, UPDATES, LAST, STATE = REFINEMENT
+_NONE = timedelta(0)
+_SWITCH = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
+_DISTANCE = re.compile(r"(?i)\s*([+-]?)\s*(?:interval\s+)?'?\s*(\d+)\s*'?\s*([a-z]*)\s*")
+_EACH_ROW = re.compile(r"(?i)\s*(?:count\s*\(\s*(\d+)\s*\)|(\d+)\s*(?:rows?)?)\s*")
+_UNITS: Mapping[str, str] = {
+    "us": "microseconds", "microsecond": "microseconds", "ms": "milliseconds", "millisecond": "milliseconds",
+    "s": "seconds", "second": "seconds", "m": "minutes", "minute": "minutes", "h": "hours", "hour": "hours",
+    "d": "days", "day": "days",
+}  # fmt: skip
+
+
+def is_refined(properties: Mapping[str, str]) -> bool:
+    """True if one of the properties stands there."""
+    return any(name in properties for name in NAMES)
+
+
+def refinement(properties: Mapping[str, str], *, windowed: bool) -> Trigger | None:
+    """The trigger that the properties say together; None without any. SqlError for what cannot be."""
+    if not is_refined(properties):
+        return None
+    rate = _rate(properties.get(RATE))
+    if not windowed:
+        return _of_running_result(properties, rate)
+    complete = _distance(properties, COMPLETE, _NONE)
+    first = _distance(properties, FIRST, complete)
+    updates, stated = _switch(properties, UPDATES), _switch(properties, STATE)
+    last = _distance(properties, LAST, complete)
+    if complete < _NONE:
+        _refuse(f"{COMPLETE} is before the window has ended", f"{FIRST} may be negative")
+    if first > complete:
+        _refuse(f"{FIRST} is behind {COMPLETE}", "the first result is the complete one, or before it")
+    if last < complete:
+        _refuse(f"{LAST} is before {COMPLETE}", "the last result is the complete one, or behind it")
+    if updates and LAST not in properties:
+        _refuse(f"{UPDATES} without {LAST}", f"say until when late rows count, as in {LAST} = '15 minutes'")
+    return Refine(first, complete, last, rate, updates, stated)
+
+
+def _of_running_result(properties: Mapping[str, str], rate: timedelta | None) -> Batch:
+    """A result that is never complete is updated at its rate."""
+    for name in (FIRST, COMPLETE, UPDATES, LAST, STATE):
+        if name in properties:
+            message = f"{name} is a distance from the end of a window, and the query is over none"
+            _refuse(message, f"{RATE} goes with any query; GROUP BY window_end makes results of windows")
+    return Batch(rate)
+
+
+def _rate(text: str | None) -> timedelta | None:
+    """The interval between updates; None for each change."""
+    counted = None if text is None else _EACH_ROW.fullmatch(text)
+    if text is None or counted is not None:
+        if counted is not None and int(counted.group(1) or counted.group(2)) != 1:
+            _refuse(f"{RATE} {text!r}", f"an interval, as in {RATE} = '5 minutes', or count(1): each change")
+        return None
+    found = _span(RATE, text)
+    if found <= _NONE:
+        _refuse(f"{RATE} {text!r} is not above zero", f"as in {RATE} = '5 minutes'")
+    return found
+
+
+def _distance(properties: Mapping[str, str], name: str, default: timedelta) -> timedelta:
+    return _span(name, properties[name]) if name in properties else default
+
+
+def _span(name: str, text: str) -> timedelta:
+    found = _DISTANCE.fullmatch(text)
+    unit = None if found is None else _unit(found.group(3))
+    if found is None or (unit is None and int(found.group(2))):
+        _refuse(f"{name} is an interval, found {text[:60]!r}", f"as in {name} = '10 minutes'")
+    span = timedelta(**{unit or "seconds": int(found.group(2))})
+    return -span if found.group(1) == "-" else span
+
+
+def _unit(word: str) -> str | None:
+    if word in _UNITS:
+        return _UNITS[word]
+    lower = word.lower()
+    return _UNITS.get(lower.rstrip("s") if len(lower) > 2 else "")  # noqa: PLR2004 - M is a month, and refused
+
+
+def _switch(properties: Mapping[str, str], name: str) -> bool:
+    value = properties.get(name, "off").lower()
+    if value not in _SWITCH:
+        _refuse(f"{name} is on or off, found {value[:60]!r}", f"{name} = 'on'")
+    return _SWITCH[value]
+
+
+def _refuse(message: str, hint: str) -> NoReturn:
+    raise SqlError(Diagnostic("REFINEMENT", message, hint=hint))
+
+
+# Flink's settings
+
+EARLY, EARLY_DELAY = "table.exec.emit.early-fire.enabled", "table.exec.emit.early-fire.delay"
+LATE, LATE_DELAY = "table.exec.emit.late-fire.enabled", "table.exec.emit.late-fire.delay"
+LATENESS = "table.exec.emit.allow-lateness"
+FLINK = (EARLY, EARLY_DELAY, LATE, LATE_DELAY, LATENESS)
+
+
+def of_flink(settings: Mapping[str, str]) -> dict[str, str]:
+    """The properties that Flink's settings of early and late results stand for, but for the delay of early ones."""
+    early, late = (_switch(settings, name) for name in (EARLY, LATE))
+    allowed = settings.get(LATENESS)
+    if late and allowed is None:
+        _refuse(f"{LATE} without {LATENESS}", f"say for how long, as in SET '{LATENESS}' = '10 min'")
+    found: dict[str, str] = {}
+    if early:
+        found[FIRST] = "-36500 days"
+    if allowed is not None:
+        found[LAST] = _minutes(allowed)
+        found[UPDATES] = "on"
+    return found
+
+
+def early_delay(settings: Mapping[str, str]) -> timedelta | None:
+    """The delay by the clock between early results; None where each row makes one, or none are wanted."""
+    text = settings.get(EARLY_DELAY)
+    if text is None or not _switch(settings, EARLY):
+        return None
+    return _span(EARLY_DELAY, _minutes(text)) or None
+
+
+def _minutes(text: str) -> str:
+    """Flink writes `10 min`."""
+    return re.sub(r"(?i)\bmin\b", "minutes", text)
