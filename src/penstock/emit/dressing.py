@@ -15,7 +15,7 @@ from penstock.backends.rows import python_values
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.triggers import groups_of
 from penstock.emit.weighted import Rows, inserted, weighted
-from penstock.plan.emission import Content
+from penstock.plan.emission import Content, Row
 from penstock.plan.showing import KIND, PTIME, STATE, UNDO, VER, Ordering, Showing
 
 _NOTHING: Mapping[Any, int] = MappingProxyType({})
@@ -138,8 +138,9 @@ class Dressing:
         return shown, counts
 
     def _emission_numbers(self, rows: Rows, counts: Counts) -> tuple[list[int], Counts]:
-        """Numbers of emissions: one for all rows of a step, or for each window of it."""
-        groups = groups_of(rows, self.showing.windows)
+        """Numbers of emissions: one for all rows of a step, or for each window of it; PER EVENT one for each row."""
+        each = isinstance(self.showing.trigger, Row)
+        groups = list(range(rows.num_rows)) if each else groups_of(rows, self.showing.windows)
         numbers = {group: counts.emissions + number for number, group in enumerate(dict.fromkeys(groups))}
         return [numbers[group] for group in groups], replace(counts, emissions=counts.emissions + len(numbers))
 

@@ -179,7 +179,7 @@ class Standing:
         )
 
     def _time(self, moment: Moment) -> datetime | None:
-        """How far the time of the rows has come, from which results are refined."""
+        """The greatest time that has come, from which results are refined."""
         if self.progress is not None:
             found: datetime | None = moment.waterlines[-1]
             return found

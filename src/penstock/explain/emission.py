@@ -64,7 +64,7 @@ class _Waits:
     known: Waterlines
 
     def all(self) -> Iterator[str]:
-        """What the policy waits for, each in words."""
+        """The things that the policy waits for, each in words."""
         yield from self._trigger()
         clause, showing = self.showing.clause, self.showing
         if clause.timeout is not None and showing.sessions is None:

@@ -44,7 +44,7 @@ class Emission(Sequence[tuple[Any, ...]]):
 
 def emission_of(query: str, columns: tuple[str, ...], change: Change) -> Emission:
     """The rows of a change as they are shown: each as often as its weight says."""
-    rows = tuple(row for weight, row in change.rows for _ in range(weight))
+    rows = tuple(row for weight, row in change.in_order for _ in range(weight))
     return Emission(query, columns, rows, change.step, change.clock)
 
 

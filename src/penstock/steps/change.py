@@ -49,6 +49,13 @@ class Change:
         rows, read = fetched_parts(self._delta.frame())
         return [(weight, read(row)) for weight, row in consolidated_rows(rows)]
 
+    @property
+    def in_order(self) -> list[WeightedRow]:
+        """The rows in the order in which a standing query shows them, equal ones apart."""
+        if self._delta is None or not self._delta.on_driver:
+            return self.rows
+        return [(row[-1], row[:-1]) for row in python_values(self._delta.arrow())]
+
     @cached_property
     def _consolidated(self) -> Delta | None:
         return None if self._delta is None or self._delta.is_empty() else self._delta.consolidated()

@@ -10,9 +10,11 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
+from penstock.bind.emission.by_event import for_each_row, hand_on_position, position
 from penstock.bind.taking_in import SESSION_NUMBER
 from penstock.bind.time_windows.closing_sessions import CLOSING
-from penstock.plan.emission import SessionClose, Trigger
+from penstock.catalog.model import Catalog
+from penstock.plan.emission import Row, SessionClose, Trigger
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.text import spark_sql
@@ -74,11 +76,13 @@ def _is_item(tree: exp.Expression, item: exp.Expression) -> bool:
     return not isinstance(item, exp.Star) and spark_sql(item) == spark_sql(tree)
 
 
-def taken_apart(tree: exp.Expression, *, ends_with_limit: bool, trigger: Trigger | None = None) -> Clauses:
+def taken_apart(
+    tree: exp.Expression, catalog: Catalog, *, ends_with_limit: bool, trigger: Trigger | None = None
+) -> Clauses:
     """A copy of a query, without the clauses that its policy takes over.
 
     LIMIT with ORDER BY is a relation of its own, the first so many rows, unless `ends_with_limit`. AFTER SESSION CLOSE
-    groups by sessions as well.
+    groups by sessions as well. PER EVENT has a row for each that comes, in the order in which they arrive.
     """
     found = Clauses(tree.copy())
     if not isinstance(found.tree, exp.Select):
@@ -100,9 +104,21 @@ def taken_apart(tree: exp.Expression, *, ends_with_limit: bool, trigger: Trigger
         found.partition.append(found.place_of(key))
     if ends_with_limit or select.args.get("limit") is None:
         _take_order(select, found)
+    if isinstance(trigger, Row):
+        _by_event(select, found, catalog)
     for at, item in enumerate(found.added):
         select.append("expressions", exp.alias_(item.copy(), f"{_HIDDEN}{at}"))
     return found
+
+
+def _by_event(select: exp.Select, found: Clauses, catalog: Catalog) -> None:
+    """A row for each that comes, in the order of arrival where rows keep that: an aggregate needs it."""
+    if found.aggregated:
+        for_each_row(select, catalog)
+        found.grouped = True
+    elif hand_on_position(select, catalog) is not None:
+        return
+    found.order = found.order or [(found.place_of(position()), False, True)]
 
 
 def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose) -> Place:

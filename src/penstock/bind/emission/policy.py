@@ -85,18 +85,15 @@ def is_stamped(clause: EmitClause, kind: Kind) -> bool:
 
 def check(clause: EmitClause, trigger: Trigger, kind: Kind) -> None:
     """Refuse what cannot go together, and what is not built."""
-    what = None
-    if isinstance(trigger, Row):
-        what = "EMIT PER EVENT"
-    elif isinstance(trigger, SessionClose) and kind.windowed:
+    if isinstance(trigger, SessionClose) and kind.windowed:
         message = "EMIT AFTER SESSION CLOSE makes sessions of its own, but the query is over windows"
         hint = "leave the window function out, or write EMIT AFTER WATERMARK"
         raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint=hint))
-    elif isinstance(trigger, SessionClose):
+    if isinstance(trigger, SessionClose):
         _check_sessions(clause, trigger, kind)
-    if what is not None:
-        hint = "AFTER WATERMARK, PERIODIC, ON UPDATE, TIMEOUT and AFTER DELAY work"
-        raise UnsupportedError(Diagnostic("EMIT", f"{what} is not built yet", clause.span, hint=hint))
+    if isinstance(trigger, Row) and (clause.word in (CHANGES, DELTA) or kind.told):
+        message = "EMIT PER EVENT shows a row for each that comes, and none of them changes"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="leave CHANGES, DELTA and _tp_delta out"))
     if clause.word == DELTA and not kind.aggregated:
         message = "EMIT DELTA shows by how much aggregates change, but the query has none"
         raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="EMIT CHANGES shows the rows that change"))

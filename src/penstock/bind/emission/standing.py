@@ -125,9 +125,8 @@ class _Binding:
         dialect = catalog.settings.get("dialect", "penstock")
         self.clause = _clause(tree)
         tree, self.settings = _without_emit(tree, dialect)
-        self.clauses: Clauses = taken_apart(
-            tree, ends_with_limit=dialect == "timeplus" or not _is_top(tree), trigger=self.clause.trigger
-        )
+        ends = dialect == "timeplus" or not _is_top(tree)
+        self.clauses: Clauses = taken_apart(tree, catalog, ends_with_limit=ends, trigger=self.clause.trigger)
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
         self.kind = Kind(self.clauses.aggregated, windowed, dialect, told)
