@@ -128,6 +128,11 @@ SPECS = {
         },
         (*ENDS, lambda m: m.last("A", "id", shift=-2), lambda m: m.near(1, "id")),
     ),
+    "timed": Spec(
+        f"MEASURES FIRST(at) AS f, LAST(B.at) AS l PATTERN (A+ B*) WITHIN INTERVAL '3' MINUTE {SIGNS_AB}",
+        ("seq", ("A", "+"), ("B", "*")), SIGNS, (lambda m: m.first("", "at"), lambda m: m.last("B", "at")),
+        within=timedelta(minutes=3),
+    ),
     "looping": Spec(
         f"{ENDS_SQL} PATTERN ((A* B?)* C) {SIGNS_SQL}",
         ("seq", (("seq", ("A", "*"), ("B", "?")), "*"), "C"), SIGNS, ENDS,
@@ -196,6 +201,60 @@ def test_a_view_has_the_matches_of_the_rows_so_far(name):
     run()
 
 
+LATE = "CREATE TABLE t (k INT, at TIMESTAMP LATENESS INTERVAL 2 MINUTES, x INT, id INT);"
+FORGETTING = sorted(set(SPECS) - {"reluctant", "empty", "omit empty", "unmatched", "anchored", "neighbours"})
+
+
+def check_late(name, steps):
+    """Late rows are dropped, and what is kept is merged after each step: nothing that is shown may change."""
+    spec, content, shown, numbers = SPECS[name], [], Counter(), iter(range(1000))
+    line, last = datetime.min, datetime.min  # noqa: DTZ901 - the pipeline's zone is UTC
+    with penstock.Pipeline(LATE + view(spec), engine="native") as pipeline:
+        for place, (inserts, deletes) in enumerate(steps):
+            ahead = timedelta(minutes=3 * place)
+            rows = [
+                (k, None if at is None else START + timedelta(minutes=at) + ahead, x, next(numbers) // 2)
+                for k, at, x in inserts
+            ]
+            gone = list(
+                {id(row): row for row in (content[item % len(content)] for item in deletes if content)}.values()
+            )
+            for weight, row in pipeline.step({"t": [*rows, *(("-", row) for row in gone)]})["v"].rows:
+                shown[row] += weight
+                assert name != "timed" or line == datetime.min or row[1] >= line - spec.within  # noqa: DTZ901
+            content += [row for row in rows if row[1] is None or row[1] >= line]
+            for row in gone:
+                if row[1] is None or row[1] >= line:
+                    content.remove(row)
+            last = max([last, *(row[1] for row in rows + gone if row[1] is not None)])
+            line = last if last == datetime.min else last - timedelta(minutes=2)  # noqa: DTZ901
+            pipeline.compact()
+            assert {row: weight for row, weight in shown.items() if weight} == wanted(spec, content)
+
+
+@pytest.mark.parametrize("name", SPECS)
+def test_what_is_forgotten_changes_no_match(name):
+    @settings(max_examples=4, deadline=None)
+    @given(steps=STEPS)
+    def run(steps):
+        check_late(name, steps)
+
+    run()
+
+
+@pytest.mark.parametrize("name", FORGETTING)
+def test_rows_go_that_no_match_can_need(name):
+    spec = SPECS[name]
+    within = spec.sql if "WITHIN" in spec.sql else spec.sql.replace("DEFINE", "WITHIN INTERVAL 5 MINUTES DEFINE")
+    with penstock.Pipeline(LATE + view(Spec(within, "A", {}, ())), engine="native") as pipeline:
+        assert all(item.growth == "bounded" for item in pipeline.state()), [item.because for item in pipeline.state()]
+        for day in range(4):
+            rows = [(k, START + timedelta(days=day, minutes=at), at % 4, at) for k in (1, 2) for at in range(30)]
+            pipeline.step({"t": rows})
+            pipeline.compact()
+            assert sum(item.rows for item in pipeline.state()) < 20
+
+
 def a_few_steps():
     dice = Random(7)
     rows = [
@@ -203,6 +262,26 @@ def a_few_steps():
         for _ in range(40)
     ]
     return [(rows[:20], []), ([], [3, 7]), (rows[20:], [1]), ([], [])]
+
+
+@pytest.mark.spark
+def test_spark_forgets_what_no_match_can_need(spark):
+    names = ("within", "falling")
+    views = "".join(view(SPECS[name], name) for name in names)
+    content, numbers, shown = [], iter(range(1000)), {name: Counter() for name in names}
+    with penstock.Pipeline(LATE + views, engine="spark", spark=spark) as pipeline:
+        for place, (inserts, _) in enumerate(a_few_steps()):
+            content, rows = changed(content, [(k, at, x) for k, at, x in inserts if at is not None], [], numbers)
+            later = timedelta(minutes=20 * place)
+            rows = [(k, at + later, x, number) for k, at, x, number in rows]
+            content = content[: len(content) - len(rows)] + rows
+            for name, change in pipeline.step({"t": rows}).items():
+                for weight, row in change.rows:
+                    shown[name][row] += weight
+            pipeline.compact()
+        for name in names:
+            assert {row: weight for row, weight in shown[name].items() if weight} == wanted(SPECS[name], content)
+        assert sum(item.rows for item in pipeline.state()) < len(content)
 
 
 @pytest.mark.spark

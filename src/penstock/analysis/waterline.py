@@ -25,8 +25,8 @@ from penstock.catalog.model import Catalog, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock
-from penstock.plan.forms import Call, Constant, Form, Reference, Span, reads_clock, references
-from penstock.plan.matching import REACH, Told
+from penstock.plan.forms import Call, Constant, Form, Reference, Span, called, reads_clock, references
+from penstock.plan.matching import REACH, Taken, Told
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -314,10 +314,16 @@ class Reader:
         return {name: derived for name, derived in found.items() if name in node.left.names or name in alike}
 
     def _matches(self, node: MatchRecognize) -> dict[str, Derived]:
-        """A match changes only by rows at or before the latest time that the search for it has looked at."""
-        line = None if node.time is None else self.of(node.input).get(node.time)
+        """A match changes only by rows at or before the latest time that the search for it has looked at.
+
+        With WITHIN that is less than so long behind its first row, and so behind each of its rows.
+        """
+        known = self.of(node.input)
+        line = None if node.time is None else known.get(node.time)
+        if line is None:
+            return {}
         reached = (item.name for item in node.outputs if isinstance(item, Told) and item.code == REACH)
-        return {} if line is None else dict.fromkeys(reached, line)
+        return {**dict.fromkeys(reached, line), **_within(node, known)}
 
     def _side(self, join: Join, side: Plan, own: Waterlines, other: Plan, known: Waterlines) -> dict[str, Derived]:
         """The promises of a change of either side about one side's columns (docs/adr/0010).
@@ -433,3 +439,18 @@ def _compared_with_clock(part: Scalar) -> LowerBound | None:
             return None if references(limit) else LowerBound(name, limit)
         case _:
             return None
+
+
+def _within(node: MatchRecognize, known: Waterlines) -> dict[str, Derived]:
+    """The times of rows of matches, where WITHIN says how far these reach."""
+    items = dict(node.input.items) if isinstance(node.input, Project) else {}
+    if node.within is None or node.anchored or node.time not in items:
+        return {}
+    moments = called(items[node.time].form, "unix_micros")
+    length = Span(f"{node.within // 1_000_000}.{node.within % 1_000_000:06d}".rstrip("0").rstrip("."), "SECOND")
+    found = {}
+    for item in node.outputs:
+        if isinstance(item, Taken) and (items[item.source].form,) == moments and item.source in known:
+            earlier = Call("-", (Reference(item.source), length))
+            found[item.name] = applied(earlier, {item.source: known[item.source]})
+    return {name: derived for name, derived in found.items() if derived is not None}

@@ -149,6 +149,10 @@ class Dialect(ABC):
         """The value at a place of a list, from 0; NULL for none."""
 
     @abstractmethod
+    def rest(self, values: str, count: str) -> str:
+        """The list without so many of its first values."""
+
+    @abstractmethod
     def unfolded(self, values: str) -> str:
         """The item of a SELECT that gives a row for each value of a list."""
 

@@ -21,7 +21,7 @@ from penstock.circuit.buckets import BUCKET_TITLE, BUCKETS, is_by_bucket
 from penstock.circuit.build import build_circuit
 from penstock.circuit.closing import base_of, determining
 from penstock.circuit.column_names import with_written_names
-from penstock.circuit.forgetting import Expiry
+from penstock.circuit.forgetting import Best, Expiry, Unsettled
 from penstock.circuit.operators import (
     Additive,
     AnyOperator,
@@ -46,6 +46,7 @@ from penstock.plan.nodes import (
     AsofJoin,
     Filter,
     Join,
+    MatchRecognize,
     Plan,
     Project,
     Recompute,
@@ -114,6 +115,8 @@ class _Finder:
             case Ranked() if operator.append_only and growth(node, self.catalog) is Growth.BOUNDED:
                 because = "nothing is retracted, so a row that falls out never comes back"
                 return replace(self._made(operator, Growth.BOUNDED, because), keeps="its rows")
+            case Keyed() if isinstance(node, MatchRecognize):
+                return self._matches(operator, node)
             case Keyed() | Ranked():
                 return self._by(operator, node, "PARTITION BY")
             case Sessions():
@@ -168,6 +171,27 @@ class _Finder:
         use = self._use(node, clause, known) if size is Growth.UNBOUNDED else None
         return self._made(operator, size, _BECAUSE[size], use)
 
+    def _matches(self, operator: Operator, node: MatchRecognize) -> StateFact:
+        """Rows go when no match can begin or go on with them; WITHIN says when that is."""
+        dropped = _dropped([_going(item) for item in operator.expiries])
+        size = self._inputs(node)
+        if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
+            return self._made(operator, Growth.BOUNDED, dropped)
+        if operator.expiries:
+            fix = "WITHIN INTERVAL … behind PATTERN says when a match is over"
+            return self._made(operator, size, dropped, fix if size is Growth.UNBOUNDED else None)
+        fix = self._why_all(node)
+        return self._made(operator, size, _BECAUSE[size], fix if size is Growth.UNBOUNDED else None)
+
+    def _why_all(self, node: MatchRecognize) -> str:
+        if node.anchored:
+            return "leave ^ and $ out: they ask for the first and the last row of all"
+        if node.numbered:
+            return "leave MATCH_NUMBER() out: it counts from the first row of all"
+        if node.time is None:
+            return "order rows by a TIMESTAMP with LATENESS, ascending"
+        return self._declare(node, "ORDER BY, and leave NEXT out")
+
     @staticmethod
     def _history(rows: Plan, dropped: str, keys: str) -> str:
         return f"{dropped}; of the history of {versions_below(rows)} the last version of each {keys} stays"
@@ -175,7 +199,7 @@ class _Finder:
     def _leaves_few(self, item: Expiry, rows: Plan) -> bool:
         """True if what an expiry spares cannot grow: nothing, or some rows of few partitions."""
         few = {f"`{name}`" for name in few_values(rows, self.catalog)}
-        return all(set(keep.partition) <= few for keep in item.keep)
+        return all(_is_nothing(keep) or (_is_few(keep) and set(keep.partition) <= few) for keep in item.keep)
 
     def _use(self, node: Plan, clause: str, known: Waterlines) -> str:
         use = f"use a column with a waterline in {clause}: {', '.join(known)}" if known else self._declare(node, clause)
@@ -311,9 +335,21 @@ def _going(item: Expiry, keys: tuple[str, ...] = ()) -> str:
     if item.keep:
         keys = _partition(item)
         each = f" of each {', '.join(keys)}" if keys else ""
+        if isinstance(item.keep[0], Unsettled):
+            return f"{text} (but for those of matches that are not over{each})"
         count = "one" if item.keep[0].count == 1 else str(item.keep[0].count)
         return f"{text} (but for {count}{each})" if item.shown else f"they are behind the best {count}{each}"
     return text
+
+
+def _is_nothing(keep: Best | Unsettled) -> bool:
+    """True if in the end nothing is spared."""
+    return isinstance(keep, Unsettled) and keep.ends
+
+
+def _is_few(keep: Best | Unsettled) -> bool:
+    """True if only so many rows of a partition are spared."""
+    return isinstance(keep, Best) or keep.short
 
 
 def _in_buckets(item: Expiry) -> Expiry:

@@ -17,7 +17,7 @@ from penstock.catalog.model import Catalog
 from penstock.catalog.types import INTEGRAL, Type
 from penstock.circuit.closing import closing_columns
 from penstock.plan.expressions import pairs_of
-from penstock.plan.forms import Constant
+from penstock.plan.forms import Constant, called
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -41,7 +41,8 @@ from penstock.plan.nodes import (
     Values,
     Window,
 )
-from penstock.plan.scalar import Scalar, quoted, scalar_of
+from penstock.plan.scalar import Scalar, column, quoted, scalar_of
+from penstock.sql.rowpattern import without_end
 
 _READABLE = 60  # characters
 
@@ -57,6 +58,18 @@ class Best:
 
 
 @dataclass(frozen=True)
+class Unsettled:
+    """Of the rows below the line, those stay from which on a later row can still change a match.
+
+    `ends` says that each search comes to an end by itself, `short` that it takes a limited number of rows.
+    """
+
+    partition: tuple[str, ...]
+    ends: bool
+    short: bool
+
+
+@dataclass(frozen=True)
 class Expiry:
     """Entries of the operator's trace number `trace` whose `text` is below the waterline can go, but for `keep`.
 
@@ -68,7 +81,7 @@ class Expiry:
     text: str
     waterline: Derived
     nulls: bool = False
-    keep: tuple[Best, ...] = ()
+    keep: tuple[Best | Unsettled, ...] = ()
     shown: str = ""
     whole: bool = False
 
@@ -108,10 +121,29 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
             return by_partition(node, reader) or by_closing(node, reader, catalog)
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Distinct() | SetOperation():
             return ()
-        case Session() | MatchRecognize() | Recompute() | Fixpoint():
+        case MatchRecognize():
+            return _matches_expire(node, reader)
+        case Session() | Recompute() | Fixpoint():
             return ()
         case _:
             assert_never(node)
+
+
+def _matches_expire(plan: MatchRecognize, reader: Reader) -> tuple[Expiry, ...]:
+    """Rows before the first search that a row from the waterline on can change; numbers of matches need all."""
+    line = None if plan.time is None else reader.of(plan.input).get(plan.time)
+    if plan.time is None or line is None or plan.anchored or plan.numbered:
+        return ()
+    keys = tuple(lowered(item, plan.input).text for item in plan.partition)
+    keep = Unsettled(keys, plan.within is not None, not without_end(plan.pattern))
+    micros = lowered(column(plan.time), plan.input).form
+    moments = called(micros, "unix_micros") or (micros,)
+    return (Expiry(0, quoted(plan.time), line, keep=(keep,), shown=scalar_of(moments[0]).text),)
+
+
+def lowered(scalar: Scalar, below: Plan) -> Scalar:
+    """An expression over a projection as one over its input."""
+    return scalar.over(dict(below.items)) if isinstance(below, Project) else scalar
 
 
 def by_partition(plan: Window | TopK, reader: Reader) -> tuple[Expiry, ...]:

@@ -114,6 +114,16 @@ class MatchRecognize(Plan):
         return parts_at("a partition key", self.partition, known) + parts_at("a column", read, known)
 
     @property
+    def numbered(self) -> bool:
+        """True if the number of a match is shown, or read by a condition."""
+        codes = [*(item.code for item in self.outputs if isinstance(item, Told)), *(code for _, code in self.define)]
+        return any(_reads_number(code) for code in codes)
+
+    @property
     def anchored(self) -> bool:
         """True if a match may depend on where the partition begins or ends."""
         return has(self.pattern, Anchor)
+
+
+def _reads_number(code: object) -> bool:
+    return isinstance(code, tuple) and (code == ("match number",) or any(map(_reads_number, code)))

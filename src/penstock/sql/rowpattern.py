@@ -95,6 +95,12 @@ def has(part: Part, kind: type[Part]) -> bool:
     return isinstance(part, kind) or any(has(item, kind) for item in inner)
 
 
+def without_end(part: Part) -> bool:
+    """True if a match can have any number of rows."""
+    inner = getattr(part, "parts", ()) or ((part.part,) if isinstance(part, Repeated | Excluded) else ())
+    return (isinstance(part, Repeated) and part.most is None) or any(map(without_end, inner))
+
+
 def pattern_text(part: Part) -> str:
     """The pattern as it could be written."""
     match part:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any, Never
 
 from penstock.backends.matching.program import Program
@@ -28,11 +29,20 @@ def answers(program: Program, rows: Sequence[Sequence[Any]]) -> list[Answer]:
 
 
 def settled(program: Program, rows: Sequence[Sequence[Any]], line: int) -> int:
-    """The number of first rows at which no search begins that a row from `line` on can change."""
-    found = _Partition(program, rows)
+    """The number of first rows at which no search begins that a row from `line` on can change.
+
+    Each row ends with its weight. Of equal rows, which are one with its weight, all go or none.
+    """
+    weights = [row[-1] for row in rows]
+    if any(weight < 0 for weight in weights):
+        return 0  # what takes the row away is not there
+    firsts = [0, *accumulate(weights)]
+    found = _Partition(program, [row for row in rows for _ in range(row[-1])])
     for _ in found.shown():
         pass
-    return next((stop.place for stop in found.stops if stop.reach >= line), len(rows))
+    places = {stop.place for stop in found.stops} | {firsts[-1]}
+    unsettled = next((stop.place for stop in found.stops if stop.reach >= line), firsts[-1])
+    return max(number for number, first in enumerate(firsts) if first <= unsettled and first in places)
 
 
 class _Partition:

@@ -8,13 +8,23 @@ SELECT taken[m.picks[0]].t0, m.longs[0] …
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
 from penstock.backends.dialect import Carry, Dialect
-from penstock.backends.matching.function import MATCH
+from penstock.backends.matching.function import MATCH, SETTLED
 from penstock.backends.matching.program import TEXTS
 from penstock.backends.matching.spelling import picked_rows, program_text, told
+from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import is_decimal
-from penstock.plan.matching import MatchRecognize, Taken, Told
+from penstock.plan.matching import OWN, MatchRecognize, Taken, Told
+from penstock.plan.nodes import Field, Plan, Project, Scan
+from penstock.plan.scalar import column
 
+if TYPE_CHECKING:
+    from penstock.backends.render import Renderer
+
+_NEVER = -(1 << 63)  # below all times
 _READS, _TAKEN, _MATCH = "__reads", "__taken", "__match"
 
 
@@ -29,6 +39,43 @@ def match_query(dialect: Dialect, plan: MatchRecognize, rows: str, carry: Carry)
     return f"SELECT {', '.join([*fields, *carried])} FROM ({matches})"
 
 
+def unsettled_query(renderer: Renderer, plan: MatchRecognize, line: str) -> str:
+    """The rows of an operator's trace that a row from a line (microseconds) on can still lead to, with what is carried.
+
+    The node stands over the windows and projections of its operator, whose leaf the renderer knows with the weight.
+    """
+    dialect, carried = renderer.dialect, [*map(renderer.dialect.quoted, renderer.carry)]
+    wide, kept = _with_columns(plan.input)
+    searched = replace(
+        plan,
+        input=wide,
+        reads=(*plan.reads, WEIGHT),
+        outputs=tuple(Taken(item.name, OWN, item.name) for item in kept),
+    )
+    known = f"coalesce(({line}), CAST('{_NEVER}' AS BIGINT))"
+    count = f"{SETTLED}({dialect.literal(program_text(searched))}, {_READS}, {known})"
+    lists = _lists(dialect, searched, renderer.sql(wide), carried)
+    rows = (
+        f"SELECT {', '.join([*carried, f'{dialect.unfolded(dialect.rest(_TAKEN, count))} AS {_MATCH}'])} FROM ({lists})"
+    )
+    named = [f"{_MATCH}.t{place} AS {dialect.quoted(item.name)}" for place, item in enumerate(kept)]
+    return f"SELECT {', '.join([*named, *carried])} FROM ({rows})"
+
+
+def _with_columns(plan: Plan) -> tuple[Plan, tuple[Field, ...]]:
+    """The windows and projections below a node with all columns of their leaf, and the weight; these columns."""
+    if isinstance(plan, Scan):
+        found = replace(plan, outputs=(*plan.outputs, Field(WEIGHT, "bigint", nullable=False)))
+        return found, found.outputs
+    below, kept = _with_columns(plan.inputs[0])
+    wide = plan.with_inputs(below)
+    if not isinstance(wide, Project):
+        return wide, kept
+    own = {name for name, _ in wide.items}
+    more = tuple((item.name, column(item.name, item.type, item.nullable)) for item in kept if item.name not in own)
+    return Project(below, (*wide.items, *more)), kept
+
+
 def _lists(dialect: Dialect, plan: MatchRecognize, rows: str, carried: list[str]) -> str:
     number = dialect.quoted(plan.number)
     keys = [f"__k{place}" for place in range(len(plan.partition))]
@@ -39,7 +86,7 @@ def _lists(dialect: Dialect, plan: MatchRecognize, rows: str, carried: list[str]
     )
     columns = [*carried, *named, f"{number} AS __n", f"{reads} AS __r", f"{taken} AS __t"]
     collected = [f"{dialect.collected('__r', '__n')} AS {_READS}", f"{dialect.collected('__t', '__n')} AS {_TAKEN}"]
-    by = [*keys, *carried]
+    by = [*carried, *keys]
     grouped = f" GROUP BY {', '.join(by)}" if by else ""
     return f"SELECT {', '.join([*carried, *collected])} FROM (SELECT {', '.join(columns)} FROM ({rows})){grouped}"
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
 from penstock.backends.api import LineText
@@ -13,7 +13,7 @@ from penstock.backends.native.trace import Columns, Trace, weighing
 from penstock.backends.thresholds import LEAST_FORGOTTEN_ROWS
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type
-from penstock.circuit.forgetting import Best, Expiry
+from penstock.circuit.forgetting import Best, Expiry, Unsettled
 from penstock.plan.scalar import parsed
 
 _SORTED = re.compile(r"^(?P<value>.*) (?P<direction>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)$", re.DOTALL)
@@ -24,14 +24,16 @@ class Collector:
 
     def __init__(self, expiries: Sequence[Expiry]) -> None:
         self.expiries = tuple(expiries)
+        self.settle: Callable[[Trace, str], None] | None = None  # leaves what matches may still need
         self._collected: dict[int, int] = {}  # by trace: its rows when all that had expired was gone
 
     def check(self, position: int, columns: Columns) -> None:
         """Raise NotProvenError if an expression by which rows of a trace expire is not proven."""
         for item in self._of(position):
-            _below(item, columns, "NULL")
-            for keep in item.keep:
-                _rank(keep, columns, append_only=False)
+            if not any(isinstance(keep, Unsettled) for keep in item.keep):
+                _below(item, columns, "NULL")
+                for keep in _best(item):
+                    _rank(keep, columns, append_only=False)
 
     def expired(
         self, position: int, columns: Columns, rows: int, lines: LineText | None, *, whole: bool = False
@@ -54,8 +56,10 @@ class Collector:
             return
         trace.merge(self.expired(position, trace.columns, trace.rows, lines, whole=whole))
         for item in mine:
-            if item.keep and lines is not None:
+            if _best(item) and lines is not None:
                 _keep(item, trace, lines(item.waterline))
+            elif item.keep and lines is not None and self.settle is not None:
+                self.settle(trace, lines(item.waterline))
         if mine:
             self.collected(position, trace.rows)
 
@@ -68,12 +72,16 @@ def _below(item: Expiry, columns: Columns, line: str) -> str:
     return f"(({line}) IS NOT NULL AND coalesce({below}, true))" if item.nulls else below
 
 
+def _best(item: Expiry) -> list[Best]:
+    return [keep for keep in item.keep if isinstance(keep, Best)]
+
+
 def _keep(item: Expiry, trace: Trace, line: str) -> None:
     """Of the rows below the line, leave those that later rows may still need."""
     below = f"coalesce({_below(item, trace.columns, line)}, false)"
-    ranks = [_rank(keep, trace.columns, append_only=trace.append_only) for keep in item.keep]
+    ranks = [_rank(keep, trace.columns, append_only=trace.append_only) for keep in _best(item)]
     values = {value: f"__value{place}" for place, value in enumerate(value for rank in ranks for value in rank.values)}
-    chosen = " OR ".join(f"{rank.over(values)} <= {keep.count}" for rank, keep in zip(ranks, item.keep, strict=True))
+    chosen = " OR ".join(f"{rank.over(values)} <= {keep.count}" for rank, keep in zip(ranks, _best(item), strict=True))
     computed = [f"{value} AS {name}" for value, name in values.items()]
     marked = f"SELECT {', '.join(['*', f'{below} AS __below', *computed])} FROM {trace.table}"
     flagged = f"SELECT *, NOT __below OR {chosen} AS __stays FROM ({marked})"

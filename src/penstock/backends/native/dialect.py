@@ -142,6 +142,9 @@ class NativeDialect(Dialect):
     def element(self, values: str, place: str) -> str:
         return f"{values}[{place} + 1]"
 
+    def rest(self, values: str, count: str) -> str:
+        return f"{values}[{count} + 1:]"
+
     def unfolded(self, values: str) -> str:
         return f"unnest({values})"
 

@@ -10,7 +10,7 @@ whole trace, which is gone through when it has doubled,
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -27,9 +27,18 @@ _BELOW = "__below"
 
 
 def collected(
-    trace: Trace, expiries: Sequence[Expiry], place: int, lines: LineText | None, *, whole: bool = False
+    trace: Trace,
+    expiries: Sequence[Expiry],
+    place: int,
+    lines: LineText | None,
+    settle: Callable[[DataFrame, str], DataFrame],
+    *,
+    whole: bool = False,
 ) -> Trace:
-    """The trace merged, entirely with `whole`, and rows that have expired left out of every layer that is written."""
+    """The trace merged, entirely with `whole`, and rows that have expired left out of every layer that is written.
+
+    `settle` leaves of rows those that matches may still need.
+    """
     mine = [(item, lines(item.waterline)) for item in expiries if item.trace == place] if lines else []
     plain = [unexpired(item, line) for item, line in mine if not item.keep and (whole or not item.whole)]
     among = [(item, line) for item, line in mine if item.keep and whole]
@@ -39,7 +48,7 @@ def collected(
         if plain:
             frame = frame.where(" AND ".join(plain))
         for item, line in among:
-            frame = _kept(trace, frame, item, line)
+            frame = _kept(trace, frame, item, line) if _best(item) else settle(frame, line)
         return frame
 
     work = Trace.merged if not whole else Trace.compacted if trace.layers else Trace.condensed
@@ -59,11 +68,15 @@ def _below(item: Expiry, line: str) -> str:
     return f"({item.text}) < {as_parameter(line, item.text)}"
 
 
+def _best(item: Expiry) -> list[Best]:
+    return [keep for keep in item.keep if isinstance(keep, Best)]
+
+
 def _kept(trace: Trace, frame: DataFrame, item: Expiry, line: str) -> DataFrame:
     """The rows that are not below the line, and those below it that later rows may still need."""
     workspace = trace.workspace
     marked = workspace.name(frame.selectExpr("*", f"coalesce({_below(item, line)}, false) AS {_BELOW}"))
-    chosen = [f"{_rank(keep, trace.append_only)} <= {keep.count}" for keep in item.keep]
+    chosen = [f"{_rank(keep, trace.append_only)} <= {keep.count}" for keep in _best(item)]
     names = ", ".join(f"`{name}`" for name in frame.columns)
     flagged = f"SELECT *, NOT {_BELOW} OR {' OR '.join(chosen)} AS __stays FROM {marked}"
     return workspace.sql(f"SELECT {names} FROM ({flagged}) WHERE __stays")

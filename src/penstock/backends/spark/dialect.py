@@ -148,6 +148,9 @@ class SparkDialect(Dialect):
     def element(self, values: str, place: str) -> str:
         return f"get({values}, {place})"
 
+    def rest(self, values: str, count: str) -> str:
+        return f"slice({values}, {count} + 1, size({values}))"
+
     def unfolded(self, values: str) -> str:
         return f"explode({values})"
 

@@ -11,6 +11,7 @@
 | additive   | GROUP BY with partial results                                                    |
 | partials   | the partial results of aggregates, and the answers over them                     |
 | counted    | DISTINCT, INTERSECT, EXCEPT                                                      |
+| matching   | MATCH_RECOGNIZE: key by key, without the rows that no match can need             |
 | keyed      | key by key: old and new rows of the touched keys, in one pass                    |
 | asof       | ASOF JOIN: key by key, from the first time on that a step changes                  |
 | answered   | key by key: the last answer is kept, and taken back as it was given              |

@@ -15,6 +15,7 @@ from penstock.backends.native.operators.counted import CountedOperator
 from penstock.backends.native.operators.join import JoinOperator
 from penstock.backends.native.operators.keyed import KeyedOperator
 from penstock.backends.native.operators.linear import ConstantOperator, LinearOperator
+from penstock.backends.native.operators.matching import MatchingOperator
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.operators.recomputed import RecomputedOperator
 from penstock.backends.native.operators.sessions import SessionsOperator
@@ -40,7 +41,7 @@ from penstock.circuit.operators import (
     Sessions,
     Source,
 )
-from penstock.plan.nodes import Aggregate, AsofJoin, Plan, Scan, TopK, Window
+from penstock.plan.nodes import Aggregate, AsofJoin, MatchRecognize, Plan, Scan, TopK, Window
 from penstock.plan.scalar import Scalar, column
 
 
@@ -99,6 +100,8 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
             return _answered(store, operator, node.partition)
         case AsofJoin() if node.keys and node.match.backwards:
             return AsofOperator(store, operator)
+        case MatchRecognize():
+            return MatchingOperator(store, operator, node)
         case _:
             return KeyedOperator(store, operator)
 

@@ -15,6 +15,7 @@
 | rewriting  | the way of a large change: one pass over all groups                  |
 | groupstate | what both ways have in common                                        |
 | entries    | the entries of such a state, as Spark SQL                            |
+| matching   | MATCH_RECOGNIZE: key by key, without the rows that no match can need |
 | keyed      | what works key by key: touched keys are computed anew                |
 | best       | Top-K by key over rows that are never taken back                     |
 | ranked     | Top-K without a key                                                  |

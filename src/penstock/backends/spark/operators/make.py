@@ -12,6 +12,7 @@ from penstock.backends.spark.operators.iterated import IteratedRunner
 from penstock.backends.spark.operators.join import BilinearRunner
 from penstock.backends.spark.operators.keyed import KeyedRunner
 from penstock.backends.spark.operators.linear import ClockedRunner, ConstantRunner, LinearRunner
+from penstock.backends.spark.operators.matching import MatchingRunner
 from penstock.backends.spark.operators.ranked import RankedRunner
 from penstock.backends.spark.operators.recomputed import RecomputedRunner, RepeatedRunner
 from penstock.backends.spark.operators.runner import SparkRunner
@@ -35,6 +36,7 @@ from penstock.circuit.operators import (
     Source,
 )
 from penstock.errors import Diagnostic, InternalError
+from penstock.plan.nodes import MatchRecognize
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -60,6 +62,8 @@ def make_runner(
             return CountedRunner(workspace, found, schemas)
         case Keyed() if only_pushed_back(found):
             return BestRunner(workspace, found, schemas, output)
+        case Keyed(node=MatchRecognize()):
+            return MatchingRunner(workspace, found, schemas, output)
         case Keyed():
             return KeyedRunner(workspace, found, schemas, output)
         case Sessions():

@@ -17,6 +17,7 @@ from penstock.circuit.forgetting import Expiry
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
     from pyspark.sql.types import DataType, StructType
 
 Terms = list[tuple[str, "DataType"]]
@@ -49,10 +50,10 @@ class SparkRunner(Runner[Delta]):
         """The trace merged where that is due; all of it is gone through when it has doubled."""
         doubled = trace.rows >= 2 * max(self.collected.get(place, 0), LEAST_COLLECTED_ROWS)
         if lines is not None and doubled and any(item.trace == place for item in self.expiries):
-            found = collected(trace, self.expiries, place, lines, whole=True)
+            found = collected(trace, self.expiries, place, lines, self.settle, whole=True)
             self.collected[place] = found.rows
             return found
-        return collected(trace, self.expiries, place, lines) if len(trace.layers) > 1 else trace
+        return collected(trace, self.expiries, place, lines, self.settle) if len(trace.layers) > 1 else trace
 
     def _look_at(self, lines: LineText | None) -> None:
         """Note what has expired after the last step; the next one's own waterlines come too early for its rows."""
@@ -70,11 +71,17 @@ class SparkRunner(Runner[Delta]):
     def discard(self) -> None:
         self.proposed = None
 
+    def settle(self, rows: DataFrame, line: str) -> DataFrame:
+        """Of the rows of a trace those that matches may still need, once a waterline is at `line`."""
+        del line
+        return rows
+
     def compact(self, lines: LineText | None = None) -> None:
         """Merge every trace into one layer, without what has expired."""
         self._look_at(lines)
         self.traces = [
-            collected(trace, self.expiries, place, lines, whole=True) for place, trace in enumerate(self.traces)
+            collected(trace, self.expiries, place, lines, self.settle, whole=True)
+            for place, trace in enumerate(self.traces)
         ]
         self.collected = {place: trace.rows for place, trace in enumerate(self.traces)}
 
