@@ -36,9 +36,9 @@ def test_a_query_stands_beside_what_is_typed():
     result = call("sql", "-e", text)
     assert result.stdout.splitlines() == [
         "step 1  q1  (+I, 1, 5)",
-        "query | rows shown | text",
-        f"------+------------+-{len(SUMS) * '-'}",
-        f"q1    |          1 | {SUMS}",
+        "query | rows shown | of      | text",
+        f"------+------------+---------+-{len(SUMS) * '-'}",
+        f"q1    |          1 | session | {SUMS}",
         "(1 row)",
         "step 2  q1  (-U, 1, 5)",
         "step 2  q1  (+U, 1, 12)",
@@ -76,6 +76,23 @@ def test_a_mistake_in_emit_is_found_by_check(tmp_path):
     path.write_text("CREATE TABLE t (k INT);\nSELECT k FROM t EMIT PERIODIC 0s;\n")
     assert "error[EMIT_LENGTH]" in call("check", str(path), code=1).stderr
     path.write_text(
-        "CREATE TABLE t (k INT);\nCREATE TABLE o (k INT);\nCREATE MATERIALIZED VIEW v INTO o AS SELECT k FROM t;\n"
+        "CREATE TABLE t (k INT);\nCREATE STREAM o (k INT);\nCREATE MATERIALIZED VIEW v INTO o AS SELECT k FROM t;\n"
     )
-    assert "error[STANDING_STATEMENT]" in call("check", str(path), code=1).stderr
+    assert "error[TAKES_ROWS_BACK]" in call("check", str(path), code=1).stderr
+
+
+def test_statements_stand_beside_what_is_typed():
+    text = """CREATE TABLE t (k INT, x INT); CREATE TABLE o (k INT, x INT);
+    CREATE MATERIALIZED VIEW v INTO o AS SELECT k, x FROM t; SET dialect = 'flink';
+    INSERT INTO o SELECT k, -x FROM t; INSERT INTO t VALUES (1, 5); SHOW QUERIES; KILL QUERY q1;
+    INSERT INTO t VALUES (2, 6);
+    SELECT k, x FROM o ORDER BY x; KILL QUERY v;"""
+    result = call("sql", "--dialect", "flink", "-e", text, code=1)
+    assert [line.split("|")[:3] for line in result.stdout.splitlines() if line.startswith(("q1", "v "))] == [
+        ["q1    ", " into o     ", " session "],
+        ["v     ", " into o     ", " program "],
+    ]
+    assert "-5" in result.stdout
+    assert "-6" not in result.stdout
+    assert "q1 stands: it writes into o" in result.stderr
+    assert "v belongs to the program" in result.stderr

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 REFINEMENT = ("first_result", "complete_result", "update_rate", "late_updates", "last_result", "result_state")
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVENT_TIME = "_tp_time"  # of the streams of dialect timeplus
+INTO = "into"  # the kind of a view whose rows are those of the table that it writes into
 
 
 @dataclass(frozen=True)
@@ -205,14 +206,54 @@ class Table:
 
 
 @dataclass(frozen=True)
+class Writing:
+    """Rows of a query that go into a table, by position into its `columns`.
+
+    With `one_each` the last row that the query has for a key stands for all of them; `unless_there` leaves a row of a
+    key that is there already as it is. `delta` is the place of a column that says what is taken back.
+    """
+
+    target: str
+    columns: tuple[str, ...]
+    one_each: bool = False
+    unless_there: bool = False
+    delta: int | None = None
+
+
+@dataclass(frozen=True)
+class Writer:
+    """A standing statement: what its query gives in a step is in the table in the same step.
+
+    `query` is the parsed query, `plan` what is written, its columns those of `writing`; with `adds_only` no row is
+    taken back, whatever the plan does. It `reads` the relations of these lower-case names. A materialized view INTO a
+    table is the `owner` of its writer, by its name in lower case; one of a `session` ends with KILL QUERY. `source` is
+    what the places in it are places of.
+    """
+
+    name: str
+    writing: Writing
+    query: Any = field(compare=False, repr=False)
+    plan: Any = field(compare=False, repr=False)
+    text: str = ""
+    source: str = field(default="", compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
+    owner: str | None = None
+    session: bool = False
+    adds_only: bool = False
+    reads: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True)
 class View:
     """A view: `query` is the parsed text, `text` the text of the query as written.
 
-    `kind` is 'view', 'local' or 'materialized'; 'standing' for a query that is shown by a policy of emission, its
+    `kind` is 'view', 'local' or 'materialized'; 'into' for one that is another name for the table that its statement
+    writes into; 'standing' for a query that is shown by a policy of emission, its
     `showing`, and 'gate' for the rows that such a query takes in, with a waterline of its own. `columns` is known once
     the view is bound; a type in it may be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None
     for a view that was only declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of,
-    `declaration` the whole statement. A standing query that shows a view with EMIT has that view as its `owner`.
+    `declaration` the whole statement. A standing query that shows a view with EMIT has that view as its `owner`; one
+    that `writes` into a table has its statement.
     """
 
     name: str
@@ -229,12 +270,18 @@ class View:
     declaration: str = field(default="", compare=False, repr=False)
     showing: Showing | None = field(default=None, repr=False)
     owner: str | None = None
+    writes: Writing | None = None
 
     @property
     def emits(self) -> bool:
         """True for a view that is an output with a policy of emission, the EMIT of its query."""
         refined = any(name in self.properties for name in REFINEMENT)
         return self.query is not None and (refined or bool(self.query.meta.get("emit")))
+
+    @property
+    def is_output(self) -> bool:
+        """True for a view whose changes are given to whoever asked for it: not LOCAL, and no other name of a table."""
+        return self.kind not in ("local", INTO) and not self.is_hidden
 
     @property
     def is_hidden(self) -> bool:
@@ -261,6 +308,7 @@ class Catalog:
     views: Mapping[str, View] = field(default_factory=lambda: NOTHING)
     functions: Mapping[str, Function] = field(default_factory=lambda: NOTHING)
     settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    writers: Mapping[str, Writer] = field(default_factory=lambda: NOTHING)
 
     def relation(self, name: str) -> Table | View | None:
         """The table or view of that name."""
@@ -304,6 +352,19 @@ class Catalog:
         """The catalog with a function added or replaced."""
         return replace(self, functions=_with(self.functions, function.name, function))
 
+    def with_writer(self, writer: Writer) -> Catalog:
+        """The catalog with a standing statement added or replaced."""
+        return replace(self, writers=_with(self.writers, writer.name, writer))
+
+    def without_writer(self, name: str) -> Catalog:
+        """The catalog without a standing statement."""
+        kept = {key: item for key, item in self.writers.items() if key != name.lower()}
+        return replace(self, writers=MappingProxyType(kept))
+
+    def writers_into(self, table: str) -> tuple[Writer, ...]:
+        """The standing statements that write into a table, in their order."""
+        return tuple(item for item in self.writers.values() if item.writing.target.lower() == table.lower())
+
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
         """The warnings of what stands in the statements of the tables and has no meaning here."""
@@ -315,10 +376,11 @@ class Catalog:
         return replace(self, settings=MappingProxyType(kept if value is None else kept | {name: value}))
 
     def without(self, name: str) -> Catalog:
-        """The catalog without the table or view of that name."""
+        """The catalog without the table or view of that name, and without what a view writes."""
         lower = name.lower()
         return replace(
             self,
+            writers=MappingProxyType({key: item for key, item in self.writers.items() if item.owner != lower}),
             tables=MappingProxyType({key: item for key, item in self.tables.items() if key != lower}),
             views=MappingProxyType({key: item for key, item in self.views.items() if key != lower}),
         )

@@ -15,6 +15,7 @@ from penstock.analysis.waterline import has_waterline
 from penstock.bind.emission.standing import bind_standing, stands
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
+from penstock.bind.program.writers import stands_as_statement
 from penstock.cli.emissions import Emissions
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
@@ -100,6 +101,8 @@ class Interpreter:
         match statement:
             case sql.Query() if stands(statement.tree, self.pipeline.catalog):
                 self._stand(text)
+            case sql.Insert() if stands_as_statement(statement, self.pipeline.catalog):
+                self._write(statement, text)
             case sql.Query():
                 write_answer(self.pipeline, text, self.results)
             case sql.KillQuery():
@@ -127,8 +130,18 @@ class Interpreter:
             return
         follow(self.pipeline, query, self.results.style, self.results.stream, once=not sys.stdin.isatty())
 
+    def _write(self, statement: sql.Insert, text: str) -> None:
+        """Have an INSERT stand."""
+        query = self.pipeline.subscribe(text)
+        note(f"{query.name} stands: it writes into {statement.table}; KILL QUERY {query.name} ends it")
+
     def _kill(self, statement: sql.KillQuery) -> None:
         found = next((item for item in self.pipeline.queries if item.name.lower() == statement.name.lower()), None)
+        writer = self.pipeline.catalog.writers.get(statement.name.lower())
+        if found is None and writer is not None:
+            message = f"{writer.name} belongs to the program, and stands as long as it runs"
+            hint = f"DROP VIEW {writer.name}" if writer.owner else "leave it out of the program"
+            raise SqlError(Diagnostic("UNKNOWN_QUERY", message, statement.name_span, hint=hint))
         if found is None:
             near = did_you_mean(statement.name, [item.name for item in self.pipeline.queries])
             message = f"no query {statement.name[:100]} stands"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, View
@@ -38,16 +39,26 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             rows = [(item.name, item.waterline, item.seen, item.late, item.held, item.waits_for) for item in facts]
             return Table(columns, rows)
         case "queries":
-            queries = pipeline.queries
-            return Table(
-                ("query", "rows shown", "text"), [(item.name, item.shown, item.text.strip()) for item in queries]
-            )
+            return Table(_QUERIES, list(_queries(pipeline)))
         case "state":
             return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:
             return Table(("definition",), [(definition(_declared(catalog, statement)),)])
 
 
+def _queries(pipeline: Pipeline) -> Iterator[tuple[str, object, str, str]]:
+    """The standing queries and statements: what each has shown, or where it writes, and whose it is."""
+    writers = pipeline.catalog.writers
+    for item in pipeline.queries:
+        writer = writers.get(item.name.lower())
+        shown = item.shown if writer is None else f"into {writer.writing.target}"
+        yield item.name, shown, "session", item.text.strip()
+    for writer in writers.values():
+        if not writer.session:
+            yield writer.name, f"into {writer.writing.target}", "program", writer.text.strip()
+
+
+_QUERIES = ("query", "rows shown", "of", "text")
 _COLUMN = ("column", "type", "facts")
 _STATE = ("operator", "for", "works", "rows", "bytes", "grows", "because", "to bound it")
 

@@ -20,7 +20,7 @@ def chosen_views(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
             raise SqlError(Diagnostic("UNKNOWN_VIEW", f"there is no view {name[:100]}", candidates=near))
     if names:
         return tuple(catalog.views[name.lower()].name for name in names)
-    return tuple(view.name for view in catalog.views.values() if view.kind != "local")
+    return tuple(view.name for view in catalog.views.values() if view.is_output)
 
 
 def refuse_several(views: Sequence[str], style: str) -> None:

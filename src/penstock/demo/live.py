@@ -256,7 +256,7 @@ def _follow(pipeline: Pipeline, replay: Replay, follower: Follower, speed: float
 
 def _finished(pipeline: Pipeline, follower: Follower, console: Console) -> Summary:
     progress = follower.progress()
-    views = [view.name for view in pipeline.catalog.views.values() if view.kind != "local"]
+    views = [view.name for view in pipeline.catalog.views.values() if view.is_output]
     verified = []
     for view in views:
         found = pipeline.verify(view)

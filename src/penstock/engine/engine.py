@@ -36,6 +36,7 @@ from penstock.circuit.narrowing import narrowed
 from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
 from penstock.circuit.places import ON_SPARK, Place
 from penstock.engine.beginning import Before, Beginning, Nothing
+from penstock.engine.following import Following, Progress, StepWork
 from penstock.engine.installed import Installed, InstalledOperator, levels
 from penstock.engine.native import NativeRunner
 from penstock.engine.placing import Kept, check_native, none_kept, placed, wants_process
@@ -175,8 +176,10 @@ class Engine:
         left = [runner for installed in self.installed for runner in installed.runners.values()]
         self._grown = [runner for runner in self._grown if any(runner is item for item in left)]
 
-    def step(self, inputs: Mapping[str, Delta], clock: datetime | None = None) -> StepResult:
-        """Evaluate one step; `inputs` maps lower-case table names to changes."""
+    def step(
+        self, inputs: Mapping[str, Delta], clock: datetime | None = None, following: Sequence[Following] = ()
+    ) -> StepResult:
+        """Evaluate one step; `inputs` maps lower-case table names to changes, others are `following` from views'."""
         self.maintain()
         for installed in self.installed:
             for runner in installed.runners.values():
@@ -186,8 +189,7 @@ class Engine:
         self._begin(clock)
         result = StepResult(self, {}, [])
         try:
-            for installed in sorted(self.installed, key=lambda item: item.behind):
-                self._evaluate(installed, self._with_cleaned(inputs, result), result)
+            StepWork(self, dict(inputs), result).all(following)
         except BaseException:
             result.discard()
             raise
@@ -217,26 +219,27 @@ class Engine:
                 self.store.interrupt()
             raise
 
-    def attempt(self, inputs: Mapping[str, Delta], clock: datetime, place: InstalledOperator) -> None:
+    def attempt(
+        self,
+        inputs: Mapping[str, Delta],
+        clock: datetime,
+        place: InstalledOperator,
+        following: Sequence[Following] = (),
+    ) -> None:
         """Evaluate what leads to one operator in such a step, and forget it again; raises what that raises."""
         self.failed = None
         self._begin(clock)
         result = StepResult(self, {}, [])
+        work = StepWork(self, dict(inputs), result)
         try:
-            for installed in sorted(self.installed, key=lambda item: item.behind):
-                found = self._with_cleaned(inputs, result)
-                if installed is place.installed:
-                    needed = installed.circuit.needed([place.number])
-                    delta = self._evaluate(installed, found, result, needed).get(place.number)
-                    if delta is not None:
-                        delta.settled()
-                    return
-                if any(isinstance(operator, Cleaned) for operator in installed.circuit.operators):
-                    self._evaluate(installed, found, result)
+            work.lead_to(place, following)
+            delta = work.progress_of(place.installed).deltas.get(place.number)
+            if delta is not None:
+                delta.settled()
         finally:
             result.discard()
 
-    def _with_cleaned(self, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
+    def with_cleaned(self, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
         """The inputs of a circuit: the step's, and what circuits before it say of views with LATENESS."""
         cleaned = {name: result.changes[name] for name in self.gates() if name in result.changes}
         found = {**inputs, **{name: delta.settled() for name, delta in cleaned.items()}}
@@ -251,18 +254,21 @@ class Engine:
         schema = struct_of(ERROR_VIEW.columns).add(WEIGHT, "long")
         return Delta.of_arrow(self.workspace, together, schema)
 
-    def _evaluate(
+    def evaluate(
         self,
         installed: Installed,
         inputs: Mapping[str, Delta],
         result: StepResult,
+        progress: Progress,
         only: Collection[int] | None = None,
-    ) -> dict[int, Delta | None]:
-        """The changes of a circuit's operators, or of some of them and what they read."""
-        deltas: dict[int, Delta | None] = {}
+    ) -> None:
+        """Evaluate the operators of a circuit, or some of them and what they read, that have not been yet."""
+        deltas = progress.deltas
         consumers = installed.circuit.consumers()
         for level in levels(installed.circuit):
             wanted = [operator for operator in level if only is None or operator.number in only]
+            wanted = [operator for operator in wanted if operator.number not in progress.seen]
+            progress.seen |= {operator.number for operator in wanted}
             jobs = [operator for operator in wanted if self._due(installed, operator, deltas, inputs)]
             run = self._job(installed, deltas, inputs, consumers, result)
             if self.profiler.on:
@@ -278,9 +284,6 @@ class Engine:
             if delta is not None:
                 result.changes[view] = delta
                 result.outputs[view] = InstalledOperator(installed, number)
-        runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
-        result.late += [item.late for item in runners if item.late is not None]
-        return deltas
 
     def _due(
         self, installed: Installed, operator: Operator, deltas: Mapping[int, Delta | None], inputs: Mapping[str, Delta]

@@ -60,6 +60,11 @@ class Installed:
             if not isinstance(operator, Source | Cleaned)
         )
 
+    @property
+    def has_cleaned(self) -> bool:
+        """True if it has a view with LATENESS."""
+        return any(isinstance(operator, Cleaned) for operator in self.circuit.operators)
+
     def drop(self) -> None:
         """Give back what its operators in the process take; it is not used again."""
         for native in self.native.values():

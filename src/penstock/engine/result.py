@@ -11,7 +11,8 @@ import pyarrow as pa
 
 from penstock.backends.api import Runner
 from penstock.backends.spark.change import Delta
-from penstock.engine.installed import InstalledOperator
+from penstock.backends.spark.operators.cleaned import CleanedRunner
+from penstock.engine.installed import Installed, InstalledOperator
 
 if TYPE_CHECKING:
     from penstock.engine.engine import Engine
@@ -31,6 +32,11 @@ class StepResult:
     touched: list[Runner[Delta]]
     late: list[pa.Table] = field(default_factory=list)
     outputs: dict[str, InstalledOperator] = field(default_factory=dict)
+
+    def gather_late(self, installed: Installed) -> None:
+        """Take over what LATENESS of views in a circuit has dropped."""
+        runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
+        self.late += [item.late for item in runners if item.late is not None]
 
     def settled(self, names: Collection[str]) -> dict[str, Delta]:
         """The changes of those views, evaluated, so that nothing can fail later; without empty ones."""

@@ -9,7 +9,7 @@ from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
 from penstock.analysis.waterline import Waterlines, has_waterline, waterlines
 from penstock.bind.emission.standing import StandingQuery, bind_standing
-from penstock.catalog.model import Catalog, View
+from penstock.catalog.model import INTO, Catalog, View, Writer
 from penstock.circuit.boundedness import StateFact, state_facts
 from penstock.circuit.operators import Circuit
 from penstock.circuit.places import Placed, Placing
@@ -22,7 +22,7 @@ from penstock.rewrite import Fired, rewrite, rewrite_views
 
 @dataclass(frozen=True)
 class Report:
-    """One view, or one query (`kind` 'query'), at every stage."""
+    """One view, one query (`kind` 'query') or one standing statement ('statement'), at every stage."""
 
     name: str
     kind: str
@@ -45,17 +45,28 @@ class Report:
 
 
 def reports(catalog: Catalog, view: str | None = None, placing: Placing | None = None) -> Iterator[Report]:
-    """A report on the view of that name, or on all views; SqlError if there is no such view.
+    """A report on the view or standing statement of that name, or on all; SqlError if there is none.
 
     With `placing`, which the engine has (penstock.engine.foreseeing), it says where operators work.
     """
-    chosen = list(catalog.views.values()) if view is None else [_view(catalog, view)]
+    statements = {name: _of_writer(writer) for name, writer in catalog.writers.items()}
+    for item in statements.values():
+        catalog = catalog.with_view(item)
+    chosen = [item for item in catalog.views.values() if item.kind != INTO]
+    if view is not None:
+        chosen = [statements.get(view.lower()) or _view(catalog, view)]
     rewritten = rewrite_views(catalog)
     circuit = _circuit(rewritten, {}, placing)
     for item in chosen:
         if item.plan is not None:
             found = _report(item.name, item.kind, item.span, item.plan, rewritten, circuit)
             yield replace(found, emission=_of_output(item, catalog)) if item.emits else found
+
+
+def _of_writer(writer: Writer) -> View:
+    """A standing statement as a view of what it writes."""
+    name = f"{writer.name} (into {writer.writing.target})"
+    return View(name, "", None, (), writer.plan, STATEMENT, span=writer.span)
 
 
 def query_report(plan: Plan, catalog: Catalog, span: Span | None = None, placing: Placing | None = None) -> Report:
@@ -86,7 +97,7 @@ def _circuit(catalog: Catalog, more: Mapping[str, Plan], placing: Placing | None
     return circuit_of(catalog, more) if placing is None else placing({**plans_of(catalog), **more}, catalog)
 
 
-_QUERY = "(query)"
+_QUERY, STATEMENT = "(query)", "statement"
 
 
 def _view(catalog: Catalog, name: str) -> View:

@@ -37,7 +37,7 @@ def place(span: Span | None, source: str | None) -> str:
 
 def title(report: Report, source: str | None) -> str:
     """The view, its place, and whether it is incremental."""
-    kind = {"view": "view", "query": "query"}.get(report.kind, f"{report.kind} view")
+    kind = {"view": "view", "query": "query", "statement": "statement"}.get(report.kind, f"{report.kind} view")
     name = "" if report.kind == "query" else f" {report.name}"
     return f"{kind}{name}{place(report.span, source)}: {'incremental' if report.verdict.incremental else 'recomputed'}"
 

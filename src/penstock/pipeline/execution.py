@@ -16,8 +16,9 @@ from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query
 from penstock.bind.program.transactions import already_open, no_transaction
+from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
 from penstock.bind.taking_in import Start
-from penstock.catalog.model import ERROR_VIEW, Catalog, View
+from penstock.catalog.model import ERROR_VIEW, Catalog, View, Writer
 from penstock.catalog.settings import TIME_ZONE
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
@@ -84,6 +85,7 @@ class Execution:
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
+    standing: Callable[[sql.Insert, str], object] = lambda _statement, _text: None  # begins an INSERT that stands
     sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
     _visible: tuple[Catalog, Catalog] | None = None
 
@@ -118,15 +120,21 @@ class Execution:
         """Run what a program does beside its declarations, which stand already; queries are for `query()`."""
         changes: Changes = {}
         statements = tuple(statements)
-        self.declared(statement.text for statement in statements if isinstance(statement, _DECLARATIONS))
+        declared = [item for item in statements if isinstance(item, _DECLARATIONS) or self._stands(item)]
+        self.declared(statement.text for statement in declared)
         for statement in statements:
-            if not isinstance(statement, (*_DECLARATIONS, *_ASKING)):
+            if statement not in declared and not isinstance(statement, _ASKING):
                 changes = merged(changes, self.statement(statement, source))
         return changes
+
+    def _stands(self, statement: sql.Statement) -> bool:
+        return isinstance(statement, sql.Insert) and stands_as_statement(statement, self.catalog)
 
     def statement(self, statement: sql.Statement, source: str) -> Changes:
         """Run one statement."""
         match statement:
+            case sql.Insert() if self._stands(statement):
+                self.standing(statement, source)
             case sql.Insert() | sql.Update() | sql.Delete():
                 return self._change(statement, source)
             case sql.Begin():
@@ -299,9 +307,13 @@ class Execution:
         check_supported(catalog)
         self._check_standing([*removed, *forgotten])
         workspace, stepper = self.workspace, self.stepper
-        removed = [*removed, *(item.name.lower() for item in stepper.catalog.views.values() if item.owner in removed)]
-        catalog, shown = self._with_shown(with_hidden(catalog, stepper.catalog, removed), added)
-        added = [*added, *shown]
+        before = stepper.catalog
+        gone = {*removed, *(name for name, item in before.writers.items() if catalog.writers.get(name) is not item)}
+        removed = [*removed, *(item.name.lower() for item in before.views.values() if item.owner in gone)]
+        catalog, shown = self._with_shown(with_hidden(catalog, before, removed), added)
+        begun = [item for name, item in catalog.writers.items() if before.writers.get(name) is not item]
+        catalog, writers = _with_writers(catalog, begun, self._start())
+        added = [*added, *shown, *writers]
         workspace.check_session()
         typed = as_spark_sees(catalog.with_table(ERROR_VIEW))
         ask: Callable[[], Catalog] | None = None
@@ -365,10 +377,21 @@ class Execution:
         """The moment at which a query begins now."""
         return Start(self.clock(), first_position(self.stepper.number + 1))
 
+    def stand_statement(self, statement: sql.Insert, text: str, name: str) -> StandingBound:
+        """Have an INSERT stand from now on. SqlError or UnsupportedError."""
+        if self.transaction is not None:
+            message, hint = "a statement cannot begin to stand in a transaction", "COMMIT first"
+            raise SqlError(Diagnostic("IN_TRANSACTION", message, statement.span, hint=hint))
+        self.install(declare_insert(self.catalog, statement, text, name, session=True), [])
+        views = self.stepper.catalog.views.values()
+        return StandingBound(tuple(view for view in views if view.owner == name.lower()))
+
     def fall(self, found: StandingBound) -> None:
-        """Have a standing query stand no more."""
+        """Have a standing query or statement stand no more."""
         names = [view.name.lower() for view in found.views]
         whole = self.stepper.catalog
+        if found.view.writes is not None:
+            whole = whole.without_writer(str(found.view.owner))
         for name in names:
             whole = whole.without(name)
         self.stepper.install(Installation(whole, whole, removed=names))
@@ -441,3 +464,13 @@ class Execution:
             if found is error:
                 raise
             raise found from error
+
+
+def _with_writers(catalog: Catalog, begun: Iterable[Writer], start: Start) -> tuple[Catalog, list[str]]:
+    """The catalog with the views of standing statements that begin, and their names."""
+    names: list[str] = []
+    for writer in begun:
+        for view in writer_views(writer, catalog, has_waterline, start):
+            catalog = catalog.with_view(view)
+            names.append(view.name)
+    return catalog, names

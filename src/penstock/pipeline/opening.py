@@ -69,6 +69,7 @@ class Opened:
         try:
             self.workspace.follow(catalog.settings)
             stepper = Stepper(engine, log, self.retain)
+            stepper.read_by(readers)
             execution = Execution(stepper, dialect, readers, clock)
             execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         except BaseException:

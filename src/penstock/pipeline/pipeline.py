@@ -392,6 +392,7 @@ class Pipeline:
                 self._execution.stepper.listen(self._stepped)
                 self._execution.stepper.watch(self._standing.shown)
                 self._execution.sweep = self._standing.sweep
+                self._execution.standing = partial(self._standing.stand_statement, self._execution)
                 self._sourced(self.source, self._started_program)
             return self._execution
 

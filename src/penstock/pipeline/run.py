@@ -19,7 +19,7 @@ from penstock.steps.events import Event, OutputFailed, RunFinished, RunProgress,
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.batch import Batch
 from penstock.steps.rows.rejected import Rejections
-from penstock.steps.setting_aside import is_strict
+from penstock.steps.tables import is_strict
 
 if TYPE_CHECKING:
     from penstock.pipeline.execution import Execution

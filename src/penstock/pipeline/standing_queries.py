@@ -32,12 +32,12 @@ class StandingQueries:
         """Begin a query; SqlError for a text that is not one query, or a name that is taken."""
         self.sweep()
         found = parse(text, execution.dialect)
+        if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
+            return self.stand_statement(execution, found[0], text, name)
         if len(found) != 1 or not isinstance(found[0], statements.Query):
             message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
             raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
-        chosen = name or self._free_name(execution)
-        if chosen.lower() in execution.stepper.catalog.views or chosen.lower() in execution.catalog.tables:
-            raise SqlError(Diagnostic("NAME_TAKEN", f"{chosen} is there already", hint="choose another name"))
+        chosen = self._chosen_name(execution, name)
         bound = execution.stand(found[0].tree, text, chosen)
         showing = bound.view.showing
         assert showing is not None  # noqa: S101 - the binder gives one
@@ -45,11 +45,26 @@ class StandingQueries:
         self._standing[chosen.lower()] = query, bound, execution
         return query
 
-    def _free_name(self, execution: Execution) -> str:
-        while True:
+    def stand_statement(
+        self, execution: Execution, statement: statements.Insert, text: str, name: str | None = None
+    ) -> StandingQuery:
+        """Begin an INSERT that writes until it is closed; there is nothing to read of it."""
+        chosen = self._chosen_name(execution, name)
+        bound = execution.stand_statement(statement, text, chosen)
+        assert bound.view.writes is not None  # noqa: S101 - an INSERT does
+        query = StandingQuery(chosen, statement.text, bound.view.writes.columns, partial(self._left, execution))
+        self._standing[chosen.lower()] = query, bound, execution
+        return query
+
+    def _chosen_name(self, execution: Execution, name: str | None) -> str:
+        whole = execution.stepper.catalog
+        taken = {*whole.views, *whole.tables, *whole.writers}
+        while name is None:
             self._number += 1
-            if f"q{self._number}" not in {*execution.stepper.catalog.views, *execution.catalog.tables}:
-                return f"q{self._number}"
+            name = None if f"q{self._number}" in taken else f"q{self._number}"
+        if name.lower() in taken:
+            raise SqlError(Diagnostic("NAME_TAKEN", f"{name} is there already", hint="choose another name"))
+        return name
 
     def shown(self, emissions: Mapping[str, Change], finished: Sequence[str]) -> None:
         """Hand over what a step shows; those that have shown all that they may end."""

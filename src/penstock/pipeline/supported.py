@@ -5,6 +5,7 @@ from __future__ import annotations
 from functools import partial
 
 from penstock.analysis.declarations import declaration_checks, raise_all
+from penstock.analysis.written import writing_checks
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.properties import CONNECTOR
 from penstock.circuit.demands import demand_checks
@@ -19,7 +20,7 @@ def check_supported(catalog: Catalog) -> None:
     """Refuse what is declared but cannot work, and properties that are wrong; one error with all that is found."""
     tables = (partial(_check_table, table) for table in catalog.tables.values())
     setting = partial(check_setting, catalog)
-    raise_all([*tables, setting, *declaration_checks(catalog), *demand_checks(catalog)])
+    raise_all([*tables, setting, *declaration_checks(catalog), *demand_checks(catalog), *writing_checks(catalog)])
 
 
 def check_followed(catalog: Catalog, *, once: bool) -> None:

@@ -4,6 +4,7 @@
 | --- | --- |
 | `parse` | a program's text to statements; the entry of this package |
 | `statements` | the statements, as frozen values |
+| `statement_sets` | EXECUTE STATEMENT SET: statements that stand together |
 | `lexer` | text to tokens |
 | `cursor` | the place in a statement, and what the grammar asks of it |
 | `dialect` | the grammar, on sqlglot |

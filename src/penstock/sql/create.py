@@ -219,7 +219,7 @@ def _view(
     columns = read_names(cursor) if cursor.peek() == "(" else ()
     properties = Properties()
     read_properties(cursor, properties)
-    into = cursor.qualified_name("a table")[0] if cursor.accept("INTO") else None
+    into, into_span = cursor.qualified_name("a table") if cursor.accept("INTO") else (None, None)
     if cursor.accept("COMMENT"):
         properties.values[COMMENT] = cursor.string("the comment")
     check_view(properties.values, properties.spans)
@@ -258,6 +258,7 @@ def _view(
         if_not_exists=if_not_exists,
         properties=properties.values,
         into=into,
+        into_span=into_span,
     )
 
 

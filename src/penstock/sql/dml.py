@@ -13,10 +13,14 @@ from penstock.sql.failure import ParseFailure
 from penstock.sql.statements import Delete, Insert, Query, Update
 from penstock.sql.text import span_of
 
+_CONFLICTS = ("DEDUPLICATE", "UPDATE", "NOTHING", "ERROR")
+
 
 def insert(cursor: Cursor, text: str, span: Span) -> Insert:
-    """INSERT INTO t [(c, …)] VALUES … | query; UPSERT INTO says the same."""
-    cursor.move()
+    """INSERT INTO t [(c, …)] VALUES … | query [ON CONFLICT [(k, …)] DO …]; UPSERT INTO replaces by the key."""
+    upsert = cursor.accept("UPSERT")
+    if not upsert:
+        cursor.expect("INSERT")
     if cursor.peek() == "OVERWRITE":
         refuse(cursor, "INSERT OVERWRITE statements", "DELETE FROM the table first")
     cursor.expect("INTO")
@@ -30,6 +34,7 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
     if not cursor.at_query():
         cursor.fail("expected VALUES or a query")
     source = cursor.query()
+    conflict, conflict_span = _conflict(cursor)
     cursor.end()
     if isinstance(source, exp.Values):
         _same_width(source)
@@ -42,7 +47,24 @@ def insert(cursor: Cursor, text: str, span: Span) -> Insert:
         source=source,
         by_name=by_name,
         column_spans=tuple(place for _, place in columns),
+        upsert=upsert,
+        conflict=conflict,
+        conflict_span=conflict_span,
     )
+
+
+def _conflict(cursor: Cursor) -> tuple[str | None, Span | None]:
+    """The word behind ON CONFLICT [(k, …)] DO, with its place."""
+    start = cursor.index
+    if not cursor.accept("ON", "CONFLICT"):
+        return None, None
+    if cursor.peek() == "(":
+        read_placed_names(cursor)
+    cursor.expect("DO")
+    found = cursor.accept_any(*_CONFLICTS)
+    if found is None:
+        cursor.fail(f"expected {', '.join(_CONFLICTS[:-1])} or {_CONFLICTS[-1]}")
+    return found, cursor.since(start)
 
 
 def _query_in_parentheses(cursor: Cursor) -> bool:

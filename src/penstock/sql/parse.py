@@ -24,6 +24,7 @@ from penstock.sql.lexer import statements, tokenize
 from penstock.sql.marks import mark
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
+from penstock.sql.statement_sets import StatementSets
 from penstock.sql.statements import Set, Statement
 
 Found = TypeVar("Found")
@@ -68,14 +69,22 @@ def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
     rules = rules_of(dialect)
     found: list[Statement] = []
     errors: list[PenstockError] = []
-    for tokens in statements(_tokens(text, rules)):
+    sets = StatementSets()
+    for whole in statements(_tokens(text, rules)):
         try:
-            statement = _statement(tokens, text, rules)
+            tokens = sets.without_frame(whole)
+            if not tokens:
+                continue
+            statement = sets.within(_statement(tokens, text, rules))
             found.append(statement)
             if isinstance(statement, Set) and statement.name == "dialect" and statement.value:
                 rules = rules_of(statement.value, statement.span)
         except PenstockError as error:
             errors.append(error)
+    try:
+        sets.finished()
+    except PenstockError as error:
+        errors.append(error)
     if errors:
         raise _together(errors, text)
     return tuple(found)

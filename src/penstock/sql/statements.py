@@ -46,6 +46,7 @@ class CreateView(Statement):
     if_not_exists: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     into: str | None = None
+    into_span: Span | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -103,7 +104,8 @@ class Advance(Statement):
 class Insert(Statement):
     """INSERT INTO t [(c, …)] VALUES … or SELECT …; `source` is an `exp.Values` or a query.
 
-    With `by_name` the query's own column names say where its values go.
+    With `by_name` the query's own column names say where its values go. UPSERT needs a key, and `conflict` is the word
+    behind ON CONFLICT DO: NOTHING, UPDATE, DEDUPLICATE or ERROR. One that is `in_set` stands.
     """
 
     table: str
@@ -112,6 +114,15 @@ class Insert(Statement):
     source: exp.Expression
     by_name: bool = False
     column_spans: tuple[Span, ...] = ()
+    upsert: bool = False
+    conflict: str | None = None
+    conflict_span: Span | None = None
+    in_set: bool = False
+
+    @property
+    def is_constant(self) -> bool:
+        """True for the rows of VALUES."""
+        return isinstance(self.source, exp.Values)
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -6,6 +6,8 @@
 | `rows/` | rows and values themselves: read, checked, carried between Python, Arrow and Spark |
 | `stepper` | the running pipeline between its steps: `install`, `step`, and the questions that there are |
 | `proposing` | the first half of a step: all is evaluated and the log staged, and nothing has happened |
+| `targets` | the tables that standing statements write into, in their order |
+| `written` | what standing statements write in a step |
 | `setting_aside` | a step without the rows for which an expression of a view raises |
 | `apart` | a step that has failed, in parts that can be left out |
 | `culprits` | which of many things make something fail, by trying parts of them |

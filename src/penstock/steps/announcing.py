@@ -44,12 +44,13 @@ def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
 
 def _outputs(state: State) -> Iterator[tuple[View, str, tuple[str, ...]]]:
     """The views that are outputs, each with who shows it, in lower case, and the names of what is shown."""
-    showing = {view.owner: view for view in state.catalog.views.values() if view.owner and view.showing}
+    views = state.catalog.views.values()
+    showing = {view.owner: view for view in views if view.owner and view.showing and not view.writes}
     for name, view in state.catalog.views.items():
         shown = showing.get(name)
         if shown is not None and shown.showing is not None:
             yield view, shown.name.lower(), shown.showing.shown_names
-        elif view.kind != "local" and not view.is_hidden:
+        elif view.is_output:
             yield view, name, _names(view)
 
 

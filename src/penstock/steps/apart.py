@@ -12,7 +12,7 @@ import pyarrow as pa
 
 from penstock.backends.rows import Key, Row
 from penstock.backends.spark.change import Delta
-from penstock.catalog.model import ERROR_VIEW, Table
+from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.installed import InstalledOperator
 from penstock.steps.failures import EvaluationError, translated
@@ -21,10 +21,12 @@ from penstock.steps.proposing import StepInput, taken_in
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.exchange import as_delta
 from penstock.steps.rows.identity import identity_of
-from penstock.steps.rows.refused import gone
+from penstock.steps.rows.refused import Reason, Refused, gone
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.state import State
+from penstock.steps.written import Written
 
+_LEFT_OUT = Reason(None, "left out to see what the others do")
 Unit = tuple[str, Key]  # the lower-case name of a table, and what tells its units apart
 
 
@@ -34,13 +36,30 @@ class FailedStep:
     def __init__(self, state: State, given: StepInput, place: InstalledOperator | None) -> None:
         self.state, self.clock, self.place = state, given.clock, place
         self._rejections = Rejections(given.rejections.tolerant, list(given.rejections.rows))
-        found = taken_in(state, replace(given, rejections=self._rejections))
+        self._given = replace(given, rejections=self._rejections)
+        found = taken_in(state, self._given)
         self._intakes = {item.table.name.lower(): item for item in found if not item.is_empty}
+        self._written = self._written_in_it()
+        self._intakes |= self._written
         self.rows: dict[Unit, list[int]] = {}
         self._identities: dict[Unit, Key] = {}
         for name, intake in self._intakes.items():
             if isinstance(intake.change, pa.Table):
                 self._divide(name, intake.table, intake.change)
+
+    def _written_in_it(self) -> dict[str, Intake]:
+        """The rows that standing statements write in the step, as far as it gets."""
+        if not self.state.targets:
+            return {}
+        written = self._with(self._given.refused)
+        before = len(written.intakes)
+        self._error({name: self._input(item, set()) for name, item in self._intakes.items()}, written)
+        return {item.table.name.lower(): item for item in written.intakes[before:] if not item.is_empty}
+
+    def _with(self, refused: Refused) -> Written:
+        rejections = Rejections(self._rejections.tolerant, list(self._rejections.rows))
+        given = replace(self._given, rejections=rejections, refused=refused)
+        return Written(self.state, given, list(self._intakes.values()))
 
     def _divide(self, name: str, table: Table, change: pa.Table) -> None:
         identity, key = identity_of(table), self._key_of(table)
@@ -71,12 +90,11 @@ class FailedStep:
         left_out: dict[str, set[int]] = {}
         for unit in missing:
             left_out.setdefault(unit[0], set()).update(self.rows[unit])
-        inputs = {name: self._input(item, left_out.get(name, set())) for name, item in self._intakes.items()}
+        others = {name: item for name, item in self._intakes.items() if name not in self._written}
+        inputs = {name: self._input(item, left_out.get(name, set())) for name, item in others.items()}
         changed = {name: delta for name, delta in inputs.items() if not delta.is_empty()}
-        if self._rejections.rows:
-            errors = self._rejections.change()
-            changed[ERROR_VIEW.name] = as_delta(self.state.engine.workspace, ERROR_VIEW, errors)
-        return self._error(changed)
+        refused = {self.identity(unit): _LEFT_OUT for unit in missing if unit[0] in self._written}
+        return self._error(changed, self._with(self._given.refused.and_also(refused)))
 
     def _input(self, intake: Intake, without: set[int]) -> Delta:
         change = intake.change
@@ -87,13 +105,13 @@ class FailedStep:
             change = change.take(pa.array(kept, pa.int64()))
         return as_delta(self.state.engine.workspace, intake.table, change)
 
-    def _error(self, inputs: Mapping[str, Delta]) -> EvaluationError | None:
-        engine = self.state.engine
+    def _error(self, inputs: Mapping[str, Delta], written: Written) -> EvaluationError | None:
+        engine, following = self.state.engine, written.following()
         try:
             if self.place is not None:
-                engine.attempt(inputs, self.clock, self.place)
+                engine.attempt(inputs, self.clock, self.place, following)
                 return None
-            result = engine.step(inputs, self.clock)
+            result = engine.step(inputs, self.clock, following)
             try:
                 result.settled(self.state.catalog.views)
             finally:

@@ -1,6 +1,7 @@
 """The first half of a step: everything evaluated and the log's files written, but nothing has happened yet.
 
-batches → intake (late rows aside) → engine.step → views settled → what is shown → log staged
+batches → intake (late rows aside) → engine.step (and what is written in it) → views settled → what is shown
+→ log staged
 """
 
 from __future__ import annotations
@@ -11,12 +12,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-import pyarrow as pa
-
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import ERROR_VIEW
-from penstock.emit.api import Moment
 from penstock.engine.result import StepResult
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.failures import translated
@@ -24,13 +21,13 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import error_rows
 from penstock.steps.log import Staged
 from penstock.steps.manifest import Advances, step_facts
-from penstock.steps.rows.exchange import as_delta
 from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
 from penstock.steps.views import Shown
 from penstock.steps.waterlines import lines_after
+from penstock.steps.written import Written, inputs_of, moment_of, own_batches
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 
@@ -76,18 +73,22 @@ def propose(state: State, given: StepInput) -> Proposal:
     try:
         state.engine.workspace.check_session()
         intakes = taken_in(state, given)
-        inputs = _inputs(state.engine.workspace, intakes, given.rejections)
+        for item in state.targets:
+            state.tables.ready(item.table, own_batches(given.batches, item.table), takes_back=item.takes_back)
+        written = Written(state, given, intakes)
+        inputs = inputs_of(state, intakes)
         state.stepping = given.clock
-        result = state.engine.step(inputs, given.clock)
+        result = state.engine.step(inputs, given.clock, written.following())
         for row in error_rows(result.late):
             given.rejections.add(*row)
         views = result.settled(state.catalog.views)
         state.views.propose(views, state.catalog)
         state.tables.propose(intakes)
         lines = lines_after(state, given.clock, intakes, given.advances)
-        arrived = frozenset(intake.table.name.lower() for intake in intakes if not intake.is_empty)
-        moment = Moment((), given.clock, arrived, given.ended, state.engine.gates())
-        shown = state.views.shown(views, lambda wanted: state.line_reader.values(wanted, lines), moment)
+        moment = moment_of(state, given, intakes)
+        shown = state.views.shown(
+            views, lambda wanted: state.line_reader.values(wanted, lines), moment, written.emitted
+        )
         staged = _staged(state, given, intakes)
     except BaseException as error:
         del given.rejections.rows[reported:]
@@ -109,22 +110,18 @@ def abandoned(
 
 
 def taken_in(state: State, given: StepInput) -> list[Intake]:
-    """The effect of the input on the tables; only views read the rows, so the columns that they read are enough."""
+    """The effect of the input on the tables that no statement writes into.
+
+    Only views read the rows, so the columns that they read are enough.
+    """
     judged = (given.clock, given.rejections, state.engine.columns_read, given.refused)
-    intakes = state.tables.fold(given.batches, *judged, step=state.number + 1)
-    return intakes + state.tables.released(intakes, given.rejections, given.refused) if given.ended else intakes
-
-
-def _inputs(workspace: Workspace, intakes: Sequence[Intake], rejections: Rejections) -> dict[str, Delta]:
-    inputs: dict[str, Delta] = {}
-    for intake in intakes:
-        if not intake.is_empty:
-            change = intake.change
-            name = intake.table.name.lower()
-            inputs[name] = as_delta(workspace, intake.table, change) if isinstance(change, pa.Table) else change
-    if rejections.rows:
-        inputs[ERROR_VIEW.name] = as_delta(workspace, ERROR_VIEW, rejections.change())
-    return inputs
+    written = {item.table.name.lower() for item in state.targets}
+    plain = [item for item in given.batches if item.table.name.lower() not in written]
+    intakes = state.tables.fold(plain, *judged, step=state.number + 1)
+    if not given.ended:
+        return intakes
+    others = {name for name, _ in state.tables} - written
+    return intakes + state.tables.released(intakes, given.rejections, given.refused, others)
 
 
 def _staged(state: State, given: StepInput, intakes: Sequence[Intake]) -> Staged:

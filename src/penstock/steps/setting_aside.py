@@ -14,7 +14,6 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from penstock.backends.rows import Key
-from penstock.catalog.model import Table
 from penstock.circuit.lineage import goes_row_by_row, tables_behind
 from penstock.engine.raising import keys_met, raising_rows
 from penstock.engine.schemas import schemas_of
@@ -24,6 +23,7 @@ from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.proposing import Proposal, StepInput, propose
 from penstock.steps.rows.refused import Reason
 from penstock.steps.state import State
+from penstock.steps.tables import is_strict
 
 Found = Culprit[Unit, EvaluationError]
 _TRIED_ALONE = 10  # rows found by a query that are tried to have the message of each; the others have one in common
@@ -39,11 +39,6 @@ def propose_sparing(state: State, given: StepInput) -> Proposal:
                 raise
             reasons = _Search(state, given, error).reasons()
             given = replace(given, refused=given.refused.and_also(reasons))
-
-
-def is_strict(table: Table) -> bool:
-    """True if a table says `'on_error' = 'fail'`."""
-    return table.properties.get("on_error", "").lower() == "fail"
 
 
 @dataclass

@@ -2,21 +2,32 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import Catalog, Table
 from penstock.engine.engine import Engine
+from penstock.errors import Diagnostic, InternalError
 from penstock.steps.lines import LineReader
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declared
+from penstock.steps.rows.batch import RowReader
 from penstock.steps.tables import Tables
+from penstock.steps.targets import Target
 from penstock.steps.views import Views
+
+
+def _no_reader(table: Table) -> RowReader:
+    message = f"nothing reads the rows that are written into {table.name}"
+    raise InternalError(Diagnostic("NO_READER", message))
 
 
 @dataclass
 class State:
     """The engine's state, what is remembered of tables and views, and the counts; `stepping` is a clock under way.
+
+    `targets` are the tables that standing statements write into, and `reader` checks the rows for one.
 
     Views and tables come and go by `Stepper.install`; all else follows a committed step, in `steps.committing`.
     """
@@ -32,6 +43,8 @@ class State:
     stepping: datetime | None = None
     rejected: dict[tuple[str, str], int] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
+    targets: tuple[Target, ...] = ()
+    reader: Callable[[Table], RowReader] = _no_reader
 
     @classmethod
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:

@@ -15,7 +15,7 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import Catalog, Table
 from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
@@ -31,10 +31,12 @@ from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.log import InputLog
 from penstock.steps.proposing import StepInput
+from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.setting_aside import propose_sparing
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
+from penstock.steps.targets import targets_of
 from penstock.steps.waterlines import inferred_waterlines, lines_after, waterline_facts
 
 
@@ -150,6 +152,7 @@ class Stepper:
         for name in wanted.forgotten:
             state.tables.drop(name)
         state.catalog = wanted.catalog
+        state.targets = targets_of(wanted.catalog)
 
     def declare(self, session: Mapping[str, Any], texts: Iterable[str]) -> None:
         """Have the log know what has been declared, and how it is understood."""
@@ -157,6 +160,10 @@ class Stepper:
         declared.statements += texts
         self._state.declared = declared
         self.log.declare(self.number, declared.to_json())
+
+    def read_by(self, reader: Callable[[Table], RowReader]) -> None:
+        """Have the rows that standing statements write checked by these."""
+        self._state.reader = reader
 
     def listen(self, listener: Listener) -> None:
         """Tell `listener` of each step that has happened."""

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import VERSIONS
@@ -25,7 +26,7 @@ from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.intake.versions import fold_versions, inserted
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Advances, promised
-from penstock.steps.rows.batch import Batch, concatenated
+from penstock.steps.rows.batch import DELETE, Batch, concatenated
 from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
@@ -36,6 +37,11 @@ if TYPE_CHECKING:
 Incoming = Batch | FrameBatch
 # The columns of a table that views read, in lower case; None where all are wanted.
 Read = Callable[[str], frozenset[str] | None]
+
+
+def is_strict(table: Table) -> bool:
+    """True if a table says `'on_error' = 'fail'`."""
+    return table.properties.get("on_error", "").lower() == "fail"
 
 
 class Tables:
@@ -122,6 +128,18 @@ class Tables:
             return fold_by_key(batch, judge, memory.store)
         return fold_rows(batch, judge, lambda: self._counts(memory), memory.counts)
 
+    def ready(self, table: Table, own: Sequence[Incoming], *, takes_back: bool) -> None:
+        """Before the engine begins a step in which a table is written: what only then can be made or moved."""
+        memory = self.memory(table)
+        plain = [batch for batch in own if isinstance(batch, Batch)]
+        deletes = any(batch.operations is not None and DELETE in batch.operations for batch in plain)
+        if memory.store is None and (takes_back or deletes or len(plain) < len(own)) and not table.append_only:
+            self._counts(memory)
+        if len(plain) < len(own) or sum(map(len, plain)) >= MANY_ROWS:
+            for part in (memory.store, memory.counts):
+                if part is not None:
+                    part.flush()
+
     def _counts(self, memory: TableMemory) -> RowCounts:
         """The whole-row counts of a table, made from its history when first asked for."""
         if memory.counts is None:
@@ -142,13 +160,15 @@ class Tables:
         if before is not None:
             counts.load(Delta.of_frame(self._workspace, consolidated(before)).settled())
 
-    def released(self, folded: Sequence[Intake], rejections: Rejections, refused: Refused) -> list[Intake]:
-        """The held rows of all tables, those that the step brought as well, without those that views refuse."""
+    def released(
+        self, folded: Sequence[Intake], rejections: Rejections, refused: Refused, among: Collection[str]
+    ) -> list[Intake]:
+        """The held rows of tables, those that the step brought as well, without those that views refuse."""
         last = {name: memory.holding for name, memory in self._memories.items()}
         last |= {intake.table.name.lower(): intake.holding for intake in folded}
         found = []
         for name, holding in last.items():
-            if holding.waiting is not None:
+            if holding.waiting is not None and name in among:
                 memory = self._memories[name]
                 lateness = next((item.lateness for item in folded if item.table is memory.table), memory.lateness)
                 rows, _ = without_refused_held(memory.table, holding.waiting, refused, rejections)

@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
-from penstock.catalog.model import Catalog, View
-from penstock.emit.api import Emission, Moment, Promise
+from penstock.catalog.model import INTO, Catalog, View
+from penstock.emit.api import Emission, Emitted, Moment, Promise
 from penstock.engine.engine import Engine
 from penstock.steps.kept import KeptRows, kept_rows
 from penstock.steps.layers import Layers
@@ -22,6 +23,8 @@ if TYPE_CHECKING:
 
 
 Content = KeptRows | Layers
+Values = Callable[[Sequence[Derived]], list[Any]]
+_NONE: Mapping[str, Emitted] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,23 +64,32 @@ class Views:
             memory.pop(name, None)
         self._without_step.discard(name)
 
+    def emitted(self, name: str, change: Delta | None, values: Values, moment: Moment) -> Emitted:
+        """One view's change as its emission shows it; `values` evaluates waterlines. Nothing changes yet."""
+        emission = self._emissions[name]
+        return emission.after(change, replace(moment, waterlines=values(emission.goes_by)))
+
     def shown(
-        self, changes: Mapping[str, Delta], values: Callable[[Sequence[Derived]], list[Any]], moment: Moment
+        self, changes: Mapping[str, Delta], values: Values, moment: Moment, known: Mapping[str, Emitted] = _NONE
     ) -> Shown:
-        """A step's changes as the emissions show them; `values` evaluates waterlines. Nothing changes yet."""
-        waterlines = iter(values([item for emission in self._emissions.values() for item in emission.goes_by]))
+        """A step's changes as the emissions show them, which are `known` of some views. Nothing changes yet."""
+        asked = {name: emission for name, emission in self._emissions.items() if name not in known}
+        waterlines = iter(values([item for emission in asked.values() for item in emission.goes_by]))
         found: dict[str, Delta] = {}
         after: dict[str, Emission] = {}
         timers: dict[str, datetime] = {}
         promises: list[Promise] = []
         finished: list[str] = []
         for name, emission in self._emissions.items():
-            own = replace(moment, waterlines=[next(waterlines) for _ in emission.goes_by])
-            emitted = emission.after(changes.get(name), own)
+            if name in known:
+                emitted = known[name]
+            else:
+                own = replace(moment, waterlines=[next(waterlines) for _ in emission.goes_by])
+                emitted = emission.after(changes.get(name), own)
             after[name] = emitted.then
             promises += emitted.promises
             finished += [name] if emitted.finished else []
-            if emitted.shown is not None:
+            if emitted.shown is not None and name not in known:
                 found[name] = self._delta(emitted.shown)
             if emitted.timer is not None:
                 timers[name] = emitted.timer
@@ -123,7 +135,9 @@ class Views:
 
     def keeps(self, view: View) -> bool:
         """True if the content of a view is kept."""
-        return not view.is_hidden and (self._retain == "all" or view.kind == "materialized" or bool(view.lateness))
+        if view.is_hidden or (view.kind == INTO and not view.lateness):
+            return False
+        return self._retain == "all" or view.kind == "materialized" or bool(view.lateness)
 
     @property
     def waits(self) -> bool:

@@ -135,7 +135,7 @@ class Observed:
 
 def shows_its_content(view: View) -> bool:
     """True if a view's changes add up to its content: a LOCAL view shows none, EMIT what its policy says."""
-    return view.kind != "local" and "emit_final" not in view.properties and not view.emits
+    return view.is_output and "emit_final" not in view.properties and not view.emits
 
 
 def _folded(view: View, rows: list[Weighted]) -> list[Weighted]:

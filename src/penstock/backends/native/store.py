@@ -109,6 +109,11 @@ class Store:
         except FileNotFoundError:  # DuckDB makes the folder when it needs it
             return 0
 
+    @property
+    def in_step(self) -> bool:
+        """True while a step is under way: what is moved then would be a part of it, and gone with it."""
+        return self._began
+
     def interrupt(self) -> None:
         """Have the statement under way fail with KeyboardInterrupt, in whatever thread it is."""
         self._connection.interrupt()

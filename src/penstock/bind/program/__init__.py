@@ -2,6 +2,7 @@
 
 | module | what is in it |
 | --- | --- |
+| `circles` | a table that would be written with what is read from it |
 | `compile` | a whole program: its statements in order, the declarations among them in the catalogue |
 | `create_function` | CREATE FUNCTION |
 | `create_table` | CREATE TABLE: its key, its defaults, the keys of other tables that it names |
@@ -15,5 +16,6 @@
 | `recursion` | DECLARE RECURSIVE VIEW |
 | `unparsed` | views whose query our parser cannot read: which relations the text names, found by tokens |
 | `views` | CREATE VIEW: the bound view, what it reads, and what replacing it does to its readers |
+| `writers` | INSERT that stands, and CREATE VIEW … INTO |
 | `transactions` | BEGIN, COMMIT and ROLLBACK in their order |
 """

@@ -12,6 +12,7 @@ from penstock.bind.program.dml import advanced_column, check_dml
 from penstock.bind.program.queries import bind_named
 from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
+from penstock.bind.program.writers import declare_insert, stands_as_statement
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse
@@ -49,11 +50,14 @@ def declare(catalog: Catalog, statement: Statement, source: str = "") -> Catalog
 
 
 def _sourced(catalog: Catalog, source: str) -> Catalog:
-    """The catalogue with the text that each new view stands in."""
+    """The catalogue with the text that each new view and standing statement stands in."""
     views = {
         name: view if view.source is not None else replace(view, source=source) for name, view in catalog.views.items()
     }
-    return replace(catalog, views=views) if any(views[name] is not catalog.views[name] for name in views) else catalog
+    writers = {name: item if item.source else replace(item, source=source) for name, item in catalog.writers.items()}
+    changed = any(views[name] is not catalog.views[name] for name in views)
+    changed = changed or any(writers[name] is not catalog.writers[name] for name in writers)
+    return replace(catalog, views=views, writers=writers) if changed else catalog
 
 
 def compile_program(text: str, dialect: str | None = None) -> Program:
@@ -96,6 +100,8 @@ def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
             _check_query(tree, catalog, text)
         case Advance():
             advanced_column(catalog, statement)
+        case Insert() if stands_as_statement(statement, catalog):
+            return declare_insert(catalog, statement, text)
         case Insert() | Update() | Delete():
             check_dml(statement, catalog, text)
     return catalog

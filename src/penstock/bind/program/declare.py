@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column, unknown_relation
+from penstock.bind.program.circles import refuse_circles
 from penstock.bind.program.create_function import declare_function
 from penstock.bind.program.create_table import declare_table
 from penstock.bind.program.drop import drop
@@ -16,6 +17,7 @@ from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
 from penstock.bind.program.views import replaced_view, view_of
+from penstock.bind.program.writers import declare_into
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
 from penstock.catalog.settings import TIME_ZONE, check_setting
 from penstock.catalog.zones import zone_named
@@ -90,8 +92,11 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
     refuse_impure(statement.query, catalog, "a view")
     view = _bound_or_whole(catalog, statement)
     if old is None:  # nobody can read it yet, so it closes no cycle
-        return catalog.with_view(view)
-    return close_components(replaced_view(catalog, old, view, statement.name_span), view)
+        found = catalog.with_view(view)
+    else:
+        found = close_components(replaced_view(catalog.without_writer(old.name), old, view, statement.name_span), view)
+        refuse_circles(found, statement.name_span)
+    return found if statement.into is None else declare_into(found, statement, "")
 
 
 def _bound_or_whole(catalog: Catalog, statement: CreateView) -> View:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from sqlglot import exp
@@ -19,7 +19,7 @@ from penstock.catalog.types import plain_type
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
 from penstock.plan.scalar import Scalar, column
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Advance, Delete, Insert, Update
 from penstock.sql.text import span_of
@@ -74,9 +74,11 @@ def check_dml(statement: Insert | Update | Delete, catalog: Catalog, source: str
 def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundInsert:
     """The plan of an INSERT; raises SqlError for unknown columns, wrong widths and missing values."""
     try:
-        table = _table(statement.table, statement.table_span, catalog)
+        table = table_of(statement.table, statement.table_span, catalog)
+        refuse_conflict(statement, table)
+        _refuse_nothing(statement)
         bound = bind_named(statement.source, catalog, source) if statement.by_name else None
-        columns = _targets(statement, table, _placed_names(statement, bound))
+        columns = targets(statement, table, placed_names(statement, None if bound is None else bound.names))
         bound = bound or bind_named(_with_defaults(statement.source, columns), catalog, source)
         columns = columns if statement.columns or len(bound.names) == len(columns) else _with_optional(table, bound)
         if len(bound.names) != len(columns):
@@ -84,13 +86,14 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
             raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
         _refuse_nulls(statement.source, columns)
-        plan = _converted(bound, columns)
+        plan = converted(bound, columns)
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundInsert(table.name, tuple(item.name for item in columns), plan)
 
 
-def _table(name: str, span: Span, catalog: Catalog) -> Table:
+def table_of(name: str, span: Span, catalog: Catalog) -> Table:
+    """The table that a statement changes; SqlError if there is none of that name."""
     found = catalog.tables.get(name.lower())
     if found is not None:
         return found
@@ -108,17 +111,18 @@ def _table(name: str, span: Span, catalog: Catalog) -> Table:
     raise SqlError(Diagnostic("UNKNOWN_TABLE", message, span, did_you_mean(name, known), sqlstate="42P01"))
 
 
-def _placed_names(statement: Insert, by_name: BoundQuery | None) -> Iterable[tuple[str, Span]]:
+def placed_names(statement: Insert, by_name: Sequence[str] | None) -> Iterable[tuple[str, Span]]:
     """The columns that are named, or those of a query BY NAME, each with the place to point at."""
     if by_name is None:
         return zip(statement.columns, statement.column_spans, strict=True)
     tree = statement.source
     places = [span_of(item) for item in tree.expressions] if isinstance(tree, exp.Select) and not tree.is_star else []
-    places = places if len(places) == len(by_name.names) else [None] * len(by_name.names)
-    return [(name, place or statement.table_span) for name, place in zip(by_name.names, places, strict=True)]
+    places = places if len(places) == len(by_name) else [None] * len(by_name)
+    return [(name, place or statement.table_span) for name, place in zip(by_name, places, strict=True)]
 
 
-def _targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) -> tuple[Column, ...]:
+def targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) -> tuple[Column, ...]:
+    """The columns of those names, or all that a row must have; SqlError for one that is wrong or missing."""
     found: list[Column] = []
     for name, place in names:
         item = table.column(name)
@@ -169,7 +173,27 @@ def _refuse_nulls(source: exp.Expression, columns: tuple[Column, ...]) -> None:
                 raise wrong(code="NULL_IN_NOT_NULL", message=message, place=row, sqlstate="23502")
 
 
-def _converted(bound: BoundQuery, columns: tuple[Column, ...]) -> Plan:
+def refuse_conflict(statement: Insert, table: Table) -> None:
+    """SqlError for UPSERT or ON CONFLICT without a key to go by."""
+    clause = "UPSERT" if statement.upsert else "ON CONFLICT"
+    if (statement.upsert or statement.conflict) and not table.key:
+        place = statement.conflict_span or statement.table_span
+        hint = f"give {table.name} a PRIMARY KEY, or write INSERT INTO"
+        message = f"{clause} replaces rows by their key, and table {table.name} has none"
+        raise wrong(code="NO_KEY", message=message, place=place, hint=hint)
+    if statement.conflict == "ERROR":
+        hint = "DO DEDUPLICATE keeps the last row of a key, DO NOTHING the first"
+        raise unsupported(code="ON_CONFLICT", message="ON CONFLICT DO ERROR", place=statement.conflict_span, hint=hint)
+
+
+def _refuse_nothing(statement: Insert) -> None:
+    if statement.conflict == "NOTHING":
+        hint = "INSERT … SELECT … WHERE k NOT IN (SELECT k FROM the table)"
+        message = "ON CONFLICT DO NOTHING in a statement that does not stand"
+        raise unsupported(code="ON_CONFLICT", message=message, place=statement.conflict_span, hint=hint)
+
+
+def converted(bound: BoundQuery, columns: Sequence[Column]) -> Plan:
     """The rows under the columns' names and in their types."""
     plan, fields = bound.plan, fields_of(bound.plan)
     if isinstance(plan, Values):
@@ -188,7 +212,7 @@ def _converted(bound: BoundQuery, columns: tuple[Column, ...]) -> Plan:
 def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundUpdate:
     """The assignments and the condition of an UPDATE."""
     try:
-        table = _table(statement.table, statement.table_span, catalog)
+        table = table_of(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
         given = zip(statement.assignments, statement.column_spans, strict=True)
@@ -228,7 +252,7 @@ def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, leve
 def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:
     """The condition of a DELETE."""
     try:
-        table = _table(statement.table, statement.table_span, catalog)
+        table = table_of(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
         condition = _condition(statement.where, level)

@@ -35,10 +35,22 @@ def _reserved(name: str, span: Span | None) -> SqlError:
 
 
 def refuse_dependants(catalog: Catalog, name: str, span: Span | None, action: str) -> None:
-    """Raise SqlError if views read the relation."""
+    """Raise SqlError if views or standing statements read the relation, or write into it."""
+    _refuse_writers(catalog, name, span, action)
     readers = dependants(catalog, name)
     if readers:
         message = f"cannot {action} {name!r}: it is read by {', '.join(readers)}"
         raise wrong(
             code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
         )
+
+
+def _refuse_writers(catalog: Catalog, name: str, span: Span | None, action: str) -> None:
+    """Raise SqlError if a standing statement of something else reads the relation or writes into it."""
+    for writer in catalog.writers.values():
+        writes = writer.writing.target.lower() == name.lower()
+        if writer.owner != name.lower() and (writes or name.lower() in writer.reads):
+            message = f"cannot {action} {name!r}: {writer.name} {'writes into' if writes else 'reads'} it"
+            end = f"DROP VIEW {writer.name}" if writer.owner else f"KILL QUERY {writer.name}"
+            hint = f"{end} first" if writer.owner or writer.session else "leave its INSERT out of the program"
+            raise wrong(code="HAS_DEPENDANTS", message=message, place=span, hint=hint, sqlstate="2BP01")

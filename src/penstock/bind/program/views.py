@@ -9,23 +9,23 @@ from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.standing import any_waterline, bind_standing, shown_by
+from penstock.bind.program.dml import table_of
 from penstock.bind.program.queries import bind_named
-from penstock.catalog.model import Catalog, Column, View
+from penstock.catalog.model import INTO, Catalog, Column, View
 from penstock.catalog.reserved import RESERVED, VERSIONS
 from penstock.errors import Span
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
-from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.complaints import wrong
+from penstock.sql.parse import parse_query
 from penstock.sql.statements import CreateView
 
 
 def view_of(catalog: Catalog, statement: CreateView) -> View:
     """The view that a statement creates; raises SqlError for equal column names or a view that reads itself."""
     if statement.into is not None:
-        message = f"CREATE VIEW … INTO {statement.into}: a view that writes into a table"
-        hint = "leave INTO out, and read the view itself"
-        raise unsupported(code="STANDING_STATEMENT", message=message, place=statement.name_span, hint=hint)
+        return _view_into(catalog, statement)
     _refuse_self(catalog, statement)
     bound = bind_named(_without_emit(catalog, statement), catalog)
     names = statement.column_names or bound.names
@@ -48,6 +48,30 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         statement.kind,
         statement.properties,
         recursive=declared is not None and declared.recursive,
+        span=statement.name_span,
+        declaration=statement.text,
+    )
+
+
+def _view_into(catalog: Catalog, statement: CreateView) -> View:
+    """The view of a statement that writes INTO a table: all that is in the table."""
+    assert statement.into is not None  # noqa: S101 - the caller asked
+    assert statement.into_span is not None  # noqa: S101 - read with the name
+    if "emit_final" in statement.properties:
+        message, hint = "emit_final on a view INTO a table", "write EMIT AFTER WATERMARK behind the query"
+        raise wrong(code="EMIT_FORM", message=message, place=statement.name_span, hint=hint)
+    table = table_of(statement.into, statement.into_span, catalog)
+    text = f"SELECT * FROM `{table.name}`"
+    query = parse_query(text)
+    plan = bind_named(query, catalog).plan
+    return View(
+        statement.name,
+        text,
+        query,
+        _columns(plan),
+        plan,
+        INTO,
+        statement.properties,
         span=statement.name_span,
         declaration=statement.text,
     )

@@ -20,5 +20,6 @@
 | `process` | the same part in the process |
 | `keystore` | the row of each key |
 | `remembering_gate` | dedup of a standing query: of each key the first row, as long as the key is remembered |
+| `writes` | the rows of standing statements as operations on their table |
 | `rowcounts` | how often each row is there |
 """

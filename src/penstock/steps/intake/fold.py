@@ -178,7 +178,7 @@ def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> B
 
     A tolerant caller gets it without the deletions that are not possible.
     """
-    if counts.process is not None and len(batch) >= MANY_ROWS:
+    if counts.process is not None and len(batch) >= MANY_ROWS and counts.can_flush:
         index = counts.missing(batch.rows, deletions(batch))
         if index is None:
             return batch

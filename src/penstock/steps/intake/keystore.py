@@ -37,7 +37,7 @@ class KeyStore:
 
     def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
         self._workspace = workspace
-        self._table = table
+        self.table = table
         names = [column.name.lower() for column in table.columns]
         self._places = [names.index(name.lower()) for name in table.key]
         self.process = None if process is None else ProcessRows(process, workspace, table, table.key)
@@ -55,7 +55,7 @@ class KeyStore:
         found = {key: self._newest[key][1] for key in keys if key in self._newest}
         missing = [row for key, row in keys.items() if key not in found]
         if missing and not self._base.is_empty:
-            rows = arrow_rows(arrow_schema(self._table.columns), missing)
+            rows = arrow_rows(arrow_schema(self.table.columns), missing)
             found |= {self.key(row): row for row, count in self._base.probe(rows) if count > 0}
         return {key: row for key, row in found.items() if row is not None}
 
@@ -93,12 +93,17 @@ class KeyStore:
         self._kept = len(self._newest)
         self._base.forget(lateness)
 
+    @property
+    def can_flush(self) -> bool:
+        """True if the newest entries may be moved now: in the process not while the engine is at work on a step."""
+        return not self._newest or self.process is None or not self.process.store.in_step
+
     def flush(self) -> None:
         """Move the newest entries to the base."""
         rows = self._unflushed()
         with undivided():  # else they might be in both
             if rows:
-                self._base.append(arrow_rows(weighted_schema(self._table.columns), rows))
+                self._base.append(arrow_rows(weighted_schema(self.table.columns), rows))
             self._newest = {}
 
     def _unflushed(self) -> list[Row]:
@@ -111,17 +116,17 @@ class KeyStore:
         base, workspace = self._base.weighted(), self._workspace
         if base is None:
             rows = [now for _, now in self._newest.values() if now is not None]
-            return as_frame(workspace, self._table, arrow_rows(arrow_schema(self._table.columns), rows))
-        newest = as_frame(workspace, self._table, arrow_rows(weighted_schema(self._table.columns), self._unflushed()))
+            return as_frame(workspace, self.table, arrow_rows(arrow_schema(self.table.columns), rows))
+        newest = as_frame(workspace, self.table, arrow_rows(weighted_schema(self.table.columns), self._unflushed()))
         return repeated(base.union(newest))
 
     def arrow(self) -> pa.Table:
         """Every row of the table, with weights that may still cancel; NotProvenError if some lie on the executors."""
-        newest = arrow_rows(weighted_schema(self._table.columns), self._unflushed())
+        newest = arrow_rows(weighted_schema(self.table.columns), self._unflushed())
         if self.process is not None:
             return pa.concat_tables([self.process.arrow(), newest])
         if not self._base.is_empty:
-            not_proven(f"the rows of {self._table.name}, which lie on Spark")
+            not_proven(f"the rows of {self.table.name}, which lie on Spark")
         return newest
 
     def base_frame(self) -> DataFrame | None:

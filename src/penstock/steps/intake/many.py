@@ -39,7 +39,7 @@ from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, row_json
 def fold_by_key(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     """The change of a table with a key: operations on each key in arrival order, late ones skipped (B6)."""
     process = store.process
-    if process is None or len(batch) < MANY_ROWS or judge.refused.of(batch.table):
+    if process is None or len(batch) < MANY_ROWS or judge.refused.of(batch.table) or not store.can_flush:
         return fold_keyed(batch, judge, store)
     updates = batch.operations is not None and UPDATE in batch.operations
     if updates and judge.lateness.columns:

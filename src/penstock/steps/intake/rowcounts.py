@@ -81,12 +81,12 @@ class RowCounts:
             else:
                 self._newest.pop(key, None)
         if self.process is None and len(self._newest) > HELD_ROWS:
-            self._flush()
+            self.flush()
 
     def maintain(self) -> None:
         """Between steps: move to the process what has become much, which may fail."""
         if len(self._newest) > HELD_ROWS:
-            self._flush()
+            self.flush()
         self._base.maintain()
 
     def forget(self, lateness: TableLateness) -> None:
@@ -119,7 +119,7 @@ class RowCounts:
         Only where the base lies in the process.
         """
         assert self.process is not None  # noqa: S101 - whoever asks has looked
-        self._flush()
+        self.flush()
         process = self.process
         names = ", ".join(process.names)
         given = process.placed(rows).append_column("p", positions(rows.num_rows)).append_column("gone", deletes)
@@ -138,7 +138,7 @@ class RowCounts:
 
     def check_frame(self, delta: Delta) -> None:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
-        self._flush()
+        self.flush()
         before = self._base.weighted()
         after = delta.frame() if before is None else before.union(delta.frame())
         negative = consolidated(after).where(f"{WEIGHT} < 0").limit(1).toArrow().to_pylist()
@@ -154,7 +154,13 @@ class RowCounts:
             self._base.propose(delta)
             self._base.commit()
 
-    def _flush(self) -> None:
+    @property
+    def can_flush(self) -> bool:
+        """True if the newest entries may be moved now: in the process not while the engine is at work on a step."""
+        return not self._newest or self.process is None or not self.process.store.in_step
+
+    def flush(self) -> None:
+        """Move the newest entries to the base."""
         rows = [(*row, count) for row, count in self._newest.values()]
         if not rows:
             return
