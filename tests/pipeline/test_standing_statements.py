@@ -41,9 +41,9 @@ def test_a_row_is_in_the_table_and_its_views_in_the_same_step(opened: Opened) ->
         "CREATE VIEW n AS SELECT COUNT(*) AS n, SUM(v) AS v FROM bag;"
         "CREATE MATERIALIZED VIEW m INTO bag AS SELECT k, v * 2 AS v FROM s;"
     )
-    assert p.step({"s": [(1, 1)], "bag": [(9, 9)]})["n"].rows == [(1, (2, 11))]
+    assert sorted(p.step({"s": [(1, 1)], "bag": [(9, 9)]})["n"].rows) == [(1, (2, 11))]
     assert content(p, "bag") == content(p, "m") == [(1, 2), (9, 9)]
-    assert p.execute("INSERT INTO s VALUES (2, 5)")["n"].rows == [(-1, (2, 11)), (1, (3, 21))]
+    assert sorted(p.execute("INSERT INTO s VALUES (2, 5)")["n"].rows) == [(-1, (2, 11)), (1, (3, 21))]
     assert "m" not in p.step({})
 
 
@@ -130,8 +130,8 @@ def test_rows_are_written_when_their_window_closes(opened: Opened) -> None:
     at = "2024-01-01 00:00:"
     p.step({"e": [(f"{at}01",), (f"{at}05",)]})
     assert content(p, "t") == []
-    assert p.step({"e": [(f"{at}12",)]})["n"].rows == [(-1, (None,)), (1, (2,))]
-    assert p.end_of_input()["n"].rows == [(-1, (2,)), (1, (3,))]
+    assert sorted(p.step({"e": [(f"{at}12",)]})["n"].rows) == [(-1, (None,)), (1, (2,))]
+    assert sorted(p.end_of_input()["n"].rows) == [(-1, (2,)), (1, (3,))]
 
 
 def test_streams_of_timeplus_write_what_comes_from_then_on(opened: Opened) -> None:
@@ -159,7 +159,7 @@ def test_a_statement_of_a_session_begins_and_ends(opened: Opened) -> None:
     p.step({"s": [(1, 1)]})
     writes = p.subscribe("INSERT INTO bag SELECT k, v FROM s", name="copy")
     assert content(p, "bag") == []
-    assert p.step({"s": [(2, 2)]})["n"].rows == [(-1, (0,)), (1, (2,))]
+    assert sorted(p.step({"s": [(2, 2)]})["n"].rows) == [(-1, (0,)), (1, (2,))]
     assert [query.name for query in p.queries] == ["copy"]
     with pytest.raises(penstock.SqlError, match="copy reads it"):
         p.execute("DROP TABLE s")
@@ -206,11 +206,11 @@ def test_many_rows_are_written_at_once(opened: Opened) -> None:
         "CREATE MATERIALIZED VIEW copy INTO bag AS SELECT k, v FROM rows;"
     )
     many = [(number % 700, number) for number in range(2000)]
-    assert p.step({"rows": many})["n"].rows == [(1, (700, 1999000))]
+    assert sorted(p.step({"rows": many})["n"].rows) == [(1, (700, 1999000))]
     p.step({"rows": many[:1000], "bag": [(1, 1)]})
     changes = p.step({"rows": [("-", row) for row in many[:1000] * 2], "bag": [("-", (1, 1))]})
-    assert changes["n"].rows[1] == (1, (700, 1499500))
-    assert changes["b"].rows == [(-1, (3001,)), (1, (1000,))]
+    assert (1, (700, 1499500)) in changes["n"].rows
+    assert sorted(changes["b"].rows) == [(-1, (3001,)), (1, (1000,))]
 
 
 def test_a_row_for_which_a_view_raises_is_set_aside_where_it_is_written(interpreting: Any, tmp_path: Path) -> None:
@@ -236,7 +236,7 @@ def test_on_spark_it_is_the_same(interpreting: Any) -> None:
     CREATE MATERIALIZED VIEW sums INTO keyed AS SELECT k, CAST(SUM(v) AS INT) AS v FROM bag GROUP BY k;
     CREATE MATERIALIZED VIEW copy INTO bag AS SELECT k, v FROM rows;"""
     with penstock.Pipeline(TABLES + text, spark=interpreting) as p:
-        assert p.step({"rows": [(1, 1), (2, 2), (1, 3)]})["n"].rows == [(1, (2, 6))]
+        assert sorted(p.step({"rows": [(1, 1), (2, 2), (1, 3)]})["n"].rows) == [(1, (2, 6))]
         changes = p.step({"rows": [("-", (2, 2)), (3, 1)], "bag": [(1, 1)]})
         assert sorted(changes["n"].rows) == [(-1, (2, 6)), (1, (2, 6))] or changes["n"].rows == []
         assert content(p, "keyed") == [(1, 5), (3, 1)]
