@@ -4,6 +4,7 @@
     changelog    | is a row ever taken back, and by which operator  | Retraction or None   | circuit, outputs, explain
     keys         | which columns tell all rows apart                | sets of field names  | circuit, explain
     nulls        | is a column never NULL                           | bool                 | keys, reach, looking_back
+    monotonic    | how does a column go as the rows come             | Direction            | explain, cases
     direction    | does an expression go up when its column does    | Direction            | waterline, emission
     waterline    | below which value will a column never change     | Derived              | collection, emission
     declarations | can what is promised about columns hold          | SqlError             | check, runtime

@@ -16,6 +16,8 @@ from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -89,6 +91,10 @@ def retracting(plan: Plan, catalog: Catalog, assumed: frozenset[str] = frozenset
             return Retraction("SESSION", "a new row moves the ends of its session", place_of(node))
         case MatchRecognize():
             return Retraction("MATCH_RECOGNIZE", "a new row can change a match, or make it longer", place_of(node))
+        case Arriving():
+            return Retraction("Arriving", "the rows of a step go with the next", place_of(node))
+        case Arrived():
+            return None
         case Recompute():
             return Retraction("Recompute", f"{node.reason}: its answer is recomputed and compared", node.span)
         case Fixpoint():

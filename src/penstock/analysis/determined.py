@@ -19,6 +19,8 @@ from penstock.catalog.types import INTEGRAL, Type, is_decimal, is_temporal
 from penstock.plan.expressions import pairs_of, plan_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -78,8 +80,10 @@ def _determined(node: Node, by: Columns, catalog: Catalog) -> Columns:
             return by | (frozenset(node.names) if partition is not None and partition <= found else found)
         case Window():
             return by | _within(node.input, by, catalog)
-        # Rows of several branches, or of unknown origin, share no key.
-        case Values() | UnionAll() | SetOperation() | MatchRecognize() | Recompute() | Fixpoint():
+        case Arriving():
+            return by | _within(node.input, by, catalog)
+        # Rows of several steps, of several branches, or of unknown origin, share no key.
+        case Values() | UnionAll() | SetOperation() | MatchRecognize() | Recompute() | Fixpoint() | Arrived():
             return by
         case _:
             assert_never(node)

@@ -218,6 +218,8 @@ class _Reading:
         if is_null(one) or is_null(other):
             return Direction.CONSTANT
         sign = sign_of(other)
+        if sign == 0:
+            return Direction.CONSTANT  # it gives nothing
         return Direction.NONE if not sign else _scaled(self.of(one), sign).weakened()
 
     def cast(self, form: Cast) -> Direction:
@@ -377,3 +379,12 @@ def _sign(digits: str) -> int | None:
     except InvalidOperation:
         return None
     return 0 if value == 0 else 1 if value > 0 else -1
+
+
+def rounded_down(form: Form) -> str | None:
+    """The column whose value, rounded down in its own type, an expression is."""
+    match form:
+        case Call("date_trunc", (_, Reference(name))) | Call("floor to", (Reference(name), _)):
+            return name
+        case _:
+            return None

@@ -12,6 +12,8 @@ from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.plan.expressions import place_of
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -151,7 +153,7 @@ def _title(plan: Plan) -> str:
             return "MATCH_RECOGNIZE"
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Aggregate() | Distinct():
             return type(node).__name__.upper()
-        case SetOperation() | Session() | Recompute() | Fixpoint():
+        case SetOperation() | Session() | Recompute() | Fixpoint() | Arriving() | Arrived():
             return type(node).__name__.upper()
         case _:
             assert_never(node)

@@ -1,4 +1,4 @@
-"""The least value that a generator gives for a row.
+"""The least value that a generator gives for a row, or the values that it gives in each of its columns.
 
 explode(sequence(a, b, 5))                                     a
 explode(filter(sequence(a, b, 5), x -> x > c))                 a
@@ -20,6 +20,29 @@ def first_generated(generator: Form) -> Form | None:
             return _least_element(array)
         case _:
             return None
+
+
+def each_generated(generator: Form) -> tuple[tuple[Form, ...], ...]:
+    """The expressions of the input row that `inline` gives, column by column; none if they are not plain to see.
+
+    inline(array(struct(a, b), struct(a, c)))      (a, a), (b, c)
+    """
+    match generator:
+        case Call("inline" | "inline_outer", (Call("array", rows),)) if rows:
+            found = [_fields(row) for row in rows]
+            return tuple(zip(*found, strict=True)) if len({len(row) for row in found}) == 1 else ()
+        case _:
+            return ()
+
+
+def _fields(row: Form) -> tuple[Form, ...]:
+    match row:
+        case Call("named_struct", arguments):
+            return arguments[1::2]
+        case Call("struct", arguments):
+            return arguments
+        case _:
+            return ()
 
 
 def _least_element(array: Form) -> Form | None:

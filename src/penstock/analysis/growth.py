@@ -13,10 +13,13 @@ from typing import assert_never, cast
 from penstock.analysis.inequality import lower_bounds
 from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Table
+from penstock.catalog.reserved import VERSIONS
 from penstock.plan.expressions import conjuncts
 from penstock.plan.forms import reads_clock
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -53,7 +56,7 @@ def growth(plan: Plan, catalog: Catalog) -> Growth:
     match node:
         case Scan():
             return _of_scan(node, catalog)
-        case Values():
+        case Values() | Arriving():
             return Growth.BOUNDED
         # Rows that the clock leaves behind are gone.
         case Filter() if _window_of_time(node.condition):
@@ -64,6 +67,10 @@ def growth(plan: Plan, catalog: Catalog) -> Growth:
             return Growth.BOUNDED
         case TopK() if node.limit is not None and _read(node.partition) <= few_values(node.input, catalog):
             return Growth.BOUNDED
+        case TopK() if node.limit is not None and _reads_versions(node.input):
+            return Growth.CONTENT  # one version of each key
+        case Arrived():
+            return max(growth(item.input, catalog) for item in node.walk() if isinstance(item, Arriving))
         case AsofJoin():
             return growth(node.left, catalog)
         case Project() | Filter() | UnionAll() | Generate() | Join() | Aggregate() | Distinct() | SetOperation():
@@ -72,6 +79,12 @@ def growth(plan: Plan, catalog: Catalog) -> Growth:
             return _most(node.inputs, catalog)
         case _:
             assert_never(node)
+
+
+def _reads_versions(plan: Plan) -> bool:
+    while isinstance(plan, Project | Filter):
+        plan = plan.input
+    return isinstance(plan, Scan) and plan.relation.lower().startswith(VERSIONS)
 
 
 def _most(plans: tuple[Plan, ...], catalog: Catalog) -> Growth:

@@ -20,6 +20,8 @@ from penstock.plan.expressions import conjuncts
 from penstock.plan.forms import EQUATED, Call, Cast, Constant, Form, Over, Reference, Span
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -95,8 +97,10 @@ def _keys(node: Node, catalog: Catalog) -> Iterable[Key]:
             return _window_keys(node, unique_keys(node.input, catalog))
         case Session():
             return unique_keys(node.input, catalog)
-        # A row may be in several matches, and only some of its columns may be shown.
-        case MatchRecognize() | Recompute():
+        case Arriving():
+            return unique_keys(node.input, catalog)
+        # A row may be in several matches, with some of its columns alone; another step may bring an equal row.
+        case MatchRecognize() | Recompute() | Arrived():
             return NO_KEY
         case Fixpoint():
             return [frozenset(node.names)] if node.distinct else NO_KEY

@@ -14,8 +14,8 @@ from typing import assert_never, cast
 
 from penstock.analysis.derived import Derived, SourceColumn, applied, converted, greatest, least, of_source
 from penstock.analysis.determined import determined
-from penstock.analysis.direction import Direction, Types, direction, one_of
-from penstock.analysis.generated import first_generated
+from penstock.analysis.direction import Direction, Types, direction, one_of, rounded_down
+from penstock.analysis.generated import each_generated, first_generated
 from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds, to_type_of
 from penstock.analysis.local_time import kind_of, lowered, one_order
 from penstock.analysis.looking_back import keeps_order_column
@@ -29,6 +29,8 @@ from penstock.plan.forms import Call, Constant, Form, Reference, Span, called, r
 from penstock.plan.matching import REACH, Taken, Told
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -112,8 +114,11 @@ class Reader:
                 return self._session(node)
             case MatchRecognize():
                 return self._matches(node)
-            # Nothing is known about which rows a change of the input changes.
-            case Recompute() | Fixpoint():
+            # A row comes with one of a stream, whatever it has met.
+            case Arrived():
+                return self.of(_met(node.input))
+            # Nothing is known about which rows a change of the input changes; rows of a step go whatever they are.
+            case Recompute() | Fixpoint() | Arriving():
                 return NONE
             case _:
                 assert_never(node)
@@ -223,12 +228,26 @@ class Reader:
         return {name: derived for name, derived in found.items() if derived is not None}
 
     def _generated(self, node: Generate, known: Waterlines) -> Waterlines:
-        """A waterline under what `explode` gives of a sequence: it is at least what the sequence starts with."""
+        """A waterline under what `explode` gives of a sequence: it is at least what the sequence starts with.
+
+        A column of `inline` has the least of what stands in it, which is how the sets of GROUPING SETS are made.
+        """
         least_element = first_generated(node.generator.form)
         if least_element is None:
-            return NONE
+            return self._inlined(node, known)
         derived = self.bound(least_element, known, _types(node.input))
         return NONE if derived is None else {node.outputs[-1].name: derived}
+
+    def _inlined(self, node: Generate, known: Waterlines) -> Waterlines:
+        types, columns = _types(node.input), each_generated(node.generator.form)
+        if len(columns) != len(node.outputs):
+            return NONE
+        bounds = {
+            output.name: [self.bound(form, known, types) for form in forms]
+            for output, forms in zip(node.outputs, columns, strict=True)
+        }
+        lines = {name: least(found) for name, found in bounds.items() if None not in found}
+        return {name: line for name, line in lines.items() if line is not None}
 
     def _filter(self, node: Filter) -> Waterlines:
         known = self._joined_under(node)
@@ -364,7 +383,18 @@ class Reader:
         partition = {scalar.column for scalar in node.partition}
         kept = {*partition, keeps_order_column(node), *determined(node.input, partition, self._catalog)}
         found = {name: derived for name, derived in known.items() if name in kept}
+        found = {**self._by_rounded(node, known), **found}
         return {**self._looking_ahead(node, known), **found} if isinstance(node, Window) else found
+
+    def _by_rounded(self, node: TopK | Window, known: Waterlines) -> Waterlines:
+        """A column that the partitions round down is not below where the partitions of its waterline begin."""
+        lines: dict[str, Derived] = {}
+        for scalar in node.partition:
+            name = rounded_down(scalar.form)
+            line = None if name is None else self.bound(scalar.form, known, _types(node.input))
+            if name is not None and line is not None:
+                lines[name] = line
+        return lines
 
     def _looking_ahead(self, node: Window, known: Waterlines) -> Waterlines:
         """A frame that ends a time later lowers the line by that."""
@@ -406,6 +436,17 @@ def _never_null(form: Form, there: frozenset[str]) -> bool:
             return _never_null(one, there) and _never_null(other, there)
         case _:
             return False
+
+
+def _met(plan: Plan) -> Plan:
+    """The relation that a stream's rows meet when they come, with all else as it is then."""
+    match plan:
+        case Arriving():
+            return plan.input
+        case Scan():
+            return Values((), plan.fields)
+        case _:
+            return plan.with_inputs(*map(_met, plan.inputs))
 
 
 def _reads_tables(plan: Plan) -> bool:

@@ -11,6 +11,7 @@
 | asof       | ASOF JOIN as SQL, in one pass over the rows of a key   |
 | matching   | MATCH_RECOGNIZE: a function over partitions, and its SQL |
 | thresholds | from how many rows on a step does something else       |
+| weighted   | rows with weights as Arrow tables                      |
 | rows       | rows of Arrow as Python values, and when they are equal |
 | temporary  | temporary folders, removed when their process ends     |
 """

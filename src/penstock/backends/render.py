@@ -20,6 +20,8 @@ from penstock.backends.joins import join_query
 from penstock.errors import Diagnostic, InternalError
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -100,6 +102,8 @@ class Renderer:
                 return self._recompute(node)
             case Fixpoint():
                 return f"SELECT {self._names(node.fields)} FROM {dialect.fixpoint(node)}"
+            case Arriving() | Arrived():
+                raise InternalError(Diagnostic("ARRIVAL", "what a step brings is no query over what there is"))
             case _:
                 assert_never(node)
 

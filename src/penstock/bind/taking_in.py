@@ -10,9 +10,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import TypeGuard
 
 from sqlglot import exp
 
+from penstock.bind.modality import is_streaming
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.catalog.model import (
     EVENT_TIME,
@@ -98,7 +100,7 @@ class TakingIn:
     out when they come, and where it `leaves` them, as soon as they are. `keys` are the
     columns of which each value has a waterline of its own. Of the rows that a stream has at the `start` those count
     that have a time from `since` on. With `sessions` its rows are numbered by these, which is
-    to be told the columns.
+    to be told the columns. A `streamed` query sees the same through views: they are read as what they stand for.
     """
 
     name: str
@@ -112,6 +114,7 @@ class TakingIn:
     start: Start = Start()
     keys: tuple[exp.Expression, ...] = ()
     sessions: ClosingSessions | None = None
+    streamed: bool = False
     views: list[View] = field(default_factory=list)
     waterlines: list[OwnWaterline] = field(default_factory=list)
 
@@ -127,7 +130,15 @@ class TakingIn:
 
     def is_tail(self, relation: Table | View) -> bool:
         """True for a stream of which the query sees what comes."""
-        return self.tails and isinstance(relation, Table) and relation.append_only and not relation.key
+        if not self.tails or not isinstance(relation, Table):
+            return False
+        return relation.stream if self.streamed else relation.append_only and not relation.key
+
+    def reads_through(self, relation: Table | View) -> TypeGuard[View]:
+        """True for a view that is read as its query."""
+        if not self.tails or not self.streamed or not isinstance(relation, View) or relation.recursive:
+            return False
+        return isinstance(relation.query, exp.Expression) and is_streaming(relation.query, self.catalog)
 
     def recent(self, plan: Plan, relation: Table | View) -> Plan:
         """The rows of a relation of FROM that are not too old."""

@@ -25,6 +25,8 @@ from penstock.circuit.forgetting import Best, Expiry, Unsettled
 from penstock.circuit.operators import (
     Additive,
     AnyOperator,
+    Arrived,
+    Arriving,
     Bilinear,
     Cleaned,
     Clocked,
@@ -104,7 +106,7 @@ class _Finder:
 
     def _fact(self, operator: AnyOperator, node: Plan) -> StateFact | None:
         match operator:
-            case Source() | Constant() | Linear() | Cleaned():
+            case Source() | Constant() | Linear() | Cleaned() | Arriving() | Arrived():
                 return None
             case Bilinear() | Keyed() if isinstance(node, Join | AsofJoin):
                 return self._join(operator, node)

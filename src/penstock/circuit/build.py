@@ -17,6 +17,7 @@ from penstock.analysis.keys import multiplicity_one
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.types import Type, is_collated
+from penstock.circuit import operators
 from penstock.circuit.buckets import in_buckets
 from penstock.circuit.closing import Closing
 from penstock.circuit.collated import as_groups, uses_collations, with_least_texts
@@ -48,6 +49,8 @@ from penstock.circuit.window_chains import Chain, Link, below_numbers, lowest_wi
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -212,8 +215,15 @@ class _Builder:
                 return self._handed_over(node)
             case Fixpoint():
                 return self._iterated(node)
+            case Arriving() | Arrived():
+                return self._arrival(node)
             case _:
                 assert_never(node)
+
+    def _arrival(self, plan: Arriving | Arrived) -> Operator:
+        node, inputs = self._over_inputs(plan)
+        made = operators.Arriving if isinstance(plan, Arriving) else operators.Arrived
+        return made(self._next(), node, inputs)
 
     def _session(self, plan: Session) -> Operator:
         if plan_reads_clock(plan):

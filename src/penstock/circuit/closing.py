@@ -21,6 +21,8 @@ from penstock.circuit.reading import of_view
 from penstock.plan.expressions import plan_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -132,7 +134,7 @@ def keys_of(plan: Plan) -> tuple[Scalar, ...]:
             return ()
         case MatchRecognize():
             return node.partition
-        case SetOperation() | Session() | Recompute() | Fixpoint():
+        case SetOperation() | Session() | Recompute() | Fixpoint() | Arriving() | Arrived():
             return ()
         case _:
             assert_never(node)

@@ -20,6 +20,8 @@ from penstock.plan.expressions import pairs_of
 from penstock.plan.forms import Constant, called
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -123,7 +125,7 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
             return ()
         case MatchRecognize():
             return _matches_expire(node, reader)
-        case Session() | Recompute() | Fixpoint():
+        case Session() | Recompute() | Fixpoint() | Arriving() | Arrived():
             return ()
         case _:
             assert_never(node)

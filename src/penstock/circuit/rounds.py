@@ -26,6 +26,8 @@ from penstock.plan.expressions import place_of, plan_reads_clock
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -129,6 +131,8 @@ class _Lifting:
                 raise Unliftable(_why(node), node)
             case Values() | AsofJoin() | TopK() | Window() | Session() | MatchRecognize() | Recompute() | Fixpoint():
                 raise Unliftable(_why(node), node)
+            case Arriving() | Arrived():
+                raise Unliftable(_why(node), node)
             case _:
                 assert_never(node)
 
@@ -229,6 +233,8 @@ def _why(plan: Plan) -> str:
             return "one recursion stands inside another"
         case Recompute():
             return node.reason
+        case Arriving() | Arrived():
+            return "the rows of a step are told apart from those of other steps"
         case AsofJoin() | Session() | Scan() | Values() | Project() | Filter() | UnionAll() | Generate():
             return "a recursion is evaluated to its fixed point again"
         case _:

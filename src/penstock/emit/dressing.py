@@ -12,9 +12,9 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.backends.rows import python_values
+from penstock.backends.weighted import Rows, inserted, weighted
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.triggers import groups_of
-from penstock.emit.weighted import Rows, inserted, weighted
 from penstock.plan.emission import Content, Row
 from penstock.plan.showing import KIND, PTIME, STATE, UNDO, VER, Ordering, Showing
 

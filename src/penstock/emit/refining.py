@@ -15,9 +15,9 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
+from penstock.backends.weighted import Pile, Rows, added_up, parted, weighted
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.triggers import Fired, Given
-from penstock.emit.weighted import Pile, Rows, added_up, parted, weighted
 from penstock.plan.emission import Refine
 from penstock.plan.showing import STATE
 

@@ -10,8 +10,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.backends.spark.operators.cleaned import SessionsGate
+from penstock.backends.weighted import Rows, parted
 from penstock.emit.api import Moment, Promise
-from penstock.emit.weighted import Rows, parted
 from penstock.plan.showing import OwnSessions
 
 

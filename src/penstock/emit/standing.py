@@ -18,13 +18,14 @@ from penstock.analysis.keys import unique_keys
 from penstock.analysis.waterline import Reader
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.waterlines import below
+from penstock.backends.weighted import Rows, takes_back
 from penstock.catalog.model import Catalog, View
 from penstock.emit.api import Emitted, Moment, Promise
 from penstock.emit.dressing import Dressing
 from penstock.emit.refining import Refined
 from penstock.emit.sessions import sessions_now
+from penstock.emit.streaming import streamed
 from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed, groups_of
-from penstock.emit.weighted import Rows, takes_back
 from penstock.errors import Diagnostic, InternalError, SqlError
 from penstock.plan.emission import Batch, Content, GroupDelay, Refine, Row, SessionClose, Tick, WindowClose
 from penstock.plan.showing import Showing
@@ -230,6 +231,9 @@ def standing_query(view: View, catalog: Catalog) -> Standing | None:
     """
     if view.showing is None:
         return None
+    if view.showing.streamed:
+        view = replace(view, showing=streamed(view, catalog))
+    assert view.showing is not None  # noqa: S101 - as above
     closing = closing_of(view, catalog)
     if not closing and isinstance(view.showing.trigger, WindowClose | Refine) and not view.showing.partition:
         message = "EMIT AFTER WATERMARK waits for a waterline, but no column of the query has one"
@@ -266,6 +270,9 @@ def closing_of(view: View, catalog: Catalog) -> tuple[Closing, ...]:
     assert view.showing is not None  # noqa: S101 - the caller has asked
     fields = view.columns
     known = Reader(catalog).of(rewrite(view.plan))  # a join whose condition stands in WHERE has its own waterlines
+    if view.showing.streamed and view.showing.order:
+        place = view.showing.order[0].place
+        return (Closing(place, known[fields[place].name]),)
     grouped = (view.showing.windows, view.showing.groups) if view.showing.groups else ()
     for places in (*grouped, range(len(fields))):
         found = tuple(Closing(place, known[fields[place].name]) for place in places if fields[place].name in known)

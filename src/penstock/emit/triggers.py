@@ -14,7 +14,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from penstock.backends.rows import canonical_row, python_values
-from penstock.emit.weighted import Pile, Rows, added_up, parted
+from penstock.backends.weighted import Pile, Rows, added_up, parted
 from penstock.plan.emission import Content
 
 

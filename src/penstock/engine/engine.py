@@ -22,6 +22,7 @@ from penstock.backends.api import LineText, Runner
 from penstock.backends.native.store import Store
 from penstock.backends.spark.batch import struct_of
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.operators.arriving import ArrivedRunner, ArrivingRunner
 from penstock.backends.spark.operators.cleaned import CleanedRunner, Gate
 from penstock.backends.spark.operators.make import make_runner
 from penstock.backends.spark.typed import SparkTyping
@@ -33,7 +34,7 @@ from penstock.circuit.build import build_circuit
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import Profile
 from penstock.circuit.narrowing import narrowed
-from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.circuit.operators import Arrived, Arriving, Circuit, Cleaned, Operator, Source
 from penstock.circuit.places import ON_SPARK, Place
 from penstock.engine.beginning import Before, Beginning, Nothing
 from penstock.engine.following import Following, Progress, StepWork
@@ -338,6 +339,10 @@ class Engine:
             assert self._gate is not None  # noqa: S101 - given when a view with LATENESS is installed
             gate = self._gate(self._views[operator.view])
             installed.runners[operator.number] = CleanedRunner(self.workspace, operator, gate)
+        if operator.number not in installed.runners and isinstance(operator, Arriving | Arrived):
+            made = ArrivingRunner if isinstance(operator, Arriving) else ArrivedRunner
+            schema = schema_of(self.workspace, installed, operator.inputs[0])
+            installed.runners[operator.number] = made(self.workspace, schema)
         if operator.number not in installed.runners and operator.number in installed.native:
             installed.runners[operator.number] = NativeRunner(self.workspace, installed.native[operator.number])
         if operator.number not in installed.runners:

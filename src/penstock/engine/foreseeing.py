@@ -8,7 +8,7 @@ from penstock.catalog.model import Catalog
 from penstock.catalog.settings import engine_of, why_on_spark
 from penstock.circuit.build import Typing, build_circuit
 from penstock.circuit.narrowing import narrowed
-from penstock.circuit.operators import Circuit, Cleaned, Source
+from penstock.circuit.operators import Circuit, OfStep
 from penstock.circuit.places import IN_PROCESS, ON_SPARK, Placed
 from penstock.plan.nodes import Plan
 
@@ -36,4 +36,4 @@ def _judged(plans: Mapping[str, Plan], catalog: Catalog, engine: str) -> Placed:
 
 def _placed_numbers(circuit: Circuit) -> list[int]:
     """The operators that have a place; the step itself feeds the others."""
-    return [item.number for item in circuit.operators if not isinstance(item, Source | Cleaned)]
+    return [item.number for item in circuit.operators if not isinstance(item, OfStep)]

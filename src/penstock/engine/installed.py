@@ -10,7 +10,7 @@ from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
 from penstock.circuit.measured import NO_WORK, Work
-from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.circuit.operators import Circuit, Cleaned, OfStep, Operator
 from penstock.circuit.places import IN_PROCESS, ON_SPARK, Place
 
 if TYPE_CHECKING:
@@ -57,7 +57,7 @@ class Installed:
         return any(
             operator.number not in self.native
             for operator in self.circuit.operators
-            if not isinstance(operator, Source | Cleaned)
+            if not isinstance(operator, OfStep)
         )
 
     @property

@@ -12,7 +12,7 @@ from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import AUTO, ENGINE, NATIVE, TIME_ZONE, UTC, engine_of, why_on_spark
-from penstock.circuit.operators import Circuit, Cleaned, Operator, Source
+from penstock.circuit.operators import Circuit, OfStep, Operator
 from penstock.circuit.places import SPARK, Place
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.plan.expressions import scalars_of
@@ -51,7 +51,7 @@ def placed(
     known: dict[str, Columns] = {}
     doubtful: set[int] = set()
     for operator in circuit.operators:
-        if isinstance(operator, Source | Cleaned):
+        if isinstance(operator, OfStep):
             continue  # the step itself feeds them
         try:
             if kept(operator):

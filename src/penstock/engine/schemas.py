@@ -9,7 +9,7 @@ from penstock.backends.spark.schemas import spark_schema, weight_field
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog
 from penstock.catalog.reserved import WEIGHT
-from penstock.circuit.operators import Constant, Operator, Source
+from penstock.circuit.operators import Arrived, Arriving, Constant, Operator, Source
 from penstock.engine.installed import Installed
 
 
@@ -30,6 +30,8 @@ def _asked(workspace: Workspace, installed: Installed, operator: Operator) -> St
     if isinstance(operator, Source):
         kinds = installed.tables[operator.relation]
         return StructType([*(kinds[name] for name in operator.node.names), weight_field()])
+    if isinstance(operator, Arriving | Arrived):
+        return schema_of(workspace, installed, operator.inputs[0])
     if operator.number in installed.native:
         return spark_schema(installed.native[operator.number].outputs, weighted=True)
     leaves = {

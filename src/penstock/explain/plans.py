@@ -13,6 +13,8 @@ from typing import assert_never, cast
 
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Filter,
@@ -98,6 +100,10 @@ def node_text(plan: Plan) -> str:
             return _matches(node)
         case Recompute():
             return f"Recompute {_one_line(filled(node.text, [f'{{{place}}}' for place in range(len(node.relations))]))}"
+        case Arriving():
+            return "Arriving: the rows of this step"
+        case Arrived():
+            return "Arrived: what comes stays as it came"
         case Fixpoint():
             return f"Fixpoint {', '.join(node.views)} gives {node.views[node.output]}"
         case _:

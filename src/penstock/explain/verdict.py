@@ -14,6 +14,8 @@ from penstock.circuit.build import build_circuit
 from penstock.circuit.operators import (
     Additive,
     AnyOperator,
+    Arrived,
+    Arriving,
     Bilinear,
     Circuit,
     Cleaned,
@@ -99,7 +101,7 @@ def _recomputation(found: Operator) -> Recomputation | None:
             return Recomputation("recursion", operator.reason, operator.place or span)
         case Keyed() if operator.keyless:
             return Recomputation(_named(node), _no_key(node), place_of(node), _rewriting(node))
-        case Source() | Constant() | Cleaned() | Linear() | Clocked():
+        case Source() | Constant() | Cleaned() | Arriving() | Arrived() | Linear() | Clocked():
             return None
         case Additive() | Counted() | Bilinear() | Sessions() | Keyed() | Ranked() | Iterated():
             return None

@@ -14,7 +14,7 @@ from penstock.bind.emission.standing import StandingQuery as StandingBound
 from penstock.bind.emission.standing import bind_standing, shown_by
 from penstock.bind.program.compile import declare
 from penstock.bind.program.dml import advanced_column
-from penstock.bind.program.queries import bind_query
+from penstock.bind.program.queries import bind_query, check_asked
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
 from penstock.bind.taking_in import Start
@@ -418,6 +418,7 @@ class Execution:
 
     def answer(self, tree: Any, text: str) -> Answer:
         """The answer of a parsed query."""
+        check_asked(tree, self.catalog, text)
         plan = bind_query(tree, self.catalog, text)
         return Answer(self.workspace, self._spark(lambda: self._released(lambda: self._contents().answered(plan))))
 

@@ -352,6 +352,39 @@ class Fixpoint(Plan):
         return ()
 
 
+@dataclass(frozen=True)
+class Arriving(Plan):
+    """The rows of a stream that come in a step, in that step alone: they go with the next."""
+
+    input: Plan
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+
+@dataclass(frozen=True)
+class Arrived(Plan):
+    """All rows that the input has had in some step, as they were then: what comes of a stream's rows stays as it came.
+
+    Below it stands an `Arriving`, so that tables are read as they are when a row comes.
+    """
+
+    input: Plan
+
+    @property
+    def fields(self) -> tuple[Field, ...]:
+        return self.input.fields
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        return ()
+
+
 Node = (
     Scan
     | Values
@@ -370,11 +403,13 @@ Node = (
     | MatchRecognize
     | Recompute
     | Fixpoint
+    | Arriving
+    | Arrived
 )
 """Every kind of node: what an analysis matches exhaustively."""
 
 __all__ = [
-    "Aggregate", "AggregateCall", "AsofJoin", "Distinct", "Field", "Filter", "Fixpoint", "Generate", "Join",
-    "JoinKey", "JoinKind", "Match", "MatchRecognize", "Node", "Plan", "Project", "Recompute", "Scan", "Session",
-    "SetKind", "SetOperation", "SortKey", "TopK", "UnionAll", "Values", "Window",
+    "Aggregate", "AggregateCall", "Arrived", "Arriving", "AsofJoin", "Distinct", "Field", "Filter", "Fixpoint",
+    "Generate", "Join", "JoinKey", "JoinKind", "Match", "MatchRecognize", "Node", "Plan", "Project", "Recompute",
+    "Scan", "Session", "SetKind", "SetOperation", "SortKey", "TopK", "UnionAll", "Values", "Window",
 ]  # fmt: skip

@@ -8,6 +8,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
+from penstock.errors import Span
 from penstock.plan.emission import Content, EmitClause, Refine, Trigger
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -68,7 +69,8 @@ class Showing:
     the kind of each change stands before the row. `limit` rows are shown over its life, or `limit_each` for each value
     of the columns `limit_by`. A query AFTER SESSION CLOSE makes `sessions` of its own. `reads` names the tables that it
     reads, in lower case. Its ticks are counted from `started`, or from its first step; it is `filled` if there were
-    rows for it then.
+    rows for it then. Where it is `streamed` each row is shown once, as soon as nothing can change it; `span`
+    is the place of its STREAM, `order_span` that of its ORDER BY.
     """
 
     clause: EmitClause
@@ -94,6 +96,9 @@ class Showing:
     sessions: OwnSessions | None = None
     started: datetime | None = None
     filled: bool = False
+    streamed: bool = False
+    order_span: Span | None = None
+    span: Span | None = None
 
     @property
     def shown_names(self) -> tuple[str, ...]:

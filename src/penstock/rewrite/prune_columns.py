@@ -24,6 +24,8 @@ from penstock.plan.matching import Taken, Told
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -152,6 +154,8 @@ def requirements(plan: Plan, needed: Names) -> tuple[Names, ...]:
             taken = {item.source for item in _kept_outputs(node, needed) if isinstance(item, Taken)}
             own = {node.number, *node.reads, *taken}
             return (frozenset(own) | _read(node.partition),)
+        case Arriving() | Arrived():
+            return (needed,)
         # Whole rows are compared, or nothing is known about what is read.
         case Distinct() | SetOperation() | TopK() | Recompute() | Fixpoint():
             return tuple(frozenset(item.names) for item in node.inputs)

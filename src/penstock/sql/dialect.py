@@ -123,6 +123,26 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
 
         return super()._parse_csv(item, sep)
 
+    def _parse_paren(self) -> Any:
+        """Parentheses; in some dialects a unit may follow a difference of times: `(a - b) HOUR`."""
+        found = super()._parse_paren()
+        if self.rules.interval_differences and isinstance(found, exp.Paren) and isinstance(found.this, exp.Sub):
+            unit = self._read_interval_unit()
+            if unit:
+                kind = exp.DataType(this=exp.DType.USERDEFINED, kind=f"interval {unit}")
+                return exp.Cast(this=found, to=kind)
+        return found
+
+    def _read_interval_unit(self) -> str:
+        if marks.word(self._curr) not in _INTERVAL_UNITS:
+            return ""
+        words = [marks.word(self._curr)]
+        self._advance()
+        if self._match_text_seq("TO"):
+            words += ["TO", marks.word(self._curr)]
+            self._advance()
+        return " ".join(words).lower()
+
     def _parse_pivot_aggregation(self) -> Any:
         found = self._parse_disjunction()
         if found is None:
@@ -355,6 +375,7 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
         return super()._parse_table(*args, **kwargs)
 
 
+_INTERVAL_UNITS = frozenset({"YEAR", "MONTH", "DAY", "HOUR", "MINUTE", "SECOND"})
 _DIALECT = Databricks()
 
 

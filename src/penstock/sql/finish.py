@@ -40,6 +40,8 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _take_marks(node)
             case exp.WindowSpec():
                 _settle_frame(node)
+            case exp.Div() if rules.wide_division:
+                _widen(node)
     return _with_functions(tree, rules)
 
 
@@ -51,6 +53,12 @@ def _with_functions(tree: exp.Expression, rules: Rules) -> exp.Expression:
             node.replace(replaced)
             tree = replaced if node is tree else tree
     return tree
+
+
+def _widen(division: exp.Div) -> None:
+    for side in (division.this, division.expression):
+        if isinstance(side, exp.Literal) and not side.is_string and "." in side.name:
+            side.replace(exp.cast(side.copy(), "double"))
 
 
 def _nearest(node: exp.Expression) -> Span | None:

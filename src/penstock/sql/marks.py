@@ -92,7 +92,8 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
     if text == "SETTINGS" and later.token_type is TokenType.EQ and before.token_type is not TokenType.COMMA:
         return [retagged(token, SETTINGS)], 1
     if text == "STREAM" and before.token_type is TokenType.SELECT and _is_mark(after, later):
-        return [retagged(token, TokenType.VAR, STREAM_TEXT)], 1
+        stream = retagged(token, TokenType.VAR, STREAM_TEXT)
+        return ([after, stream], 2) if word(after) in {"ALL", "DISTINCT"} else ([stream], 1)
     if text in {"WINDOW", "UNIQUE"} and after.token_type is TokenType.L_PAREN:
         return [retagged(token, TokenType.VAR)], 1
     if text == "X" and after.token_type is TokenType.STRING:

@@ -22,7 +22,8 @@ class Rules:
 
     `types` maps a type name to Spark's (both lower-case), `functions` a function name (upper-case) to Spark's,
     `rewrites` a function name to what replaces its whole call. With `event_times` each stream has a time for
-    each row, `_tp_time`.
+    each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
+    DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times.
     """
 
     name: str
@@ -34,3 +35,5 @@ class Rules:
     case_sensitive: bool = False
     bracket_constructors: bool = False
     event_times: bool = False
+    wide_division: bool = False
+    interval_differences: bool = False

@@ -29,7 +29,7 @@ CASE: Keys = MappingProxyType(
         "expect": "mapping; what must hold by the end",
         "ordered": "list of names in `rows`, `emit` or `emitted` whose rows are compared in their order",
         "invariant": "false, or text with the reason: views are not recomputed and compared after each step",
-        "monotonic": "not testable yet",
+        "monotonic": "mapping relation → expression over it → `increasing`, `decreasing`, `constant` or `none`",
         "waterline": "mapping view or table → column → true or false; whether a waterline is inferred for the column",
         "normal_form": "mapping; two EMIT clauses that must say the same; needs no `sql`",
     }

@@ -14,17 +14,20 @@ from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from penstock.analysis.monotonic import directions
 from penstock.analysis.waterline import waterlines
 from penstock.bind.program.compile import compile_program
+from penstock.bind.program.queries import bind_query
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE
-from penstock.errors import Diagnostic, PenstockError, UnsupportedError
+from penstock.errors import PenstockError, UnsupportedError
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.standing import StandingQuery
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Field, Scan
+from penstock.rewrite import rewrite
 from penstock.sql import statements
-from penstock.sql.parse import parse
+from penstock.sql.parse import parse, parse_query
 from penstock.testing.cases import Case, Refusal, Step
 from penstock.testing.content import Observed
 from penstock.testing.multisets import Weighted, difference, show
@@ -157,7 +160,6 @@ class _Run:
 
     def all(self) -> None:
         """Every step, then what is expected by the end."""
-        self._refuse_unbuilt()
         self._compare_forms()
         if self.case.normal_form and not (self.case.sql or self.case.steps or self.case.expect.rows):
             return  # nothing that a pipeline is needed for
@@ -168,6 +170,7 @@ class _Run:
         spark, master = self._session() if self._options.oracle else self._session, self._options.master
         with Pipeline(text, spark=spark, master=master, dialect=self.case.dialect, engine=engine) as pipeline:
             self._compare_waterlines(pipeline)
+            self._compare_directions(pipeline)
             observed = Observed(pipeline, self.case)
             try:
                 for number, step in enumerate(self.case.steps, 1):
@@ -180,15 +183,6 @@ class _Run:
                 self._compare_shown(self.case.expect.emitted, self._shown)
             finally:
                 observed.close()
-
-    def _refuse_unbuilt(self) -> None:
-        """Refuse what a case may ask for and this version has no answer to."""
-        asked = {
-            "facts about monotonic expressions": bool(self.case.monotonic),
-        }
-        for what, present in asked.items():
-            if present:
-                raise UnsupportedError(Diagnostic("NOT_TESTABLE_YET", f"{what} cannot be tested yet"))
 
     def _compare_forms(self) -> None:
         """The two EMIT clauses of which the case says that they are the same."""
@@ -205,6 +199,16 @@ class _Run:
                 if (column in found) is not expected:
                     what = "a waterline" if expected else "no waterline"
                     self._fail(f"{what} was expected for {name}.{column}")
+
+    def _compare_directions(self, pipeline: Pipeline) -> None:
+        """The directions that the case says expressions over a relation have (C4)."""
+        for name, expressions in self.case.monotonic.items():
+            for text, expected in expressions.items():
+                query = f"SELECT {text} AS value FROM {name}"
+                plan = rewrite(bind_query(parse_query(query, self.case.dialect), pipeline.catalog, query))
+                found = directions(plan, pipeline.catalog)["value"]
+                if found != expected:
+                    self._fail(f"{text} over {name}: {expected} was expected, found {found}")
 
     def _step(self, pipeline: Pipeline, observed: Observed, step: Step) -> None:
         self._move_clock(pipeline, step)

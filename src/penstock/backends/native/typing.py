@@ -17,6 +17,8 @@ from penstock.catalog.types import Type
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -64,7 +66,7 @@ def completed(plan: Plan, known: Mapping[str, Columns]) -> Plan:
             return replace(node, outputs=_outputs(node.outputs, node.left))
         case Values() | Filter() | Generate() | Join() | AsofJoin() | Distinct() | TopK() | Session():
             return node
-        case MatchRecognize() | Recompute() | Fixpoint():
+        case MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
             return node
         case _:
             assert_never(node)

@@ -22,6 +22,7 @@ from penstock.sql.trees import aggregate_calls, call_name
 
 VERSION, DELTA = "__emit_version", "__tp_delta"
 _HIDDEN = "__shown_by"
+_GROUP_FUNCTIONS, _ENDS = ("tumble", "hop", "session"), ("start", "end")
 
 
 @dataclass
@@ -99,7 +100,7 @@ def taken_apart(
         found.session = _by_session(select, found, trigger)
         group = select.args["group"]
     for item in [] if group is None else group.expressions:
-        found.groups.append(found.place_of(item))
+        found.groups += [found.place_of(key) for key in _keys(item)]
     for key in select.meta.get(SUBSTREAMS, []) if found.aggregated else []:
         found.partition.append(found.place_of(key))
     if ends_with_limit or select.args.get("limit") is None:
@@ -130,6 +131,28 @@ def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose) -> Pl
     select.meta[CLOSING] = trigger
     found.grouped = True
     return found.place_of(number)
+
+
+def _keys(item: exp.Expression) -> list[exp.Expression]:
+    """The columns by which an item of GROUP BY tells rows apart: the bounds of a window, the keys of all its sets."""
+    name = call_name(item) or ""
+    if name in _GROUP_FUNCTIONS:
+        arguments = item.expressions
+        return [exp.Anonymous(this=f"{name}_{end}", expressions=[each.copy() for each in arguments]) for end in _ENDS]
+    if isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup):
+        keys = {spark_sql(key): key for one in item.expressions for key in _of_set(one)}
+        return [*keys.values(), exp.Anonymous(this="grouping_id", expressions=[])]
+    return [item]
+
+
+def _of_set(one: exp.Expression) -> list[exp.Expression]:
+    match one:
+        case exp.Tuple() | exp.GroupingSets() | exp.Cube() | exp.Rollup():
+            return [key for item in one.expressions for key in _of_set(item)]
+        case exp.Paren():
+            return _of_set(one.this)
+        case _:
+            return [one]
 
 
 def _partitioned(select: exp.Select, *, groups: bool) -> None:

@@ -16,12 +16,16 @@ STREAM, CHANGES, DELTA = "STREAM", "CHANGES", "DELTA"
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """The kind of a query: aggregated or not, over windows or not; `told` if it shows changes as a column."""
+    """The kind of a query: aggregated or not, over windows or not; `told` if it shows changes as a column.
+
+    A `streamed` one, SELECT STREAM, shows each row once.
+    """
 
     aggregated: bool
     windowed: bool
     dialect: str
     told: bool = False
+    streamed: bool = False
 
     @property
     def timeplus(self) -> bool:

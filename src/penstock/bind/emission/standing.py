@@ -11,6 +11,7 @@ from sqlglot import exp
 
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.emission.arrivals import meeting_as_they_come
 from penstock.bind.emission.clauses import DELTA, VERSION, Clauses, Place, taken_apart
 from penstock.bind.emission.policy import (
     Kind,
@@ -24,7 +25,9 @@ from penstock.bind.emission.policy import (
 )
 from penstock.bind.emission.seeking import seek_of
 from penstock.bind.emission.settings import INCLUDED, MERGES, settings_of, switch
+from penstock.bind.emission.streamed import as_select, carrying_times
 from penstock.bind.emission.window_columns import END, window_bounds
+from penstock.bind.modality import check_streamed, streamed
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
 from penstock.catalog.model import NOTHING, Catalog, ClosingSessions, Column, Table, View
@@ -37,6 +40,7 @@ from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
+from penstock.sql.text import span_of
 
 _MICROSECOND = timedelta(microseconds=1)
 _WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
@@ -67,7 +71,7 @@ def shown_by(view: str) -> str:
 
 def stands(tree: exp.Expression, catalog: Catalog) -> bool:
     """True for a query that is shown as its rows change, and not answered once."""
-    if tree.meta.get("emit") or is_refined(settings_of(tree)):
+    if tree.meta.get("emit") or streamed(tree) or is_refined(settings_of(tree)):
         return True
     return catalog.settings.get("dialect") == "timeplus" and any(
         _is_stream(table, tree, catalog) for table in tree.find_all(exp.Table)
@@ -124,12 +128,20 @@ class _Binding:
         self.name = name
         dialect = catalog.settings.get("dialect", "penstock")
         self.clause = _clause(tree)
+        is_streamed = streamed(tree)
+        self.stream_span = next(
+            (item.meta["stream"] for item in tree.find_all(exp.Query) if "stream" in item.meta), None
+        )
         tree, self.settings = _without_emit(tree, dialect)
-        ends = dialect == "timeplus" or not _is_top(tree)
+        if is_streamed:
+            check_streamed(tree, catalog)
+            tree = as_select(tree)
+        ends = dialect == "timeplus" or is_streamed or not _is_top(tree)
+        self.order_place = tree.args.get("order")
         self.clauses: Clauses = taken_apart(tree, catalog, ends_with_limit=ends, trigger=self.clause.trigger)
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
-        self.kind = Kind(self.clauses.aggregated, windowed, dialect, told)
+        self.kind = Kind(self.clauses.aggregated, windowed, dialect, told, is_streamed)
         self.trigger: Trigger = (
             refined(self.clause, {**self.settings, **properties}, self.kind)
             or of_flink_settings(self.clause, catalog.settings, self.kind)
@@ -143,7 +155,10 @@ class _Binding:
         catalog = with_taking_in(self.catalog, taking_in)
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
-        plan = Project(bound.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
+        rows = meeting_as_they_come(bound.plan, catalog) if self.kind.streamed else bound.plan
+        plan: Plan = Project(rows, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
+        if self.kind.streamed and not self.kind.aggregated:
+            plan = carrying_times(plan, catalog, self._has_waterline)
         columns = tuple(Column(item.name, item.type, item.nullable) for item in plan.fields)  # type: ignore[arg-type]
         visible = len(names) - len(self.clauses.added)
         showing = self._showing(bound, plan, visible, taking_in, catalog)
@@ -170,6 +185,7 @@ class _Binding:
     def _taking_in(self) -> TakingIn:
         """The rows that it takes in: in the dialect of Timeplus of streams from now on, and those that are not late."""
         timeplus = self.kind.timeplus
+        is_streamed = self.kind.streamed
         waits = _waits_for_waterline(self.trigger) or self.clause.timeout is not None or self.clause.delay is not None
         own = self.kind.windowed and (timeplus or waits)
         delay = self._delay() // _MICROSECOND if own else None
@@ -180,7 +196,7 @@ class _Binding:
             self._start.clock,
             self.catalog,
         )
-        tails = timeplus and last is None and not seek.past
+        tails = (is_streamed or (timeplus and last is None)) and not seek.past
         age = None if last is None else last.interval // _MICROSECOND
         leaves = self.kind.aggregated and not self.kind.windowed
         keys = tuple(self.clauses.tree.meta.get(SUBSTREAMS) or ())
@@ -196,6 +212,7 @@ class _Binding:
             start=self._start,
             keys=keys,
             sessions=self._sessions(),
+            streamed=is_streamed,
         )
 
     def _delay(self) -> timedelta:
@@ -220,9 +237,7 @@ class _Binding:
             return None
         return OwnSessions(view.name.lower(), at(place), self.trigger.only)
 
-    def _showing(
-        self, bound: BoundQuery, plan: Project, visible: int, taking_in: TakingIn, catalog: Catalog
-    ) -> Showing:
+    def _showing(self, bound: BoundQuery, plan: Plan, visible: int, taking_in: TakingIn, catalog: Catalog) -> Showing:
         clauses, clause = self.clauses, self.clause
 
         at = partial(_at, visible=visible)
@@ -252,6 +267,9 @@ class _Binding:
             frozenset(_tables_below(plan, catalog)),
             tuple(_shown_name(item, clauses) for item in names[:visible]),
             self._own_sessions(taking_in, at),
+            streamed=self.kind.streamed and clause.trigger is None and not is_refined(self.settings),
+            span=self.stream_span,
+            order_span=None if self.order_place is None else span_of(self.order_place),
         )
 
 
@@ -303,7 +321,7 @@ def _shown_name(name: str, clauses: Clauses) -> str:
     return {VERSION: clauses.version, DELTA: clauses.delta}.get(name) or name
 
 
-def _tables_below(plan: Project, catalog: Catalog) -> set[str]:
+def _tables_below(plan: Plan, catalog: Catalog) -> set[str]:
     """The tables that a plan reads, through views."""
     found: set[str] = set()
     waiting = [*plan.scanned]

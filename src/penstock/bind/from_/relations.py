@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -23,6 +24,7 @@ from penstock.bind.relation import ONE_ROW, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
+from penstock.catalog.model import View
 from penstock.plan.nodes import Join, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
@@ -155,6 +157,8 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         known = (*level.context.ctes, *level.context.catalog.relation_names())
         raise unknown_relation(written, known, tree.this)
     taking_in = level.context.taking_in
+    if taking_in is not None and taking_in.reads_through(found):
+        return aliased(_read_through(found, level), tree, level, name)
     if taking_in is not None and taking_in.is_tail(found):
         tree.meta[TAIL] = True
     alias = tree.args.get("alias")
@@ -163,6 +167,13 @@ def _named(tree: exp.Table, level: Level) -> Relation:
     if taking_in is not None:
         bound = replace(bound, plan=taking_in.recent(bound.plan, found))
     return aliased(bound, tree, level, name)
+
+
+def _read_through(found: View, level: Level) -> BoundQuery:
+    """A view as the query that it is, over what comes from now on."""
+    inside = replace(level.context.alone(), ctes=MappingProxyType({}), windows=MappingProxyType({}))
+    bound = inside.bind_query(found.query)
+    return replace(bound, names=tuple(item.label for item in found.columns))
 
 
 _READ = {

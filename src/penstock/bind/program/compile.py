@@ -111,6 +111,7 @@ def _check_query(tree: Any, catalog: Catalog, text: str) -> None:
     if stands(tree, catalog):
         bind_standing(tree, catalog, text, "query", any_waterline)
     else:
+        check_asked(tree, catalog)
         bind_named(tree, catalog, text)
 
 

@@ -6,9 +6,11 @@ from sqlglot import exp
 
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.modality import check_relational, streamed
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Plan
+from penstock.sql.complaints import wrong
 from penstock.sql.nesting import room_for_nesting
 
 
@@ -29,3 +31,15 @@ def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep
     except PenstockError as error:
         raise error.with_source(source) from None
     return bound
+
+
+def check_asked(tree: exp.Expression, catalog: Catalog, source: str = "") -> None:
+    """Raise SqlError for a query that cannot be answered once: one with STREAM, or of a stream that keeps no rows."""
+    try:
+        if streamed(tree):
+            message = "a query with STREAM stands, and is not answered once"
+            hint = "subscribe() to it, write it in the shell, or leave STREAM out for the rows that are there"
+            raise wrong(code="SELECT_STREAM", message=message, place=tree.meta.get("stream") or tree, hint=hint)
+        check_relational(tree, catalog)
+    except PenstockError as error:
+        raise error.with_source(source) from None

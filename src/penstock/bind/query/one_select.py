@@ -40,7 +40,7 @@ from penstock.types.check import check_condition
 
 def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> BoundQuery:
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
-    refuse_streaming(select)
+    refuse_emit(select)
     refuse_unread(select)
     level = Level(replace(context, windows=MappingProxyType(named_windows(select))), select=select)
     plan = bind_from(select, level)
@@ -64,11 +64,8 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     return BoundQuery(plan, tuple(clauses.names), Correlation(tuple(level.keys), tuple(level.residual)), empty, single)
 
 
-def refuse_streaming(select: exp.Expression) -> None:
-    """Raise for SELECT STREAM and EMIT: SqlError for a mistake, else UnsupportedError, as emission is not built yet."""
-    if select.meta.get("stream"):
-        hint = "leave STREAM out: every view is kept up to date as it is"
-        raise unsupported(code="SELECT_STREAM", message="SELECT STREAM", place=select.meta["stream"], hint=hint)
+def refuse_emit(select: exp.Expression) -> None:
+    """Raise for EMIT: SqlError for a mistake in it, else UnsupportedError, as the query is to be answered once."""
     if select.meta.get("emit"):
         text, span = select.meta["emit"]
         read_emit(text, span)  # a mistake in it comes first

@@ -12,7 +12,7 @@ from penstock.bind.domain import NeedDomain
 from penstock.bind.from_.values import bind_values
 from penstock.bind.level import Context, Level
 from penstock.bind.query.ctes import with_ctes
-from penstock.bind.query.one_select import bind_select, refuse_streaming
+from penstock.bind.query.one_select import bind_select, refuse_emit
 from penstock.bind.query.recompute import recomputed
 from penstock.bind.query.set_operations import bind_set_operation
 from penstock.bind.select.ordering import limit_of, ordered, ordering_of
@@ -22,7 +22,7 @@ from penstock.sql.complaints import unsupported
 
 def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
-    refuse_streaming(tree)
+    refuse_emit(tree)
     context = with_ctes(tree, context)
     try:
         return _bind(tree, context, keep_order=keep_order)

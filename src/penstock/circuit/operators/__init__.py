@@ -11,6 +11,8 @@ on it: what it costs (`usual`), what it keeps, what it may forget, what people c
 | source     | `Source`: the change of a table                                                          |
 | constant   | `Constant`: rows that never change                                                       |
 | cleaned    | `Cleaned`: a view without its late rows                                                  |
+| arriving   | `Arriving`: the rows of a stream in the step in which they come, and then gone            |
+| arrived    | `Arrived`: what came of them, as it was then; the rows of this step and of the last      |
 | linear     | `Linear`: projection, filter, UNION ALL, generators; the change alone                    |
 | additive   | `Additive`: GROUP BY with partial results; the change and the groups that it touches     |
 | counted    | `Counted`: DISTINCT, INTERSECT, EXCEPT; the change and the rows that it touches          |
@@ -28,6 +30,8 @@ from __future__ import annotations
 from typing import get_args
 
 from penstock.circuit.operators.additive import Additive
+from penstock.circuit.operators.arrived import Arrived
+from penstock.circuit.operators.arriving import Arriving
 from penstock.circuit.operators.bilinear import Bilinear
 from penstock.circuit.operators.circuit import Circuit, leaf
 from penstock.circuit.operators.cleaned import Cleaned
@@ -47,6 +51,8 @@ __all__ = [
     "OPERATORS",
     "Additive",
     "AnyOperator",
+    "Arrived",
+    "Arriving",
     "Bilinear",
     "Circuit",
     "Cleaned",
@@ -58,6 +64,7 @@ __all__ = [
     "Keyed",
     "Knowledge",
     "Linear",
+    "OfStep",
     "Operator",
     "Ranked",
     "Recomputed",
@@ -73,6 +80,8 @@ AnyOperator = (
     Source
     | Constant
     | Cleaned
+    | Arriving
+    | Arrived
     | Linear
     | Additive
     | Counted
@@ -84,6 +93,8 @@ AnyOperator = (
     | Recomputed
     | Iterated
 )
+# Those that have no place: the step itself has them work.
+OfStep = Source | Cleaned | Arriving | Arrived
 OPERATORS: tuple[type[Operator], ...] = get_args(AnyOperator)
 
 

@@ -12,6 +12,8 @@ from penstock.circuit.forgetting import Expiry
 from penstock.circuit.window_chains import Link
 from penstock.plan.nodes import (
     Aggregate,
+    Arrived,
+    Arriving,
     AsofJoin,
     Distinct,
     Field,
@@ -122,7 +124,7 @@ def node_title(plan: Plan) -> str:
             return "Top-K"
         case Scan() | Values() | Project() | Filter() | UnionAll() | Generate():
             return type(node).__name__
-        case Aggregate() | Window() | Recompute() | Fixpoint():
+        case Aggregate() | Window() | Recompute() | Fixpoint() | Arriving() | Arrived():
             return type(node).__name__
         case _:
             assert_never(node)

@@ -1,4 +1,4 @@
-"""Calcite: standard SQL's names."""
+"""Calcite: standard SQL's names; decimals are divided with sixteen digits, as DOUBLEs are."""
 
 from __future__ import annotations
 
@@ -11,4 +11,6 @@ RULES = Rules(
     functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list"}),
     double_quoted_names=True,
     bracket_constructors=True,
+    wide_division=True,
+    interval_differences=True,
 )

@@ -17,8 +17,8 @@ from penstock.analysis.declarations import late_view_columns
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Parted
+from penstock.backends.weighted import weighted
 from penstock.catalog.model import ClosingSessions, View
-from penstock.emit.weighted import weighted
 from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.arriving_sessions import Arriving, Sessions
 from penstock.steps.intake.lateness import LateColumn, TableLateness, Waterline, comparable, late_column

@@ -27,6 +27,8 @@ from penstock.catalog.types import FRACTIONAL
 from penstock.circuit.operators import (
     Additive,
     AnyOperator,
+    Arrived,
+    Arriving,
     Bilinear,
     Cleaned,
     Clocked,
@@ -78,7 +80,7 @@ def native_operator(store: Store, operator: Operator, known: Mapping[str, Column
             return RecomputedOperator(store, found)
         case Iterated():
             raise NotProvenError(what="recursion")
-        case Source() | Cleaned():
+        case Source() | Cleaned() | Arriving() | Arrived():
             raise NotProvenError(what=f"{type(found).__name__}, which belongs to the step")
         case _:
             assert_never(found)

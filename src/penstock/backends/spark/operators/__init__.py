@@ -7,6 +7,7 @@
 | linear     | constant rows, linear chains, and filters on the clock               |
 | absent     | linear chains without the inputs that did not change                 |
 | cleaned    | views without their late rows                                        |
+| arriving   | the rows of a step alone, and what came of them                      |
 | join       | inner and cross joins                                                |
 | additive   | GROUP BY with partial results                                        |
 | counted    | DISTINCT, INTERSECT, EXCEPT                                          |

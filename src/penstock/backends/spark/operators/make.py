@@ -21,6 +21,8 @@ from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.operators import (
     Additive,
     AnyOperator,
+    Arrived,
+    Arriving,
     Bilinear,
     Cleaned,
     Clocked,
@@ -77,7 +79,7 @@ def make_runner(
         case Iterated():
             assert found.rounds is not None  # noqa: S101 - the case before has the others
             return IteratedRunner(workspace, found, found.rounds, schemas, make_runner)
-        case Source() | Cleaned():  # the engine feeds the one, and knows the gate of the other
+        case Source() | Cleaned() | Arriving() | Arrived():  # the engine feeds the one, and knows the gate of the other
             raise InternalError(Diagnostic("UNKNOWN_OPERATOR", f"the engine itself runs a {type(found).__name__}"))
         case _:
             assert_never(found)

@@ -1,0 +1,58 @@
+"""The directions of columns as the rows of a relation come: what is declared, and what follows from it (C4).
+
+    orders.rowtime LATENESS INTERVAL 0 SECONDS    increasing
+    FLOOR(rowtime TO HOUR)                        increasing
+    3000 - EXTRACT(YEAR FROM rowtime)             decreasing
+
+A column with LATENESS goes up but for what comes late in bounds; `direction` says what an expression makes of that.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from penstock.analysis.direction import Direction, direction
+from penstock.analysis.views import of_view
+from penstock.catalog.model import Catalog, Table
+from penstock.catalog.zones import session_shifts
+from penstock.plan.nodes import Arrived, Distinct, Filter, Plan, Project, Scan, UnionAll
+
+Directions = Mapping[str, Direction]
+
+
+def directions(plan: Plan, catalog: Catalog) -> Directions:
+    """The direction of each column of a relation that goes row by row from its streams."""
+    match plan:
+        case Scan():
+            return _of_scan(plan, catalog)
+        case Project():
+            known = directions(plan.input, catalog)
+            types = {item.name: item.type for item in plan.input.fields}
+            shifts = session_shifts(catalog.settings)
+            return {name: direction(item.form, known, shifts=shifts, types=types) for name, item in plan.items}
+        case Filter() | Distinct() | Arrived():
+            return directions(plan.input, catalog)
+        case UnionAll():
+            return _together(plan, catalog)
+        case _:
+            return dict.fromkeys(plan.names, Direction.NONE)
+
+
+def _of_scan(scan: Scan, catalog: Catalog) -> Directions:
+    relation = catalog.relation(scan.relation)
+    found: dict[str, Direction] = {}
+    if isinstance(relation, Table):
+        rising = {item.name for item in relation.columns if item.lateness is not None}
+        found = dict.fromkeys(rising, Direction.INCREASING)
+    elif relation is not None:
+        below = of_view(catalog, relation, "directions", lambda plan: directions(plan, catalog), {})
+        columns = zip(relation.columns, below.values(), strict=False)
+        found = {item.name: way for item, way in columns}
+    return {name: found.get(name, Direction.NONE) for name in scan.names}
+
+
+def _together(union: UnionAll, catalog: Catalog) -> Directions:
+    """A column goes where it goes in all branches."""
+    sides = [tuple(directions(item, catalog)[name] for name in item.names) for item in union.branches]
+    pairs = zip(union.names, zip(*sides, strict=True), strict=True)
+    return {name: ways[0] if len(set(ways)) == 1 else Direction.NONE for name, ways in pairs}

@@ -1,0 +1,67 @@
+"""A stream that meets tables: each of its rows meets them as they are when it comes (C12).
+
+    orders JOIN products ON …   →   Arrived(Arriving(orders) JOIN products ON …)
+
+A later change of a table changes nothing that has been shown, and what a row has met need not be kept. What stands
+between the two nodes goes row by row: joins, conditions, expressions. A query over one stream, or over streams whose
+times are locked, has none of them.
+"""
+
+from __future__ import annotations
+
+from enum import Enum
+
+from penstock.catalog.model import Catalog, View
+from penstock.plan.nodes import Arrived, Arriving, Filter, Generate, Join, Plan, Project, Scan, Values
+
+
+class _Of(Enum):
+    """The rows of a relation: those of streams, of tables, of streams that have met tables, or none that change."""
+
+    STREAM = "stream"
+    TABLE = "table"
+    MET = "met"
+    NOTHING = "nothing"
+
+
+def meeting_as_they_come(plan: Plan, catalog: Catalog) -> Plan:
+    """The plan in which rows of streams meet tables as they come."""
+    return _settled(*_read(plan, catalog))
+
+
+def _read(plan: Plan, catalog: Catalog) -> tuple[Plan, _Of]:
+    match plan:
+        case Scan():
+            return plan, _Of.STREAM if _comes(plan, catalog) else _Of.TABLE
+        case Values():
+            return plan, _Of.NOTHING
+        case Project() | Filter() | Generate():
+            below, of = _read(plan.input, catalog)
+            return plan.with_inputs(below), of
+        case Join():
+            return _joined(plan, _read(plan.left, catalog), _read(plan.right, catalog))
+        case _:
+            found = [_read(item, catalog) for item in plan.inputs]
+            kinds = {of for _, of in found}
+            of = _Of.STREAM if kinds & {_Of.STREAM, _Of.MET} else _Of.TABLE if _Of.TABLE in kinds else _Of.NOTHING
+            return plan.with_inputs(*(_settled(*item) for item in found)), of
+
+
+def _joined(join: Join, *sides: tuple[Plan, _Of]) -> tuple[Plan, _Of]:
+    kinds = [of for _, of in sides]
+    if _Of.TABLE in kinds and (_Of.STREAM in kinds or _Of.MET in kinds):
+        return join.with_inputs(*(Arriving(plan) if of is _Of.STREAM else plan for plan, of in sides)), _Of.MET
+    if kinds.count(_Of.MET) == 1 and _Of.NOTHING in kinds:
+        return join.with_inputs(*(plan for plan, _ in sides)), _Of.MET
+    of = next((kind for kind in (_Of.STREAM, _Of.MET, _Of.TABLE) if kind in kinds), _Of.NOTHING)
+    return join.with_inputs(*(_settled(*side) for side in sides)), _Of.STREAM if of is _Of.MET else of
+
+
+def _settled(plan: Plan, of: _Of) -> Plan:
+    return Arrived(plan) if of is _Of.MET else plan
+
+
+def _comes(scan: Scan, catalog: Catalog) -> bool:
+    """True for the rows of a stream from now on, or for what a hidden view makes of them."""
+    view = catalog.relation(scan.relation)
+    return scan.tail or (isinstance(view, View) and view.is_hidden)

@@ -1,0 +1,55 @@
+"""SELECT STREAM as a query whose policy knows in which order its rows come, and by what they become final."""
+
+from __future__ import annotations
+
+from sqlglot import exp
+
+from penstock.bind.scalars import unique_names
+from penstock.bind.taking_in import HasWaterline
+from penstock.catalog.model import Catalog
+from penstock.plan.nodes import Field, Filter, Plan, Project
+from penstock.plan.scalar import column
+
+_ABOVE, _CLOSING = "__streamed", "__closes"
+
+
+def as_select(tree: exp.Expression) -> exp.Expression:
+    """The query as one SELECT, whose ORDER BY is the policy's: that of a set operation stands behind it."""
+    while isinstance(tree, exp.Subquery) and not tree.args.get("order") and not tree.args.get("limit"):
+        tree = tree.this
+    if not isinstance(tree, exp.SetOperation | exp.Subquery) or not (tree.args.get("order") or tree.args.get("limit")):
+        return tree
+    order, limit = tree.args.get("order"), tree.args.get("limit")
+    tree.set("order", None)
+    tree.set("limit", None)
+    inner = tree if isinstance(tree, exp.Subquery) else exp.Subquery(this=tree)
+    inner.set("alias", exp.TableAlias(this=exp.to_identifier(_ABOVE)))
+    above = exp.Select(expressions=[exp.Star()], from_=exp.From(this=inner))
+    above.set("order", order)
+    above.set("limit", limit)
+    return above
+
+
+def carrying_times(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Plan:
+    """The plan with one column more where none of its own has a waterline, but a relation below it has one.
+
+    So the rows of `SELECT STREAM k FROM (SELECT k, SUM(x) OVER (ORDER BY at) …)` are final as `at` passes them.
+    """
+    if _closing(plan, catalog, has_waterline) is not None:
+        return plan
+    match plan:
+        case Project():
+            below = carrying_times(plan.input, catalog, has_waterline)
+            found = _closing(below, catalog, has_waterline)
+            if found is None:
+                return plan
+            name = unique_names([*plan.names, _CLOSING])[-1]
+            return Project(below, (*plan.items, (name, column(found.name, found.type, found.nullable))))
+        case Filter():
+            return plan.with_inputs(carrying_times(plan.input, catalog, has_waterline))
+        case _:
+            return plan
+
+
+def _closing(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Field | None:
+    return next((item for item in plan.fields if has_waterline(catalog, plan, item.name)), None)

@@ -1,0 +1,129 @@
+"""SELECT STREAM: each row once, when no accepted input can change it (C1).
+
+A relation that takes no row back is shown as its rows come. The others wait for a waterline: a window's rows until the
+window is over, sorted rows until none can come before them. A query without such progress is refused (C4).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.analysis.changelog import append_only, retracting
+from penstock.analysis.generated import each_generated
+from penstock.analysis.growth import Growth
+from penstock.analysis.waterline import Reader
+from penstock.catalog.model import Catalog, View
+from penstock.circuit.boundedness import state_facts
+from penstock.circuit.build import build_circuit
+from penstock.errors import Diagnostic, Span, SqlError
+from penstock.plan.emission import Batch, Content, WindowClose
+from penstock.plan.expressions import place_of
+from penstock.plan.forms import Call, Form
+from penstock.plan.nodes import Aggregate, Arriving, Generate, Plan, Scan
+from penstock.plan.showing import Showing
+from penstock.rewrite import rewrite
+
+_SETTING, _ALLOWED = "unbounded_state", ("warn", "allow")
+_AGGREGATE = "Streaming aggregation requires at least one monotonic expression in GROUP BY clause"
+_ORDER = "Streaming ORDER BY must start with monotonic expression"
+
+
+def streamed(view: View, catalog: Catalog) -> Showing:
+    """The policy of a SELECT STREAM, its trigger chosen; SqlError for one whose rows never become final."""
+    assert view.showing is not None  # noqa: S101 - the caller has asked
+    plan = rewrite(view.plan)
+    reader = Reader(catalog)
+    _check_arrivals(plan, catalog)
+    _check_aggregates(view.plan, reader, view.showing.span)
+    _check_order(view, plan, reader)
+    waits = bool(view.showing.order) or _groups(view.plan) or not append_only(plan, catalog)
+    if waits:
+        _check_final(plan, catalog, reader, view.showing.span)
+    _check_state(view, plan, catalog)
+    if waits:
+        return replace(view.showing, trigger=WindowClose(), content=Content.FINAL)
+    return replace(view.showing, trigger=Batch(), content=Content.CHANGED)
+
+
+def _reads_stream(plan: Plan) -> bool:
+    return any(isinstance(node, Scan) and node.tail for node in plan.walk())
+
+
+def _groups(plan: Plan) -> bool:
+    """True if rows of streams are grouped: also what has groups alone is shown when these are over."""
+    return any(isinstance(node, Aggregate) and _reads_stream(node) for node in plan.walk())
+
+
+def _check_aggregates(plan: Plan, reader: Reader, span: Span | None) -> None:
+    """Each group of rows of streams has to end: by a key that goes up with them."""
+    for node in plan.walk():
+        if isinstance(node, Aggregate) and _reads_stream(node) and not _progresses(node, reader):
+            hint = "group by a window of a column with LATENESS, or by FLOOR(c TO …), CEIL(c TO …) of one"
+            raise SqlError(Diagnostic("NO_PROGRESS", _AGGREGATE, place_of(node) or span, hint=hint))
+
+
+def _progresses(node: Aggregate, reader: Reader) -> bool:
+    """True if a key goes up: in every set, where there are several."""
+    if not reader.of(node):
+        return False
+    below = node.input
+    sets = each_generated(below.generator.form) if isinstance(below, Generate) else ()
+    if not isinstance(below, Generate) or not sets:
+        return True
+    known, types = reader.of(below.input), {item.name: item.type for item in below.input.fields}
+    return all(
+        any(not _is_left_out(key) and reader.bound(key, known, types) is not None for key in keys)
+        for keys in zip(*sets, strict=True)
+    )
+
+
+def _is_left_out(key: Form) -> bool:
+    """True for a key that a set of GROUPING SETS leaves out: it is NULL there."""
+    return isinstance(key, Call) and key.function == "nullif"
+
+
+def _check_arrivals(plan: Plan, catalog: Catalog) -> None:
+    """Rows that meet a table when they come have to have come for good."""
+    for node in plan.walk():
+        found = retracting(node.input, catalog) if isinstance(node, Arriving) else None
+        if found is not None:
+            message = f"rows that meet a table may still change: {found.operator}, {found.reason}"
+            hint = "join the stream itself with the table, and group what comes of it"
+            raise SqlError(Diagnostic("NO_PROGRESS", message, found.span, hint=hint))
+
+
+def _check_order(view: View, plan: Plan, reader: Reader) -> None:
+    """Rows are sorted for good where the first key goes up."""
+    showing = view.showing
+    if showing is None or not showing.order:
+        return
+    first = showing.order[0]
+    if first.descending or view.columns[first.place].name not in reader.of(plan):
+        hint = "order by a column with LATENESS first, or by what goes up with it, ascending"
+        raise SqlError(Diagnostic("NO_PROGRESS", _ORDER, showing.order_span, hint=hint))
+
+
+def _check_final(plan: Plan, catalog: Catalog, reader: Reader, span: Span | None) -> None:
+    if reader.of(plan):
+        return
+    found = retracting(plan, catalog)
+    why = "" if found is None else f": {found.operator}, {found.reason}"
+    message = f"SELECT STREAM shows a row once nothing can change it, but these rows can change for ever{why}"
+    hint = "give the streams' times LATENESS, and the query a window, an order or a condition over them"
+    raise SqlError(Diagnostic("NO_PROGRESS", message, (found and found.span) or span, hint=hint))
+
+
+def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
+    """Refuse state that a stream leaves behind for ever, unless the program says otherwise (D7)."""
+    if catalog.settings.get(_SETTING, "reject").lower() in _ALLOWED:
+        return
+    assert view.showing is not None  # noqa: S101 - as above
+    found: list[Diagnostic] = []
+    operators = build_circuit({"": plan}, catalog).operators
+    for fact in state_facts((item for item in operators if item.plan and _reads_stream(item.plan)), catalog):
+        if fact.growth is Growth.UNBOUNDED:
+            message = f"the state of SELECT STREAM is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}"
+            hint = fact.fix or f"a condition on the streams' times; SET {_SETTING} = 'allow' lets it grow"
+            found.append(Diagnostic("UNBOUNDED_STATE", message, fact.span or view.showing.span, hint=hint))
+    if found:
+        raise SqlError(found)

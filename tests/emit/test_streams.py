@@ -1,0 +1,244 @@
+"""SELECT STREAM: each row of the answer once, when nothing can change it; and what cannot be asked as a stream."""
+
+from __future__ import annotations
+
+from collections import Counter
+from datetime import datetime, timedelta
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import penstock
+from penstock.testing.multisets import difference
+
+START = datetime(2024, 1, 1, 10)  # noqa: DTZ001 - naive UTC, as all times here
+PROGRAM = """
+CREATE STREAM o (at TIMESTAMP NOT NULL LATENESS INTERVAL 20 SECONDS, k INT, x INT);
+CREATE STREAM p (at TIMESTAMP NOT NULL LATENESS INTERVAL 5 SECONDS, k INT, y INT);
+CREATE STREAM gone (at TIMESTAMP NOT NULL LATENESS INTERVAL 5 SECONDS, k INT) WITH ('history' = 'none');
+CREATE TABLE t (k INT PRIMARY KEY, name STRING);
+CREATE TABLE u (k INT, name STRING);
+CREATE VIEW big AS SELECT STREAM at, k, x FROM o WHERE x > 2;
+CREATE VIEW minutes AS SELECT TUMBLE_END(at, INTERVAL 1 MINUTE) AS until, k, COUNT(*) AS n
+  FROM o GROUP BY TUMBLE(at, INTERVAL 1 MINUTE), k;
+"""
+QUERIES = (
+    "* FROM o",
+    "k, x + 1 AS y FROM big",
+    "DISTINCT FLOOR(at TO MINUTE) AS m FROM o",
+    "FLOOR(at TO MINUTE) AS m, k, SUM(x) AS total FROM o GROUP BY FLOOR(at TO MINUTE), k",
+    "FLOOR(at TO MINUTE) AS m, AVG(x) AS mean FROM o WHERE x > 1 GROUP BY FLOOR(at TO MINUTE) HAVING COUNT(*) > 1",
+    "TUMBLE_START(at, INTERVAL 30 SECONDS) AS a, MAX(x) AS x FROM big GROUP BY TUMBLE(at, INTERVAL 30 SECONDS)",
+    (
+        "HOP_END(at, INTERVAL 20 SECONDS, INTERVAL 40 SECONDS) AS b, k, COUNT(*) AS n FROM o "
+        "GROUP BY HOP(at, INTERVAL 20 SECONDS, INTERVAL 40 SECONDS), k"
+    ),
+    "SESSION_START(at, INTERVAL 15 SECONDS) AS a, k, COUNT(*) AS n FROM o GROUP BY SESSION(at, INTERVAL 15 SECONDS), k",
+    (
+        "FLOOR(at TO MINUTE) AS m, k, COUNT(*) AS n FROM o "
+        "GROUP BY GROUPING SETS ((FLOOR(at TO MINUTE), k), (FLOOR(at TO MINUTE)))"
+    ),
+    "* FROM minutes WHERE n > 1",
+    "at, k, SUM(x) OVER (PARTITION BY k ORDER BY at RANGE INTERVAL 30 SECONDS PRECEDING) AS s FROM o",
+    "k, COUNT(*) OVER (ORDER BY at ROWS 2 PRECEDING) AS n FROM o",
+    "at, x, SUM(x) OVER (PARTITION BY FLOOR(at TO MINUTE)) AS s FROM o",
+    "at, COUNT(*) OVER (ORDER BY at RANGE BETWEEN CURRENT ROW AND INTERVAL 10 SECONDS FOLLOWING) AS n FROM o",
+    "* FROM (SELECT at, k, ROW_NUMBER() OVER (PARTITION BY FLOOR(at TO MINUTE) ORDER BY x, k) AS r FROM o) WHERE r = 1",
+    "o.at, o.x, p.y FROM o JOIN p ON o.k = p.k AND p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
+    "o.at, o.x, p.y FROM o LEFT JOIN p ON o.k = p.k AND p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
+)
+SEVERAL = ("SELECT STREAM k, at FROM o UNION ALL SELECT STREAM y, at FROM p",)
+rows = st.lists(
+    st.tuples(st.sampled_from("op"), st.integers(-25, 25), st.one_of(st.none(), st.integers(1, 3)), st.integers(0, 5)),
+    max_size=6,
+)
+
+
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+def opened(text=PROGRAM, **options):
+    return penstock.Pipeline(text, spark=no_spark, **options)
+
+
+def read(query):
+    found = []
+    while (emission := query.get(0)) is not None:
+        found += emission
+    return found
+
+
+def stepped(pipeline, number, step):
+    """A step whose rows are around its own time, some of them late."""
+    now = START + timedelta(seconds=20 * number)
+    inputs = {"o": [], "p": []}
+    for table, offset, key, value in step:
+        inputs[table].append((now + timedelta(seconds=offset), key, value))
+    pipeline.step(inputs)
+
+
+@pytest.mark.parametrize("text", [*(f"SELECT STREAM {query}" for query in QUERIES), *SEVERAL])
+@settings(max_examples=8, deadline=None)
+@given(steps=st.lists(rows, min_size=2, max_size=6))
+def test_oracle_what_is_shown_by_the_end_is_what_the_query_answers(text, steps):
+    with opened() as pipeline:
+        query = pipeline.subscribe(text)
+        shown = []
+        for number, step in enumerate(steps):
+            stepped(pipeline, number, step)
+            now = read(query)
+            answer = Counter(map(str, pipeline.query(text.replace(" STREAM", "")).rows))
+            shown += now
+            # Whatever has been shown stays a part of the answer: nothing that is accepted later takes it back.
+            assert not Counter(map(str, shown)) - answer
+        pipeline.end_of_input()
+        shown += read(query)
+        answer = pipeline.query(text.replace(" STREAM", "")).rows
+        assert not difference([(1, row) for row in answer], [(1, row) for row in shown])
+
+
+@settings(max_examples=15, deadline=None)
+@given(steps=st.lists(rows, min_size=2, max_size=5))
+def test_sorted_rows_come_in_one_order_over_all_steps(steps):
+    with opened() as pipeline:
+        text = "SELECT STREAM FLOOR(at TO MINUTE) AS m, x, k FROM o ORDER BY FLOOR(at TO MINUTE), x DESC, k"
+        query = pipeline.subscribe(text)
+        shown = []
+        for number, step in enumerate(steps):
+            stepped(pipeline, number, step)
+            shown += read(query)
+        pipeline.end_of_input()
+        shown += read(query)
+        answer = pipeline.query(text.replace(" STREAM", "")).rows
+        assert [tuple(row) for row in shown] == [tuple(row) for row in answer]
+
+
+changes = st.lists(
+    st.one_of(
+        st.tuples(st.just("o"), st.integers(1, 3), st.integers(0, 5)),
+        st.tuples(st.sampled_from("+-"), st.integers(1, 3), st.sampled_from("abc")),
+    ),
+    max_size=5,
+)
+MEETINGS = {
+    "o.k, o.x, t.name FROM o JOIN t ON o.k = t.k": lambda k, x, t: [(k, x, t[k])] if k in t else [],
+    "o.k, o.x, t.name FROM t, o WHERE o.k = t.k": lambda k, x, t: [(k, x, t[k])] if k in t else [],
+    "o.k, o.x, t.name FROM o LEFT JOIN t ON o.k = t.k": lambda k, x, t: [(k, x, t.get(k))],
+    "o.k, o.x FROM o WHERE o.k IN (SELECT k FROM t)": lambda k, x, t: [(k, x)] if k in t else [],
+    "o.k, o.x FROM o WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.k = o.k)": lambda k, x, t: [(k, x)] * (k not in t),
+    "o.x, (SELECT COUNT(*) FROM t) AS n FROM o": lambda _, x, t: [(x, len(t))],
+}
+
+
+@pytest.mark.parametrize("text", MEETINGS)
+@settings(max_examples=12, deadline=None)
+@given(steps=st.lists(changes, min_size=1, max_size=6))
+def test_oracle_a_row_meets_tables_as_they_are_when_it_comes(text, steps):
+    with opened() as pipeline:
+        query = pipeline.subscribe(f"SELECT STREAM {text}")
+        table = {}
+        for step in steps:
+            inputs = {"o": [], "t": []}
+            for kind, key, value in step:
+                if kind == "o":
+                    inputs["o"].append((START, key, value))
+                else:
+                    inputs["t"].append((kind, (key, str(value))))
+                    table.pop(key, None)
+                    table |= {key: str(value)} if kind == "+" else {}
+            pipeline.step(inputs)
+            expected = [row for kind, k, x in step if kind == "o" for row in MEETINGS[text](k, x, table)]
+            assert Counter(read(query)) == Counter(expected)
+
+
+def test_a_window_over_what_was_met_has_the_values_of_then():
+    with opened() as pipeline:
+        query = pipeline.subscribe(
+            "SELECT STREAM FLOOR(at TO MINUTE) AS m, t.name, COUNT(*) AS n FROM o JOIN t ON o.k = t.k "
+            "GROUP BY FLOOR(at TO MINUTE), t.name"
+        )
+        pipeline.step({"t": [(1, "old")], "o": [(START, 1, 1)]})
+        pipeline.step({"t": [(1, "new")]})
+        pipeline.step({"o": [(START, 1, 2), (START, 1, 3)]})
+        assert read(query) == []
+        pipeline.step({"o": [(START + timedelta(minutes=2), 1, 3)]})
+        assert sorted(read(query)) == [(START, "new", 2), (START, "old", 1)]
+
+
+def test_only_what_comes_after_the_start_is_shown():
+    with opened() as pipeline:
+        pipeline.step({"o": [(START, 1, 5), (START, 2, 1)]})
+        queries = [pipeline.subscribe(f"SELECT STREAM k FROM {name}") for name in ("o", "big", "minutes")]
+        pipeline.step({"o": [(START, 3, 5)]})
+        pipeline.step({"o": [(START + timedelta(minutes=2), 4, 0)]})
+        assert [read(query) for query in queries] == [[(3,), (4,)], [(3,)], [(3,)]]
+
+
+def test_limit_ends_a_stream():
+    with opened() as pipeline:
+        query = pipeline.subscribe("SELECT STREAM k FROM o LIMIT 2")
+        pipeline.step({"o": [(START, 1, 0), (START, 2, 0), (START, 3, 0)]})
+        assert (len(read(query)), query.has_ended) == (2, True)
+
+
+REFUSED = {
+    "SELECT STREAM * FROM t": "Cannot convert table 't' to stream",
+    "SELECT STREAM * FROM t AS e": "Cannot convert table 'e' to stream",
+    "SELECT STREAM * FROM (SELECT * FROM t AS x) AS e": "Cannot convert table 'e' to stream",
+    "WITH w AS (SELECT * FROM t) SELECT STREAM * FROM w": "Cannot convert table 'w' to stream",
+    "SELECT STREAM * FROM (VALUES (1)) AS e": "Cannot convert table 'e' to stream",
+    "SELECT STREAM * FROM (VALUES (1))": "Cannot stream VALUES",
+    "SELECT STREAM * FROM t JOIN u ON t.k = u.k": "no streaming inputs: 't, u'. At least one",
+    "SELECT STREAM 1": "Cannot stream results of a query with no streaming inputs",
+    "SELECT k FROM t UNION ALL SELECT STREAM k FROM o": "Set operator cannot combine",
+    "SELECT STREAM k FROM o UNION ALL SELECT k FROM p": "Set operator cannot combine",
+    "SELECT STREAM COUNT(*) FROM o": "at least one monotonic expression in GROUP BY",
+    "SELECT STREAM k, COUNT(*) FROM o GROUP BY k": "at least one monotonic expression in GROUP BY",
+    "SELECT STREAM k, COUNT(*) FROM o GROUP BY GROUPING SETS ((FLOOR(at TO HOUR), k), (k))": "monotonic expression",
+    "SELECT STREAM MONTH(at), COUNT(*) FROM o GROUP BY MONTH(at)": "at least one monotonic expression",
+    "SELECT STREAM * FROM (SELECT k, COUNT(*) AS n FROM o GROUP BY k)": "at least one monotonic expression",
+    "SELECT STREAM * FROM o ORDER BY k, at": "Streaming ORDER BY must start with monotonic expression",
+    "SELECT STREAM * FROM o ORDER BY at DESC": "Streaming ORDER BY must start with monotonic expression",
+    "SELECT STREAM k, at FROM o UNION ALL SELECT STREAM k, at FROM p ORDER BY k": "Streaming ORDER BY must start",
+    "SELECT STREAM SUM(x) OVER (ORDER BY k) FROM o": "can change for ever: Window",
+    "SELECT STREAM o.x, p.y FROM o JOIN p ON o.k = p.k": "is not bounded",
+    "SELECT STREAM DISTINCT k FROM o": "is not bounded",
+    "SELECT STREAM n FROM (SELECT FLOOR(at TO HOUR) AS h, COUNT(*) AS n FROM o GROUP BY FLOOR(at TO HOUR)) JOIN t "
+    "ON n = k": "rows that meet a table may still change",
+}
+
+
+@pytest.mark.parametrize("text", REFUSED)
+def test_what_cannot_be_asked_as_a_stream(text):
+    with opened() as pipeline, pytest.raises(penstock.SqlError) as error:
+        pipeline.subscribe(text)
+    assert REFUSED[text] in str(error.value)
+    assert error.value.diagnostics[0].span is not None
+    assert error.value.diagnostics[0].hint
+
+
+def test_state_that_grows_can_be_allowed():
+    with opened(PROGRAM + "SET unbounded_state = 'allow';") as pipeline:
+        query = pipeline.subscribe("SELECT STREAM DISTINCT k FROM o")
+        pipeline.step({"o": [(START, 1, 1), (START, 1, 2)]})
+        pipeline.step({"o": [(START, 1, 1), (START, 2, 2)]})
+        assert read(query) == [(1,), (2,)]
+
+
+def test_a_stream_is_a_relation_as_far_as_it_keeps_its_rows():
+    with opened() as pipeline:
+        pipeline.step({"o": [(START, 1, 1)]})
+        assert pipeline.query("SELECT k FROM o").rows == [(1,)]
+        for text in ("SELECT * FROM gone", "SELECT * FROM o JOIN gone AS g ON o.k = g.k"):
+            with pytest.raises(penstock.SqlError, match=r"Cannot convert stream '(gone|g)' to relation"):
+                pipeline.query(text)
+        with pytest.raises(penstock.SqlError, match="a query with STREAM stands"):
+            pipeline.query("SELECT STREAM * FROM o")
+
+
+def test_messages_have_the_names_of_the_dialect():
+    expected = pytest.raises(penstock.SqlError, match="Cannot convert table 'EMP' to stream")
+    with opened("CREATE TABLE emp (no INT);", dialect="calcite") as pipeline, expected:
+        pipeline.subscribe("select stream * from emp")
