@@ -9,7 +9,7 @@ from penstock.bind.emission.standing import any_waterline, bind_standing, stands
 from penstock.bind.program.declare import DDL, declare_one
 from penstock.bind.program.declared_later import explained
 from penstock.bind.program.dml import advanced_column, check_dml
-from penstock.bind.program.queries import bind_named
+from penstock.bind.program.queries import bind_named, check_asked
 from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
 from penstock.bind.program.writers import declare_insert, stands_as_statement
