@@ -180,7 +180,7 @@ def test_closing_the_pipeline_ends_its_queries(pipeline):
         ("SELECT k FROM t EMIT PERIODIC -1s", "EMIT_LENGTH"),
         ("SELECT k FROM t EMIT PERIODIC 1M", "EMIT_LENGTH"),
         ("SELECT k FROM t EMIT DELTA PERIODIC 1s", "EMIT_FORM"),
-        ("SELECT k FROM t EMIT PER EVENT", "EMIT"),
+        ("SELECT k, SUM(x) AS s FROM t GROUP BY k EMIT PER EVENT", "PER_EVENT"),
         (f"SELECT window_end, SUM(x) {WINDOWS} GROUP BY window_end EMIT CHANGES AFTER WATERMARK", "EMIT_FORM"),
         (
             f"SELECT window_end, SUM(x) {WINDOWS} PARTITION BY nothing GROUP BY window_end EMIT AFTER WATERMARK",

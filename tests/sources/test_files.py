@@ -146,6 +146,17 @@ def test_times_and_envelopes_are_read_at_once(tmp_path):
     assert rows[2][1][2].isoformat() == "2024-01-31"
 
 
+@pytest.mark.parametrize("at_once", [True, False])
+def test_a_column_that_is_null_beside_an_operation_says_nothing(tmp_path, at_once):
+    written(tmp_path / "1.json", '{"a": null, "insert": {"a": 1}}\n{"a": 5, "insert": {"a": 2}}\n')
+    found = source(tmp_path, "json", unknown_columns="reject")
+    if not at_once:
+        found.format._fast = None
+    rows, rejected = all_of(found)
+    assert [(operation, row[0]) for operation, row in rows] == [("+", 1)]
+    assert len(rejected) == 1
+
+
 def test_times_with_an_offset_are_read_too(tmp_path):
     written(tmp_path / "1.json", '{"ts": "2024-01-01T10:00:00+02:00"}\n{"ts": "2024-01-01 10:00:00"}\n')
     rows, rejected = all_of(source(tmp_path, "json", "ts TIMESTAMP"))

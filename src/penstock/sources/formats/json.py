@@ -120,7 +120,7 @@ class JsonLines:
         found = [name for name in _ENVELOPES if isinstance(value.get(name), Mapping) and name not in self._columns]
         if not found:
             return Operated(INSERT, self._without_empty(value))
-        value = self._without_empty(value)
+        value = self._beside_nothing(self._without_empty(value))
         if len(found) > 1 or any(name.lower() in self._columns for name in value):
             refuse_record(self._table, place, f"{found[0]!r} stands beside other operations or columns")
         if len(value) > 1 and not self._ignore_unknown:
@@ -132,6 +132,10 @@ class JsonLines:
         """A row without operations that are there and NULL, which say nothing."""
         empty = [name for name in _ENVELOPES if name in value and value[name] is None and name not in self._columns]
         return {name: item for name, item in value.items() if name not in empty} if empty else value
+
+    def _beside_nothing(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
+        """An operation without the columns beside it that are NULL, which say nothing either."""
+        return {name: item for name, item in value.items() if item is not None or name.lower() not in self._columns}
 
 
 def _envelopes(masks: Mapping[str, pa.ChunkedArray]) -> int:
