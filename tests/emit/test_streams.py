@@ -6,10 +6,12 @@ from collections import Counter
 from datetime import datetime, timedelta
 
 import pytest
+from click.testing import CliRunner
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock.cli.main import main
 from penstock.testing.multisets import difference
 
 START = datetime(2024, 1, 1, 10)  # noqa: DTZ001 - naive UTC, as all times here
@@ -242,3 +244,17 @@ def test_messages_have_the_names_of_the_dialect():
     expected = pytest.raises(penstock.SqlError, match="Cannot convert table 'EMP' to stream")
     with opened("CREATE TABLE emp (no INT);", dialect="calcite") as pipeline, expected:
         pipeline.subscribe("select stream * from emp")
+
+
+EXPLAINED = {
+    "SELECT STREAM k FROM o": "waits for nothing: a row that comes is never taken back",
+    "SELECT STREAM k FROM o ORDER BY at": "waits for the waterline of o.at to pass __shown_by0, by which",
+    "SELECT STREAM COUNT(*) FROM o GROUP BY FLOOR(at TO HOUR)": "waits for the waterline of o.at to pass",
+}
+
+
+@pytest.mark.parametrize("text", EXPLAINED)
+def test_explain_says_what_a_stream_waits_for(text):
+    done = CliRunner().invoke(main, ["sql", "-e", f"{PROGRAM} EXPLAIN {text};"])
+    assert EXPLAINED[text] in done.stdout
+    assert "emission:   SELECT STREAM" in done.stdout

@@ -18,6 +18,7 @@
 | closing       | a key that determines a column with a waterline                                  |
 | boundedness   | what each operator keeps, whether that stays bounded, and what would bound it    |
 | column_names  | columns that the binder has named, as the program would say it                   |
+| streaming     | SELECT STREAM: when its rows are final, or why they never are                    |
 | demands       | `SET unbounded_state`: views that are refused for their state                    |
 | lineage       | where the rows of an operator come from, and the tables that an expression reads |
 | measured      | what was measured of operators, as values                                        |

@@ -9,7 +9,6 @@
 | `plain` | a view without a policy: its change is shown |
 | `final` | `emit_final`: rows are shown once nothing can change them |
 | `standing` | a standing query between two steps |
-| `streaming` | SELECT STREAM: the trigger by which its rows are final, or why they never are |
 | `triggers` | when rows are due: at once, each tick, when closed, after a delay |
 | `sessions` | the sessions of a query AFTER SESSION CLOSE: which are closed |
 | `refining` | windows whose results are refined: early, complete, final |

@@ -20,11 +20,11 @@ from penstock.backends.spark.change import Delta
 from penstock.backends.spark.waterlines import below
 from penstock.backends.weighted import Rows, takes_back
 from penstock.catalog.model import Catalog, View
+from penstock.circuit.streaming import streamed
 from penstock.emit.api import Emitted, Moment, Promise
 from penstock.emit.dressing import Dressing
 from penstock.emit.refining import Refined
 from penstock.emit.sessions import sessions_now
-from penstock.emit.streaming import streamed
 from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed, groups_of
 from penstock.errors import Diagnostic, InternalError, SqlError
 from penstock.plan.emission import Batch, Content, GroupDelay, Refine, Row, SessionClose, Tick, WindowClose

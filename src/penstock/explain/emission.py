@@ -9,6 +9,7 @@ from typing import assert_never
 
 from penstock.analysis.waterline import Waterlines, waterlines
 from penstock.catalog.model import Catalog, View
+from penstock.circuit.streaming import streamed
 from penstock.plan.emission import (
     Batch,
     Content,
@@ -54,7 +55,9 @@ def emission_fact(view: View, catalog: Catalog) -> EmissionFact | None:
         return None
     known = waterlines(rewrite(view.plan), catalog)
     names = [item.name for item in view.columns]
-    return EmissionFact(showing.clause.text(), showing.content, tuple(_Waits(showing, names, known).all()))
+    policy = "SELECT STREAM" if showing.streamed else showing.clause.text()
+    showing = streamed(view, catalog) if showing.streamed else showing
+    return EmissionFact(policy, showing.content, tuple(_Waits(showing, names, known).all()))
 
 
 @dataclass(frozen=True)
@@ -80,6 +83,8 @@ class _Waits:
                 yield from self._waterline()
             case Tick(every, repeat):
                 yield f"the clock: every {length(every)}{'' if repeat else ', if rows have come since the last time'}"
+            case Batch() if self.showing.streamed:
+                yield "nothing: a row that comes is never taken back"
             case Batch(every):
                 batch = "" if every is None else f"the clock: every {length(every)}, if its rows have changed since"
                 yield batch or "each step that changes its rows"
@@ -113,6 +118,10 @@ class _Waits:
 
     def _declared(self) -> Iterator[str]:
         """The same of waterlines that tables and views have."""
+        if self.showing.streamed and self.showing.order:
+            name = self.names[self.showing.order[0].place]
+            yield f"{self._of([name])} to pass {name}, by which the rows are sorted"
+            return
         showing, everything = self.showing, tuple(range(len(self.names)))
         places = next((item for item in (showing.windows, showing.groups, everything) if self._with_line(item)), ())
         if places and places == showing.windows:
