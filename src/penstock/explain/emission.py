@@ -120,7 +120,7 @@ class _Waits:
         """The same of waterlines that tables and views have."""
         if self.showing.streamed and self.showing.order:
             name = self.names[self.showing.order[0].place]
-            yield f"{self._of([name])} to pass {name}, by which the rows are sorted"
+            yield f"{self._of([name])} to pass the first value that its rows are sorted by"
             return
         showing, everything = self.showing, tuple(range(len(self.names)))
         places = next((item for item in (showing.windows, showing.groups, everything) if self._with_line(item)), ())
