@@ -248,7 +248,7 @@ def test_messages_have_the_names_of_the_dialect():
 
 EXPLAINED = {
     "SELECT STREAM k FROM o": "waits for nothing: a row that comes is never taken back",
-    "SELECT STREAM k FROM o ORDER BY at": "waits for the waterline of o.at to pass the first value that its rows are sorted by",
+    "SELECT STREAM k FROM o ORDER BY at": "the waterline of o.at to pass the first value that its rows are sorted by",
     "SELECT STREAM COUNT(*) FROM o GROUP BY FLOOR(at TO HOUR)": "waits for the waterline of o.at to pass",
 }
 

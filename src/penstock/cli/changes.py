@@ -9,9 +9,10 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from penstock.catalog.reserved import STEP, WEIGHT
+from penstock.catalog.reserved import OPERATION, STEP, WEIGHT
 from penstock.cli.results import csv_line, csv_value, text_value
-from penstock.outputs.lines import FolderOutput, StreamOutput
+from penstock.outputs.forms import Form, formed
+from penstock.outputs.lines import FolderOutput, StreamOutput, json_line, named
 from penstock.outputs.order import ordered_change
 
 if TYPE_CHECKING:
@@ -47,6 +48,45 @@ class TextOutput:
 
     def _line(self, change: Change, weight: int, row: tuple[Any, ...]) -> str:
         return f"step {change.step}  {change.view}  {weight:+d}  ({', '.join(text_value(value) for value in row)})\n"
+
+    def close(self) -> None:
+        """Everything is written already."""
+
+    def describe(self) -> str:
+        return "stdout"
+
+
+class FormOutput:
+    """The changes of one view in a form: `step 3  totals  +U  (1, 7)`, or the same as JSON or CSV, with `__op`."""
+
+    def __init__(self, view: str, style: str, form: Form, key: tuple[int, ...] | None) -> None:
+        self._view = view
+        self._style = style
+        self._form = form
+        self._key = key
+        self._begun = False
+
+    def write(self, changes: Mapping[str, Change]) -> None:
+        """One line for each row that comes, goes or takes another's place."""
+        for name, change in changes.items():
+            if name.lower() == self._view.lower():
+                self._begin(change)
+                rows = formed(change.rows, self._form, self._key)
+                sys.stdout.writelines(self._line(change, done, row) for done, row in rows)
+        sys.stdout.flush()
+
+    def _begin(self, change: Change) -> None:
+        if self._style == "csv" and not self._begun:
+            sys.stdout.write(csv_line([STEP, OPERATION, *change.columns]))
+            self._begun = True
+
+    def _line(self, change: Change, done: str, row: tuple[Any, ...]) -> str:
+        if self._style == "json":
+            said = {"view": change.view, STEP: change.step, OPERATION: done, **named(change, row)}
+            return f"{json_line(said)}\n"
+        if self._style == "csv":
+            return csv_line([change.step, done, *(csv_value(value) for value in row)])
+        return f"step {change.step}  {change.view}  {done}  ({', '.join(text_value(value) for value in row)})\n"
 
     def close(self) -> None:
         """Everything is written already."""

@@ -17,6 +17,11 @@ from penstock.cli.options import engine_options, format_option, option, program_
 @engine_options
 @option("--once", is_flag=True, help="End when the input is used up.")
 @option("--quiet", is_flag=True, help="No progress on stderr.")
+@option(
+    "--form",
+    type=click.Choice(["changelog", "retract", "upsert"]),
+    help="Say what is done with each row: +I -U +U -D, insert and delete, or upsert and delete by the view's key.",
+)
 @format_option()
 @click.pass_context
 def command(context: click.Context, /, program: str, view: str, **values: Any) -> None:

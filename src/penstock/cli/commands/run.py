@@ -48,7 +48,6 @@ def command(**values: Any) -> None:
     Files of --output are in a folder for each view: <view>/step-000000000042.parquet. In the folder's name a character
     that could lead elsewhere is % and its bytes, as in addresses. --overwrite removes what another run has written.
     """
-    from penstock.cli.changes import change_output
     from penstock.cli.interpreter import Results, check_finished, open_interpreter
     from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
@@ -79,13 +78,29 @@ def command(**values: Any) -> None:
             directory = None if values["directory"] is None else Path(values["directory"])
             claim(Path(values["output"]), directory, overwrite=values["overwrite"])
         if not values["final"]:
-            outputs.append(change_output(values["style"], views, values["output"]))
+            outputs.append(_changes(interpreter, values, views))
         for statement in statements:
             interpreter.run(statement, source)
         check_finished(interpreter.pipeline)
         _follow(interpreter, outputs, values["directory"], once=values["once"])
         if values["final"]:
             _write_contents(interpreter, views, values["style"], values["output"])
+
+
+def _changes(interpreter: Interpreter, values: dict[str, Any], views: Sequence[str]) -> Output:
+    """Where changes go; those of one view in the form that is asked for."""
+    from penstock.cli.changes import FormOutput, change_output
+    from penstock.outputs.forms import Form, check_form, key_of
+
+    if values.get("form") is None:
+        return change_output(values["style"], views, values["output"])
+    if values["style"] not in ("text", "json", "csv"):
+        message = f"--form is written as text, json or csv, not as {values['style']}."
+        raise click.UsageError(message)
+    catalog, form = interpreter.pipeline.catalog, Form(values["form"])
+    view = catalog.views[views[0].lower()]
+    check_form(form, view, catalog)
+    return FormOutput(view.name, values["style"], form, key_of(view, catalog))
 
 
 def _follow(interpreter: Interpreter, outputs: Sequence[Output], directory: str | None, *, once: bool) -> None:
