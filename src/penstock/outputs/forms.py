@@ -51,7 +51,7 @@ def check_form(form: Form, view: View, catalog: Catalog) -> None:
 
 
 def formed(rows: Sequence[Weighted], form: Form, key: tuple[int, ...] | None) -> Iterator[tuple[str, Row]]:
-    """What is done and with which row, one after the other; `key` are the places of the key, if there is one."""
+    """Each thing that is done, with its row, one after the other; `key` are the places of the key, if there is one."""
     if form is Form.RETRACT:
         for weight, row in ordered_change(rows):
             yield from [("insert" if weight > 0 else "delete", row)] * abs(weight)
