@@ -17,7 +17,7 @@
 | `clock` | the current time as the step's clock |
 """
 
-from penstock.testing.oracle.recompute import Oracle, reads_error_view
+from penstock.testing.oracle.recompute import Oracle, matches_rows, reads_error_view
 from penstock.testing.oracle.versions import reads_versions
 
-__all__ = ["Oracle", "reads_error_view", "reads_versions"]
+__all__ = ["Oracle", "matches_rows", "reads_error_view", "reads_versions"]
