@@ -258,3 +258,10 @@ def test_explain_says_what_a_stream_waits_for(text):
     done = CliRunner().invoke(main, ["sql", "-e", f"{PROGRAM} EXPLAIN {text};"])
     assert EXPLAINED[text] in done.stdout
     assert "emission:   SELECT STREAM" in done.stdout
+
+
+def test_check_knows_which_streams_never_end():
+    right, wrong = "SELECT STREAM at FROM o;", "SELECT STREAM k, COUNT(*) FROM o GROUP BY k;"
+    assert CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right}"]).exit_code == 0
+    done = CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right} {wrong}"])
+    assert "Streaming aggregation requires at least one monotonic expression" in done.stderr

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from penstock.cli.options import format_option, option, program_options
 from penstock.cli.programs import program_text
 from penstock.cli.reporting import WRONG, note, warn
 from penstock.errors import PenstockError, SqlError
+
+if TYPE_CHECKING:
+    from penstock.bind.program.compile import Program
 
 
 @click.command("check")
@@ -28,8 +32,10 @@ def command(
 
     source = program_text(program, files, execute)
     try:
-        catalog = compile_program(source, dialect).catalog
+        checked = compile_program(source, dialect)
+        catalog = checked.catalog
         check_supported(catalog)
+        _check_streams(checked)
         if ask:
             _ask_spark(catalog)
     except PenstockError as error:
@@ -54,6 +60,24 @@ def command(
             + ", ".join(f"{count} {what if count != 1 else what[:-1]}" for what, count in counts.items())
         )
     return 0
+
+
+def _check_streams(program: Program) -> None:
+    """Raise for a SELECT STREAM of the program whose rows never become final."""
+    from penstock.analysis.waterline import has_waterline
+    from penstock.bind.emission.standing import bind_standing
+    from penstock.bind.modality import streamed
+    from penstock.circuit.streaming import streamed as final_rows
+    from penstock.sql.statements import Query
+
+    for statement in program.statements:
+        if isinstance(statement, Query) and streamed(statement.tree):
+            found = bind_standing(statement.tree, program.catalog, program.source, "query", has_waterline)
+            catalog = program.catalog
+            for view in found.views:
+                catalog = catalog.with_view(view)
+            if found.view.showing is not None and found.view.showing.streamed:
+                final_rows(found.view, catalog)
 
 
 def _ask_spark(catalog: Catalog) -> None:
