@@ -265,3 +265,18 @@ def test_check_knows_which_streams_never_end():
     assert CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right}"]).exit_code == 0
     done = CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right} {wrong}"])
     assert "Streaming aggregation requires at least one monotonic expression" in done.stderr
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize("text", MEETINGS)
+def test_rows_meet_tables_on_spark_too(spark, text):
+    with penstock.Pipeline(PROGRAM, spark=spark, engine="spark") as pipeline:
+        query = pipeline.subscribe(f"SELECT STREAM {text}")
+        table = {1: "a"}
+        pipeline.step({"t": [(1, "a")], "o": [(START, 1, 5), (START, 1, 5), (START, 2, 0), (START, None, 1)]})
+        rows = [(1, 5), (1, 5), (2, 0), (None, 1)]
+        assert Counter(read(query)) == Counter(row for k, x in rows for row in MEETINGS[text](k, x, table))
+        pipeline.step({"t": [(1, "b"), (2, "c")]})
+        assert read(query) == []
+        pipeline.step({"o": [(START, 2, 4)]})
+        assert read(query) == MEETINGS[text](2, 4, {1: "b", 2: "c"})
