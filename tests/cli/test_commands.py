@@ -197,7 +197,7 @@ def test_refused_programs_need_no_spark_to_be_tested(tmp_path):
     path.write_text(
         "cases:\n- {name: right, sql: CREATE TABLE t (a INT) b, expect: {error: {}}}\n"
         "- {name: wrong, sql: SELEC 1, expect: {error: {code: OTHER}}}\n"
-        "- {name: waits, sql: CREATE TABLE t (a INT), monotonic: {t: {a: increasing}}}\n",
+        "- {name: waits, sql: 'CREATE TABLE t (a INT); CREATE VIEW v AS SELECT * FROM t VERSION AS OF 1'}\n",
         encoding="utf-8",
     )
     result = call("test", "--format", "json", str(path))
