@@ -16,7 +16,7 @@ from sqlglot import exp
 from penstock.catalog.model import Catalog, Table, View
 from penstock.errors import Diagnostic, SqlError
 from penstock.sql.complaints import wrong
-from penstock.sql.nodes import TableFunction
+from penstock.sql.nodes import RowMatches, TableFunction
 from penstock.sql.text import span_of
 
 _STREAM_HINT = "STREAM reads what comes into a stream: CREATE STREAM declares one; leave STREAM out to read a table"
@@ -103,6 +103,8 @@ class _Reading:
                 return any(self.supports_stream(item, names) for item in _joined(tree.this))
             case exp.Subquery():
                 return self.supports_stream(tree.this, names)
+            case RowMatches():
+                return self.supports_stream(tree.this, names)
             case TableFunction():
                 return any(self.supports_stream(item, names) for item in _data(tree))
             case exp.SetOperation():
@@ -132,7 +134,7 @@ class _Reading:
             for child in children(query):
                 if isinstance(child, exp.Table) and child.name.lower() not in _names_around(query, names):
                     self._check_history(child)
-                for inner in _data(child) if isinstance(child, TableFunction) else ():
+                for inner in _data(child):
                     if isinstance(inner, exp.Table):
                         self._check_history(inner)
 
@@ -170,9 +172,11 @@ def _joined(tree: exp.Expression) -> Iterator[exp.Expression]:
         yield from _joined(join.this)
 
 
-def _data(tree: TableFunction) -> Iterator[exp.Expression]:
-    """The relation that a table function reads: its first argument."""
-    for item in tree.expressions[:1]:
+def _data(tree: exp.Expression) -> Iterator[exp.Expression]:
+    """The relation that a table function reads, its first argument, or that is matched."""
+    if isinstance(tree, RowMatches):
+        yield tree.this
+    for item in tree.expressions[:1] if isinstance(tree, TableFunction) else ():
         inner = item.expression if isinstance(item, exp.PropertyEQ | exp.Kwarg) else item
         yield inner
 

@@ -15,6 +15,7 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.build import build_circuit
+from penstock.circuit.operators import Operator
 from penstock.errors import Diagnostic, Span, SqlError
 from penstock.plan.emission import Batch, Content, WindowClose
 from penstock.plan.expressions import place_of
@@ -114,16 +115,27 @@ def _check_final(plan: Plan, catalog: Catalog, reader: Reader, span: Span | None
 
 
 def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
-    """Refuse state that a stream leaves behind for ever, unless the program says otherwise (D7)."""
+    """Refuse state that a stream leaves behind for ever, unless the program says otherwise (D7).
+
+    A row for each different key, from which all others go, is not refused: `ROWS 2 PRECEDING` of each product.
+    """
     if catalog.settings.get(_SETTING, "reject").lower() in _ALLOWED:
         return
     assert view.showing is not None  # noqa: S101 - as above
     found: list[Diagnostic] = []
     operators = build_circuit({"": plan}, catalog).operators
-    for fact in state_facts((item for item in operators if item.plan and _reads_stream(item.plan)), catalog):
+    for fact in state_facts((item for item in operators if not _rows_leave(item)), catalog):
         if fact.growth is Growth.UNBOUNDED:
             message = f"the state of SELECT STREAM is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}"
             hint = fact.fix or f"a condition on the streams' times; SET {_SETTING} = 'allow' lets it grow"
             found.append(Diagnostic("UNBOUNDED_STATE", message, fact.span or view.showing.span, hint=hint))
     if found:
         raise SqlError(found)
+
+
+def _rows_leave(operator: Operator) -> bool:
+    """True if the rows of streams that an operator keeps go when a waterline has passed them, or it keeps none."""
+    if operator.plan is None:
+        return True
+    streams = {place for place, item in enumerate(operator.plan.inputs) if _reads_stream(item)}
+    return streams <= {item.trace for item in operator.expiries}

@@ -34,7 +34,7 @@ from penstock.catalog.model import NOTHING, Catalog, ClosingSessions, Column, Ta
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.plan.emission import EmitClause, GroupDelay, Refine, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
-from penstock.plan.nodes import Aggregate, Plan, Project
+from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project
 from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
@@ -157,7 +157,10 @@ class _Binding:
         items = zip(names, bound.fields, strict=True)
         rows = meeting_as_they_come(bound.plan, catalog) if self.kind.streamed else bound.plan
         plan: Plan = Project(rows, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
-        if self.kind.streamed and not self.kind.aggregated:
+        matched = isinstance(self.trigger, WindowClose) and any(
+            isinstance(node, MatchRecognize) for node in plan.walk()
+        )
+        if (self.kind.streamed or matched) and not self.kind.aggregated:
             plan = carrying_times(plan, catalog, self._has_waterline)
         columns = tuple(Column(item.name, item.type, item.nullable) for item in plan.fields)  # type: ignore[arg-type]
         visible = len(names) - len(self.clauses.added)

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.bind.matching.clause import REACHED
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline
 from penstock.catalog.model import Catalog
-from penstock.plan.nodes import Field, Filter, Plan, Project
+from penstock.plan.nodes import Field, Filter, MatchRecognize, Plan, Project
 from penstock.plan.scalar import column
 
 _ABOVE, _CLOSING = "__streamed", "__closes"
@@ -33,9 +34,12 @@ def as_select(tree: exp.Expression) -> exp.Expression:
 def carrying_times(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Plan:
     """The plan with one column more where none of its own has a waterline, but a relation below it has one.
 
-    So the rows of `SELECT STREAM k FROM (SELECT k, SUM(x) OVER (ORDER BY at) …)` are final as `at` passes them.
+    So the rows of `SELECT STREAM k FROM (SELECT k, SUM(x) OVER (ORDER BY at) …)` are final as `at` passes them. Of
+    MATCH_RECOGNIZE it is the time up to which a match has been looked for, also where a measure has a waterline.
     """
-    if _closing(plan, catalog, has_waterline) is not None:
+    found = _closing(plan, catalog, has_waterline)
+    matches = any(isinstance(node, MatchRecognize) for node in plan.walk())
+    if found is not None and (_is_carried(found) or not matches):
         return plan
     match plan:
         case Project():
@@ -52,4 +56,10 @@ def carrying_times(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) ->
 
 
 def _closing(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Field | None:
-    return next((item for item in plan.fields if has_waterline(catalog, plan, item.name)), None)
+    """The field by which rows become final, before all others that of how far a match has been looked for."""
+    fields = sorted(plan.fields, key=lambda item: not _is_carried(item))
+    return next((item for item in fields if has_waterline(catalog, plan, item.name)), None)
+
+
+def _is_carried(item: Field) -> bool:
+    return item.name == REACHED or item.name.startswith(_CLOSING)
