@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # it may have been loaded by its path
 from case_files import cases_page
+from emission_picture import emission_picture
 from python_api import python_page
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -197,6 +198,7 @@ def _covered(package: Path, importers: dict[str, set[str]]) -> Iterator[str]:
 
 
 PAGES: dict[str, Callable[[], str]] = {
+    "docs/emission.svg": emission_picture,
     "docs/reference/cases.md": cases_page,
     "docs/reference/cli.md": cli_page,
     "docs/reference/incremental.md": incremental_page,
