@@ -3,7 +3,7 @@
 import pytest
 
 from penstock.bind.program.compile import compile_program
-from penstock.errors import SqlError
+from penstock.errors import SqlError, UnsupportedError
 
 TABLE = (
     "CREATE TABLE t (a INT) WITH ('history' = 'none'); CREATE TABLE k (a INT PRIMARY KEY) WITH ('history' = 'none');"
@@ -42,3 +42,13 @@ def test_rows_of_a_table_without_key_and_history_cannot_be_found(statement):
 
 def test_with_a_key_they_can():
     compile_program(f"{TABLE} DELETE FROM k WHERE a = 1")
+
+
+@pytest.mark.parametrize(
+    "statement",
+    ["DELETE FROM k WHERE a IN (SELECT STREAM a FROM s)", "UPDATE k SET a = (SELECT STREAM max(a) FROM s)"],
+)
+def test_a_change_that_would_stand_is_refused(statement):
+    with pytest.raises(UnsupportedError, match="that stands") as error:
+        compile_program(f"CREATE TABLE k (a INT PRIMARY KEY); CREATE STREAM s (a INT); {statement};")
+    assert error.value.diagnostics[0].code == "STANDING_STATEMENT"

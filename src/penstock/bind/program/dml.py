@@ -212,6 +212,7 @@ def converted(bound: BoundQuery, columns: Sequence[Column]) -> Plan:
 def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundUpdate:
     """The assignments and the condition of an UPDATE."""
     try:
+        _refuse_standing(statement)
         table = table_of(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
@@ -222,6 +223,19 @@ def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundU
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundUpdate(table.name, assignments, condition, rows)
+
+
+def _refuse_standing(statement: Update | Delete) -> None:
+    """A statement over a stream would stand, which is built for INSERT and UPSERT."""
+    assigned = [tree for _, tree in statement.assignments] if isinstance(statement, Update) else []
+    for tree in [*assigned, *([] if statement.where is None else [statement.where])]:
+        for query in tree.find_all(exp.Select):
+            if "stream" in query.meta:
+                kind = type(statement).__name__.upper()
+                hint = "leave STREAM out for the rows that are there, or have an INSERT into a table with a key stand"
+                raise unsupported(
+                    code="STANDING_STATEMENT", message=f"{kind} that stands", place=query.meta["stream"], hint=hint
+                )
 
 
 def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: Table, level: Level) -> Plan | None:
@@ -252,6 +266,7 @@ def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, leve
 def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:
     """The condition of a DELETE."""
     try:
+        _refuse_standing(statement)
         table = table_of(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
         level = _row_level(table, catalog, statement.alias)
