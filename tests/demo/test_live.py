@@ -43,6 +43,9 @@ def test_the_first_days(interpreting, tmp_path, monkeypatch):
     assert f"{summary.progress.total:,} events in" in text
     assert (tmp_path / "flights.sql").is_file()
     assert "  in_the_air        in the process" in text
+    assert "GROUP BY window_start, window_end EMIT AFTER WATERMARK" in text
+    assert "day of 2013-01-01: " in text
+    assert "flights landed, " in text
     assert summary.gain is not None
     assert len(summary.gain.placed) == len(summary.gain.on_spark) == 1
     assert summary.gain.line() in text

@@ -24,6 +24,7 @@ from rich.live import Live
 from penstock.demo.board import SHOWN, Board, Progress, totals
 from penstock.demo.dataset import load
 from penstock.demo.gain import Gain, measured
+from penstock.demo.landings import Landings
 from penstock.demo.places import Places, places_of
 from penstock.demo.replay import Pace, Replay, Slice
 from penstock.demo.timeline import Timeline, timeline
@@ -113,7 +114,11 @@ def run(
             places = places_of(pipeline)
             shown.print(places.render(), highlight=False)
             shown.print("Starting Spark …")
-            _follow(pipeline, replay, follower, speed)
+            landings = Landings(pipeline, days)
+            shown.print(
+                f"A query that stands beside the views, and shows each row once:\n{landings.text}", highlight=False
+            )
+            _follow(pipeline, replay, follower, speed, landings)
             summary = _finished(pipeline, follower, shown)
             return replace(summary, gain=_gain(pipeline, places, replay.events, shown))
 
@@ -141,6 +146,7 @@ class Follower:
         self._went_on = threading.Condition()
         self._stopped = False
         self._pipeline: Pipeline | None = None
+        self._landings: Landings | None = None
         self._live: Live | None = None
 
     # The replay's side
@@ -160,9 +166,9 @@ class Follower:
     # The pipeline's side
 
     @contextmanager
-    def following(self, pipeline: Pipeline) -> Iterator[None]:
-        """Show what the pipeline does meanwhile."""
-        self._pipeline = pipeline
+    def following(self, pipeline: Pipeline, landings: Landings) -> Iterator[None]:
+        """Show what the pipeline does meanwhile, and what a standing query of it shows."""
+        self._pipeline, self._landings = pipeline, landings
         self._started = time.monotonic()
         if not self._console.is_terminal:
             yield
@@ -187,6 +193,8 @@ class Follower:
             self.board.apply(view, changes[view].rows)
         self._measure()
         self._show()
+        for line in () if self._landings is None else self._landings.lines():
+            self._console.print(line, soft_wrap=True, highlight=False)
         if self._events >= self._total and self._pipeline is not None:
             self._pipeline.stop()
 
@@ -227,7 +235,7 @@ class Follower:
             self._console.print(self.board.line(progress), soft_wrap=True, highlight=False)
 
 
-def _follow(pipeline: Pipeline, replay: Replay, follower: Follower, speed: float | None) -> None:
+def _follow(pipeline: Pipeline, replay: Replay, follower: Follower, speed: float | None, landings: Landings) -> None:
     ended = threading.Event()
     pace = Pace(speed, ended)
     failures: list[BaseException] = []
@@ -243,7 +251,7 @@ def _follow(pipeline: Pipeline, replay: Replay, follower: Follower, speed: float
     pipeline.rejected()
     writer = threading.Thread(target=replaying, name="replay", daemon=True)
     try:
-        with follower.following(pipeline):
+        with follower.following(pipeline, landings):
             writer.start()
             pipeline.run(outputs=[follower], options=STEPS)
     finally:
