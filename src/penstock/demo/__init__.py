@@ -8,6 +8,7 @@
 | `replay` | writes them into files |
 | `places` | says where the views work |
 | `board` | shows the views |
+| `landings` | is a query that stands beside the views |
 | `gain` | measures what it gains that they work in the process |
 | `live` | puts it all together; the program is `flights.sql` |
 """

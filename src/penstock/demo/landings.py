@@ -30,7 +30,10 @@ class Landings:
         """What is new, for people."""
         while (emission := self._query.get(0)) is not None:
             for began, landed, late in emission:
-                delay = (
-                    "" if late is None else f", {abs(late):.0f} minutes {'late' if late >= 0 else 'early'} on average"
-                )
-                yield f"{self._unit} of {began:%Y-%m-%d}: {landed:,} flights landed{delay}"
+                yield f"{self._unit} of {began:%Y-%m-%d}: {landed:,} flights landed{_delay(late)}"
+
+
+def _delay(late: float | None) -> str:
+    if late is None:
+        return ""
+    return f", {abs(late):.0f} minutes {'late' if late >= 0 else 'early'} on average"

@@ -115,9 +115,8 @@ def run(
             shown.print(places.render(), highlight=False)
             shown.print("Starting Spark …")
             landings = Landings(pipeline, days)
-            shown.print(
-                f"A query that stands beside the views, and shows each row once:\n{landings.text}", highlight=False
-            )
+            shown.print("A query that stands beside the views, and shows each row once:")
+            shown.print(landings.text, highlight=False)
             _follow(pipeline, replay, follower, speed, landings)
             summary = _finished(pipeline, follower, shown)
             return replace(summary, gain=_gain(pipeline, places, replay.events, shown))
