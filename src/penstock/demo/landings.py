@@ -27,7 +27,7 @@ class Landings:
         )
 
     def lines(self) -> Iterator[str]:
-        """What is new, for people."""
+        """New rows, for people."""
         while (emission := self._query.get(0)) is not None:
             for began, landed, late in emission:
                 yield f"{self._unit} of {began:%Y-%m-%d}: {landed:,} flights landed{_delay(late)}"
