@@ -265,7 +265,7 @@ class Plain:
             self.close(key)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=20, deadline=None)
 @given(STEPS, MODES)
 def test_what_is_shown_is_what_the_rule_says(steps, mode):
     plain = Plain(mode)

@@ -297,8 +297,9 @@ def test_spark_finds_the_same_matches(spark):
                     shown[name.replace("_", " ")][row] += weight
         for name, spec in SPECS.items():
             assert {row: weight for row, weight in shown[name].items() if weight} == wanted(spec, content), name
+        for spec in list(SPECS.values())[::6]:
             answered = pipeline.query(f"SELECT * FROM ({view(spec).partition(' AS ')[2][:-1]})").rows
-            assert Counter(answered) == wanted(spec, content), name
+            assert Counter(answered) == wanted(spec, content)
 
 
 def test_a_query_is_answered_over_what_there_is():

@@ -107,7 +107,7 @@ def content(p: Pipeline, name: str) -> Counter[Any]:
 
 
 @given(steps())
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=20, deadline=None)
 def test_oracle_tables_and_the_views_over_them(found: list[dict[str, list[Any]]]) -> None:
     with Pipeline(PROGRAM, engine="native") as p:
         oracle, shown = Oracle(), Accumulated()

@@ -45,7 +45,7 @@ def looked_back(rows):
     return {"plain": plain, "by_key": by_key, "some": some}
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(steps=st.lists(ROWS, max_size=5))
 def test_lag_is_the_row_that_came_before(steps):
     with Pipeline(STREAM + VIEWS, dialect="timeplus", spark=no_spark) as pipeline:
@@ -76,7 +76,7 @@ def read(query):
     return found
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(
     steps=st.lists(st.lists(st.tuples(st.sampled_from("+-"), st.sampled_from("abc"), st.integers(0, 2))), max_size=5)
 )
@@ -188,7 +188,7 @@ def first_rows(rows, seconds, most):
     return found
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(steps=CLOCKS, seconds=st.integers(0, 3), most=st.integers(1, 3))
 def test_dedup_lets_pass_what_is_not_remembered(steps, seconds, most):
     with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
@@ -227,7 +227,7 @@ def _before(one, other):
     return one is None or (other is not None and one <= other)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=15, deadline=None)
 @given(steps=st.lists(ROWS, max_size=5))
 def test_changelog_is_the_last_row_of_each_key(steps):
     program = (
