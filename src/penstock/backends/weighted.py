@@ -97,6 +97,12 @@ def weighted(rows: Rows, weights: Sequence[int]) -> Rows:
     return rows.set_column(place, WEIGHT, pa.chunked_array([pa.array(weights, pa.int64())]))
 
 
+def negated(rows: Rows) -> Rows:
+    """The rows with the opposite weights: what comes is taken back."""
+    place = rows.num_columns - 1
+    return rows.set_column(place, rows.schema.field(place), pc.negate(rows.column(place)))
+
+
 def inserted(rows: Rows | None) -> Rows | None:
     """The rows that come; those that are taken back are left out."""
     return None if rows is None else _some(rows.filter(pc.greater(rows.column(WEIGHT_AT), 0)))

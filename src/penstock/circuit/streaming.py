@@ -15,6 +15,7 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.build import build_circuit
+from penstock.circuit.demands import ALLOW, REJECT, SETTING, WARN
 from penstock.circuit.operators import Operator
 from penstock.errors import Diagnostic, Span, SqlError
 from penstock.plan.emission import Batch, Content, WindowClose
@@ -24,7 +25,6 @@ from penstock.plan.nodes import Aggregate, Arriving, Generate, Plan, Scan
 from penstock.plan.showing import Showing
 from penstock.rewrite import rewrite
 
-_SETTING, _ALLOWED = "unbounded_state", ("warn", "allow")
 _AGGREGATE = "Streaming aggregation requires at least one monotonic expression in GROUP BY clause"
 _ORDER = "Streaming ORDER BY must start with monotonic expression"
 
@@ -119,7 +119,7 @@ def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
 
     A row for each different key, from which all others go, is not refused: `ROWS 2 PRECEDING` of each product.
     """
-    if catalog.settings.get(_SETTING, "reject").lower() in _ALLOWED:
+    if catalog.settings.get(SETTING, REJECT).lower() in (WARN, ALLOW):
         return
     assert view.showing is not None  # noqa: S101 - as above
     found: list[Diagnostic] = []
@@ -127,7 +127,7 @@ def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
     for fact in state_facts((item for item in operators if not _rows_leave(item)), catalog):
         if fact.growth is Growth.UNBOUNDED:
             message = f"the state of SELECT STREAM is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}"
-            hint = fact.fix or f"a condition on the streams' times; SET {_SETTING} = 'allow' lets it grow"
+            hint = fact.fix or f"a condition on the streams' times; SET {SETTING} = 'allow' lets it grow"
             found.append(Diagnostic("UNBOUNDED_STATE", message, fact.span or view.showing.span, hint=hint))
     if found:
         raise SqlError(found)

@@ -15,8 +15,7 @@ from types import MappingProxyType
 
 import pyarrow as pa
 
-from penstock.backends.weighted import Pile, Rows, added_up, parted, weighted
-from penstock.catalog.reserved import WEIGHT
+from penstock.backends.weighted import Pile, Rows, added_up, negated, parted
 from penstock.emit.triggers import Fired, Given
 from penstock.plan.emission import Refine
 from penstock.plan.showing import STATE
@@ -80,7 +79,7 @@ class Refined:
         before, others = self._shown_of(due, given)
         content = added_up(None if before is None else _without_state(before), rows)
         after = None if content is None else _with_state(content, [due[end] for end in given.ends(content)])
-        changed = added_up(None if before is None else _negated(before), after)
+        changed = added_up(None if before is None else negated(before), after)
         kept, _ = (None, None) if after is None else self._parted(after, self.stages, given)
         return Fired(changed, replace(self, shown=added_up(others, kept)))
 
@@ -100,7 +99,3 @@ def _with_state(rows: Rows, stages: list[Stage]) -> Rows:
 
 def _without_state(rows: Rows) -> Rows:
     return rows.remove_column(rows.num_columns - 2)
-
-
-def _negated(rows: Rows) -> Rows:
-    return weighted(rows, [-weight for weight in rows.column(WEIGHT).to_pylist()])

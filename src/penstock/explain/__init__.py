@@ -105,10 +105,7 @@ def explain_query(
     """The text about a query as if it were a view; DataError for 'analyze', since no query is maintained."""
     if ANALYZE in options:
         raise query_not_measured()
-    report, names = query_report(plan, catalog, placing=placing), ShownNames(catalog, source)
-    if "json" in options:
-        return json.dumps(names.values(report_json(report, source)), indent=2)
-    return names.text(report_text(report, options, source))
+    return _said(query_report(plan, catalog, placing=placing), catalog, options, source)
 
 
 def explain_standing(
@@ -122,7 +119,11 @@ def explain_standing(
     """The text about a query that stands; DataError for 'analyze': one that is asked about is not maintained."""
     if ANALYZE in options:
         raise query_not_measured()
-    report, names = standing_report(found, catalog, placing), ShownNames(catalog, source)
+    return _said(standing_report(found, catalog, placing), catalog, options, source)
+
+
+def _said(report: Report, catalog: Catalog, options: tuple[str, ...], source: str | None) -> str:
+    names = ShownNames(catalog, source)
     if "json" in options:
         return json.dumps(names.values(report_json(report, source)), indent=2)
     return names.text(report_text(report, options, source))

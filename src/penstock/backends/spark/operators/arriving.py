@@ -12,13 +12,11 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from penstock.backends.api import LineText, Runner
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
-from penstock.backends.weighted import added_up, takes_back
-from penstock.catalog.reserved import WEIGHT
+from penstock.backends.weighted import added_up, negated, takes_back
 from penstock.errors import Diagnostic, InternalError
 
 if TYPE_CHECKING:
@@ -73,7 +71,7 @@ class ArrivingRunner(_OfOneStep):
         del first
         now = _rows(inputs[0])
         self.propose(now)
-        gone = None if self.kept is None else _negated(self.kept)
+        gone = None if self.kept is None else negated(self.kept)
         present = [item for item in (now, gone) if item is not None]
         together = pa.concat_tables([item.cast(present[0].schema) for item in present]) if present else None
         return self.shown(together, cancels=True)
@@ -93,8 +91,3 @@ class ArrivedRunner(_OfOneStep):
 
 def _rows(delta: Delta | None) -> pa.Table | None:
     return None if delta is None or delta.is_empty() else delta.arrow()
-
-
-def _negated(rows: pa.Table) -> pa.Table:
-    place = rows.column_names.index(WEIGHT)
-    return rows.set_column(place, rows.schema.field(place), pc.negate(rows.column(place)))
