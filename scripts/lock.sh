@@ -12,5 +12,6 @@ compile() {
 }
 
 compile --output-file requirements/build.txt requirements/build.in
-compile --output-file requirements/dev.txt --constraint requirements/pins.in --extra dev --extra demo pyproject.toml
+extras=(dev demo kafka postgres lake formats http metrics tracing)
+compile --output-file requirements/dev.txt --constraint requirements/pins.in "${extras[@]/#/--extra=}" pyproject.toml
 compile --output-file requirements/jvm.txt requirements/jvm.in
