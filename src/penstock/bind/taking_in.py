@@ -96,8 +96,8 @@ class TakingIn:
     """The findings while a standing query is bound.
 
     Streams are read from now on where it `tails`. With `delay` (microseconds) a window's rows get a waterline where
-    they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock are left
-    out when they come, and where it `leaves` them, as soon as they are. `keys` are the
+    they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock, by their
+    column `aged_by`, are left out when they come, and where it `leaves` them, as soon as they are. `keys` are the
     columns of which each value has a waterline of its own. Of the rows that a stream has at the `start` those count
     that have a time from `since` on. With `sessions` its rows are numbered by these, which is
     to be told the columns. A `streamed` query sees the same through views: they are read as what they stand for.
@@ -109,6 +109,7 @@ class TakingIn:
     tails: bool = False
     delay: int | None = None
     age: int | None = None
+    aged_by: str = EVENT_TIME
     leaves: bool = False
     since: datetime | None = None
     start: Start = Start()
@@ -117,6 +118,7 @@ class TakingIn:
     streamed: bool = False
     views: list[View] = field(default_factory=list)
     waterlines: list[OwnWaterline] = field(default_factory=list)
+    has_aged: bool = False
 
     @contextmanager
     def whole(self) -> Iterator[None]:
@@ -142,12 +144,14 @@ class TakingIn:
 
     def recent(self, plan: Plan, relation: Table | View) -> Plan:
         """The rows of a relation of FROM that are not too old."""
-        names = [name for name in plan.names if name.lower() == EVENT_TIME]
+        times = [name for name in plan.names if name.lower() == EVENT_TIME]
         rises = isinstance(relation, Table) and relation.append_only
-        if self.since is not None and rises and names and POSITION in plan.names:
-            return self._sought(plan, names[0], self.since)
-        if self.age is None or not isinstance(relation, Table) or not names:
+        if self.since is not None and rises and times and POSITION in plan.names:
+            return self._sought(plan, times[0], self.since)
+        names = [name for name in plan.names if name.lower() == self.aged_by]
+        if self.age is None or not names:
             return plan
+        self.has_aged = True
         if not self.leaves:
             return self._behind(plan, names[0], Lateness(_NEVER_LATE, age=self.age))
         fields = fields_of(plan)

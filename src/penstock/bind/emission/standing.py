@@ -30,7 +30,8 @@ from penstock.bind.emission.window_columns import END, window_bounds
 from penstock.bind.modality import check_streamed, streamed
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
-from penstock.catalog.model import NOTHING, Catalog, ClosingSessions, Column, Table, View
+from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions, Column, Table, View
+from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.plan.emission import EmitClause, GroupDelay, Refine, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
@@ -152,6 +153,7 @@ class _Binding:
     def bound(self) -> StandingQuery:
         taking_in = self._taking_in()
         bound = context_of(self.catalog, taking_in).bind_query(self.clauses.tree)
+        self._check_age(taking_in)
         catalog = with_taking_in(self.catalog, taking_in)
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
@@ -210,6 +212,7 @@ class _Binding:
             tails=tails,
             delay=delay,
             age=age,
+            aged_by=ARRIVED if last is not None and last.on_proctime else EVENT_TIME,
             leaves=leaves,
             since=seek.since,
             start=self._start,
@@ -217,6 +220,15 @@ class _Binding:
             sessions=self._sessions(),
             streamed=is_streamed,
         )
+
+    def _check_age(self, taking_in: TakingIn) -> None:
+        """SqlError for LAST over rows none of which has the time that it goes by."""
+        if self.clause.last is None or taking_in.has_aged:
+            return
+        time = "the time at which they arrive" if self.clause.last.on_proctime else EVENT_TIME
+        message = f"EMIT LAST goes by {time}, which the rows of this query do not have"
+        hint = "streams of dialect timeplus have it; of other rows say it in WHERE: at >= now() - INTERVAL 1 HOUR"
+        raise SqlError(Diagnostic("EMIT_FORM", message, self.clause.span, hint=hint))
 
     def _delay(self) -> timedelta:
         """The time for which late rows are waited for."""
