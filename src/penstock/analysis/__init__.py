@@ -2,6 +2,7 @@
 
     module       | the question                                     | its values           | who asks
     changelog    | is a row ever taken back, and by which operator  | Retraction or None   | circuit, outputs, explain
+    kinds        | what kind of change does each operator give, why | Kind                 | outputs, explain
     keys         | which columns tell all rows apart                | sets of field names  | circuit, explain
     nulls        | is a column never NULL                           | bool                 | keys, reach, looking_back
     monotonic    | how does a column go as the rows come             | Direction            | explain, cases

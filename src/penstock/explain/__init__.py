@@ -13,6 +13,7 @@
 | text       | a report as text for people                                       |
 | values     | a report as values for JSON                                       |
 | plans      | a plan as an indented tree                                        |
+| changelog  | the kind of change at each operator, and why                      |
 | analyzed   | what was measured of each operator                                |
 | constructs | the table of docs/reference/incremental.md, judged by circuits    |
 | waterlines | the table of docs/reference/waterlines.md, judged by the analysis |

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
+from penstock.analysis.kinds import KindOfChange, kinds_of_change
 from penstock.analysis.waterline import Waterlines, has_waterline, waterlines
 from penstock.bind.emission.standing import StandingQuery, bind_standing
 from penstock.catalog.model import INTO, Catalog, View, Writer
@@ -37,6 +38,7 @@ class Report:
     waterlines: Waterlines
     emission: EmissionFact | None = None
     placed: Placed | None = None  # where operators work, if that was asked
+    kinds: tuple[KindOfChange, ...] = ()
 
     @property
     def changes(self) -> str:
@@ -133,4 +135,5 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         state=state_facts(found.operators, catalog),
         waterlines=waterlines(rewritten, catalog),
         placed=placed,
+        kinds=tuple(kinds_of_change(rewritten, catalog)),
     )

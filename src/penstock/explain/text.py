@@ -10,6 +10,7 @@ from penstock.circuit.boundedness import StateFact
 from penstock.circuit.operators import Operator
 from penstock.circuit.places import SPARK, Place, Placed
 from penstock.errors import Span, line_and_column
+from penstock.explain.changelog import changelog_text
 from penstock.explain.plans import node_text, plan_text, readable
 from penstock.explain.report import Report
 from penstock.plan.nodes import Scan
@@ -154,4 +155,5 @@ SECTIONS = {
     "trace": _trace,
     "rewritten": _rewritten,
     "circuit": _circuit,
+    "changelog": changelog_text,
 }

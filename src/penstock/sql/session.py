@@ -27,7 +27,8 @@ SHOWN = (
     *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES"),
     *("CREATE TABLE", "CREATE VIEW"),
 )
-EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "json", "analyze")
+EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "json", "analyze")
+_FIRST_OPTIONS = {"ANALYZE": "analyze", "CHANGELOG": "changelog", "CHANGELOG_MODE": "changelog"}
 
 
 def begin(cursor: Cursor, text: str, span: Span) -> Begin:
@@ -106,11 +107,12 @@ def _view_column(cursor: Cursor) -> tuple[tuple[str, Span], tuple[str, Span]]:
 
 
 def explain(cursor: Cursor, text: str, span: Span) -> Explain:
-    """EXPLAIN [ANALYZE] [(option, …)] query | name."""
+    """EXPLAIN [ANALYZE | CHANGELOG] [(option, …)] query | name."""
     cursor.expect("EXPLAIN")
     # A view may be called analyze.
     alone = cursor.index + 1 == len(cursor.tokens)
-    options: tuple[str, ...] = ("analyze",) if not alone and cursor.accept("ANALYZE") else ()
+    first = None if alone else cursor.accept_any(*_FIRST_OPTIONS)
+    options: tuple[str, ...] = () if first is None else (_FIRST_OPTIONS[first],)
     if cursor.peek() == "(" and not cursor.at_query():
         options += tuple(cursor.listed(lambda: _option(cursor), "the options"))
     if cursor.at_query():

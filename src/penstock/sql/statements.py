@@ -179,9 +179,9 @@ class Query(Statement):
 
 @dataclass(frozen=True, kw_only=True)
 class Explain(Statement):
-    """EXPLAIN [ANALYZE] [(option, …)] query | view name.
+    """EXPLAIN [ANALYZE | CHANGELOG] [(option, …)] query | view name.
 
-    The options are lower-case: trace, plan, circuit, verdict, json, analyze.
+    The options are lower-case: trace, plan, circuit, verdict, changelog, json, analyze.
     """
 
     options: tuple[str, ...]
