@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo test test-extended check format lint types imports test-spark fuzz fuzz-readers functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
+.PHONY: help setup demo test test-extended services test-services check format lint types imports test-spark fuzz fuzz-readers functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -30,6 +30,12 @@ test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in on
 
 test-extended: setup  ## once more in another form: compacted, in other steps, on other systems, everywhere state can be
 	$(BIN)/$(TESTS) -m "extended and not services" $(ARGS)
+
+services: setup  ## install and start what tests of services want (a broker, a database); `scripts/services.sh stop` ends them
+	@bash scripts/services.sh start
+
+test-services: setup  ## the tests that want real services, which it starts and stops; ARGS='-m thin' is a thin slice
+	bash scripts/services.sh run $(BIN)/$(TESTS) -m services $(ARGS)
 
 check: setup lint types imports test  ## what has to pass before a commit: style, types, import contract, tests
 
@@ -88,4 +94,5 @@ lock:  ## resolve the pinned versions anew
 	@PYTHON="$(PYTHON)" bash scripts/lock.sh
 
 clean:  ## remove what make and the tools made here
-	rm -rf .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache
+	bash scripts/services.sh stop
+	rm -rf .services .venv .venv-* build dist .pytest_cache .mypy_cache .ruff_cache .hypothesis .import_linter_cache

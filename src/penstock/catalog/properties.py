@@ -99,8 +99,13 @@ def _of_connectors() -> list[str]:
     return [name for names in CONNECTORS.values() for name in names]
 
 
+def is_among(name: str, known: Sequence[str]) -> bool:
+    """True if a name is one of those known, of which `properties.*` is any that begins with `properties.`."""
+    return name in known or any(item.endswith(".*") and name.startswith(item[:-1]) for item in known)
+
+
 def _unknown(properties: Mapping[str, str], known: Sequence[str]) -> list[str]:
-    return [name for name in properties if name not in known]
+    return [name for name in properties if not is_among(name, known)]
 
 
 def _misspelt(name: str, what: str, known: Sequence[str], spans: Mapping[str, Span]) -> Diagnostic:
@@ -113,6 +118,6 @@ def _misspelt(name: str, what: str, known: Sequence[str], spans: Mapping[str, Sp
 
 
 def _without_connector(name: str, spans: Mapping[str, Span]) -> Diagnostic:
-    owner = next(connector for connector, names in CONNECTORS.items() if name in names)
+    owner = next(connector for connector, names in CONNECTORS.items() if is_among(name, names))
     message = f"{name!r} says nothing of a table that has no connector"
     return Diagnostic("MISSING_PROPERTY", message, spans.get(name), hint=f"add 'connector' = '{owner}'")

@@ -3,6 +3,7 @@
 | module | what it holds |
 | --- | --- |
 | `api` | what the run loop expects of a source; connectors by name |
+| `installed` | connectors that other packages bring, by their entry points |
 | `transport` | what a connector brings: streams, each with its position |
 | `position` | how far a stream has been read |
 | `flow` | a transport whose bytes flow by, as those of a connection do |

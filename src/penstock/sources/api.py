@@ -1,7 +1,8 @@
 """The interfaces that the run loop expects of sources and outputs, and the connectors by name.
 
 A connector is a module with `PROPERTIES` (what a table may say of it, see `properties`) and
-`open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own.
+`open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own. Those of Penstock
+are in `CONNECTORS`; another package brings one by an entry point of the group `penstock.sources` (`installed`).
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.sources.installed import installed_names, load_installed
 from penstock.sources.properties import check_properties
 
 if TYPE_CHECKING:
@@ -90,10 +92,14 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
 
 
 def _connector(table: Table) -> Any:
-    """The module of the table's connector."""
+    """The module of the table's connector, or what another package brings as one."""
     name = table.properties["connector"].lower()
-    if name not in CONNECTORS:
+    if name in CONNECTORS:
+        return importlib.import_module(CONNECTORS[name])
+    found = load_installed(table, name)
+    if found is None:
+        known = [*CONNECTORS, *installed_names()]
         message = f"table {table.name}: there is no connector {name[:100]!r}"
-        hint = f"the connectors are {', '.join(CONNECTORS)}"
-        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, list(CONNECTORS)), hint))
-    return importlib.import_module(CONNECTORS[name])
+        hint = f"the connectors are {', '.join(known)}"
+        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, known), hint))
+    return found

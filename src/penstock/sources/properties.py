@@ -8,6 +8,7 @@ from datetime import timedelta
 
 from penstock.analysis.bounds import parse_bound
 from penstock.catalog.model import Table
+from penstock.catalog.properties import TABLE, is_among
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 
 
@@ -35,10 +36,27 @@ class Property:
 
 
 def check_properties(table: Table, known: Sequence[Property]) -> None:
-    """Refuse values that properties cannot have, and properties that the format does not have; all in one error."""
+    """Refuse values that properties cannot have, and properties that there are not or not with the format, at once."""
     found = [wrong for item in known if (wrong := _wrong(table, item)) is not None]
+    found += _unknown(table, [*(item.name for item in TABLE), *(item.name for item in known)])
     if found:
         raise SqlError(found)
+
+
+def _unknown(table: Table, known: Sequence[str]) -> list[Diagnostic]:
+    """Those of a connector of another package, of whose words the catalog knows none."""
+    connector, words = table.properties["connector"], ", ".join(known)
+    return [
+        Diagnostic(
+            "UNKNOWN_PROPERTY",
+            f"table {table.name}: the connector {connector} has no property {name[:60]!r}",
+            table.span,
+            did_you_mean(name, known),
+            f"the properties are {words}",
+        )
+        for name in table.properties
+        if not is_among(name, known)
+    ]
 
 
 def _wrong(table: Table, item: Property) -> Diagnostic | None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 from penstock.catalog.model import EVENT_TIME, Column, Lateness
-from penstock.catalog.properties import CONNECTOR, CONNECTORS, TABLE
+from penstock.catalog.properties import CONNECTOR, CONNECTORS, TABLE, is_among
 from penstock.catalog.reserved import ARRIVED, POSITION
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.sql.failure import ParseFailure
@@ -36,10 +36,13 @@ class Kind:
 
 def without_storage(properties: Properties) -> list[Diagnostic]:
     """Take out the SETTINGS that are about Timeplus' storage, and warn of each; SqlError for a misspelt one of ours."""
+    connector = properties.values.get(CONNECTOR)
+    if connector is not None and connector.lower() not in CONNECTORS:
+        return []  # another package's, which knows its words
     known = [item.name for item in TABLE]
-    known += [name for names in CONNECTORS.values() for name in names] if CONNECTOR in properties.values else []
+    known += [name for names in CONNECTORS.values() for name in names] if connector is not None else []
     warnings = []
-    for name in [name for name in properties.values if name not in known]:
+    for name in [name for name in properties.values if not is_among(name, known)]:
         span = properties.spans.get(name)
         near = did_you_mean(name, known, cutoff=0.8)
         if near:
