@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterable, Iterator
@@ -101,9 +102,8 @@ def properties_page() -> str:
     """The properties of tables, views, and of sources, as the catalog and the connectors declare them."""
     from penstock.catalog.properties import TABLE, VIEW
     from penstock.sources.api import CONNECTORS
-    from penstock.sources.files.declared import PROPERTIES
 
-    assert list(CONNECTORS) == ["files"], "a connector is missing from this page"  # noqa: S101
+    assert CONNECTORS.keys() == ABOUT.keys(), "a connector is missing from this page"  # noqa: S101
     lines = [
         "# Properties",
         "",
@@ -119,17 +119,25 @@ def properties_page() -> str:
         "## Of views",
         "",
         *_meanings(VIEW),
-        "",
-        "## Of files",
-        "",
-        "For tables with `'connector' = 'files'`, or with LOCATION ([as Spark has it](sql.md#as-spark-has-it)).",
-        "[Files](sql.md#files) says how they are read.",
-        "",
-        "| property | takes | default | |",
-        "| --- | --- | --- | --- |",
-        *(f"| `{item.name}` | {_takes(item)} | {_default(item)} | {_cell(item.about)} |" for item in PROPERTIES),
+        *(line for name, module in CONNECTORS.items() for line in _connector(name, module)),
     ]
     return "\n".join(lines) + "\n"
+
+
+# What the page says of each connector, before its properties.
+ABOUT = {
+    "files": ", or with LOCATION ([as Spark has it](sql.md#as-spark-has-it)). "
+    "[Files](sql.md#files) says how they are read.",
+    "datagen": ". [Datagen](datagen.md) says what the rules are.",
+}
+
+
+def _connector(name: str, module: str) -> Iterator[str]:
+    """The properties of a connector's tables."""
+    yield from ("", f"## Of {name}", "", f"For tables with `'connector' = '{name}'`{ABOUT[name]}", "")
+    yield from ("| property | takes | default | |", "| --- | --- | --- | --- |")
+    for item in importlib.import_module(module).PROPERTIES:
+        yield f"| `{item.name}` | {_takes(item)} | {_default(item)} | {_cell(item.about)} |"
 
 
 def _meanings(items: Iterable[Named]) -> list[str]:

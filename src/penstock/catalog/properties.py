@@ -26,7 +26,8 @@ _COMMENT = Property(COMMENT, "a text for whoever reads the program")
 
 TABLE: tuple[Property, ...] = (
     Property(
-        CONNECTOR, "'files': rows come from files, by the properties below; without it from INSERT and `step()` alone"
+        CONNECTOR,
+        "where rows come from: 'files' or 'datagen', by their properties; without it from INSERT and `step()` alone",
     ),
     Property(
         "append_only",
@@ -58,12 +59,14 @@ VIEW: tuple[Property, ...] = (
 )
 
 # What the tables of a connector may say beside that, by the connector's name; the connector itself says what of it.
+# A name that ends in `*` is all that begin so.
 CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (
             "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "unknown_columns",
             "epoch", "header", "delimiter", "quote", "null_text",
         ),
+        "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
     }
 )  # fmt: skip
 

@@ -9,6 +9,7 @@
 | `flow` | a transport whose bytes flow by, as those of a connection do |
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
 | `properties` | what a table may say in WITH about its source |
+| `datagen/` | the connector `datagen`: rows by rule, at a rate |
 | `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
 | `formats/` | json, csv, parquet: records cut from a stream, and made rows |
 """

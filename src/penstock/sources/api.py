@@ -1,8 +1,9 @@
 """The interfaces that the run loop expects of sources and outputs, and the connectors by name.
 
 A connector is a module with `PROPERTIES` (what a table may say of it, see `properties`) and
-`open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own. Those of Penstock
-are in `CONNECTORS`; another package brings one by an entry point of the group `penstock.sources` (`installed`).
+`open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own. One whose
+properties are to be looked at together has a `check(table)`, too. Those of Penstock are in `CONNECTORS`; another
+package brings one by an entry point of the group `penstock.sources` (`installed`).
 """
 
 from __future__ import annotations
@@ -75,13 +76,19 @@ class Output(Protocol):
 
 
 # Connectors live in packages that build on this one, so they are named here and loaded when a program asks for them.
-CONNECTORS = {"files": "penstock.sources.files"}
+CONNECTORS = {"files": "penstock.sources.files", "datagen": "penstock.sources.datagen"}
 
 
 def check_source(table: Table) -> None:
     """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
     if "connector" in table.properties:
-        check_properties(table, _connector(table).PROPERTIES)
+        connector = _connector(table)
+        check_properties(table, connector.PROPERTIES)
+        getattr(connector, "check", _checked)(table)
+
+
+def _checked(_table: Table) -> None:
+    """A connector without a `check` of its own has nothing to add."""
 
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
