@@ -8,8 +8,9 @@
 | `position` | how far a stream has been read |
 | `flow` | a transport whose bytes flow by, as those of a connection do |
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
+| `packages` | packages of an extra, and what is said where one is missing |
 | `properties` | what a table may say in WITH about its source |
 | `datagen/` | the connector `datagen`: rows by rule, at a rate |
 | `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
-| `formats/` | json, csv, parquet: records cut from a stream, and made rows |
+| `formats/` | json, csv, parquet, avro: records cut from a stream, and made rows |
 """

@@ -16,7 +16,7 @@ from penstock.sql.cursor import Cursor
 from penstock.sql.partitions import PartitionedBy, read_partitions
 from penstock.sql.properties import Properties, read_options
 
-FILES = ("parquet", "json", "csv")
+FILES = ("parquet", "json", "csv", "avro")
 # Formats whose rows lie in a system of their own, so that a table of them is never plain.
 _SYSTEMS = ("jdbc", "kafka", "pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
 _STORED = {"parquet": "parquet", "jsonfile": "json"}

@@ -11,5 +11,7 @@
 | `json` | one object a line: a row, or an operation with its row |
 | `csv` | fields under a header or not; an optional column `__op` ('+', '-', '~') |
 | `cutting` | where CSV records end, by RFC 4180 |
+| `columns` | what parquet and avro have in common: columns by name |
 | `parquet` | columns by name; an optional column `__op` |
+| `avro/` | records by name; an optional field `__op` |
 """

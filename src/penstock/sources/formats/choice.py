@@ -5,9 +5,11 @@ from __future__ import annotations
 from penstock.catalog.model import Table
 from penstock.sources.formats import declared
 from penstock.sources.formats.api import Format
+from penstock.sources.formats.avro.files import AvroFiles
 from penstock.sources.formats.csv import Csv, Shape
 from penstock.sources.formats.json import JsonLines
 from penstock.sources.formats.parquet import Parquet
+from penstock.sources.packages import package
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.values import Leniency
 
@@ -22,6 +24,9 @@ def format_of(style: str, table: Table, readers: MakeReader) -> Format:
         return JsonLines(table, reader, ignore_unknown=ignore)
     if style == "csv":
         return Csv(table, reader, csv_shape(table), ignore_unknown=ignore)
+    if style == "avro":
+        package("fastavro", "the format avro", "formats")
+        return AvroFiles(table, reader, ignore_unknown=ignore)
     return Parquet(table, reader, ignore_unknown=ignore)
 
 

@@ -21,7 +21,7 @@ ON_ERROR = Property(
 )
 UNKNOWN_COLUMNS = Property(
     "unknown_columns",
-    "Columns of the input that the table lacks are left out, or the row (of CSV and Parquet: the file) is rejected.",
+    "Columns of the input that the table lacks are left out, or the row (of CSV, Parquet, Avro: the file) is rejected.",
     "ignore",
     ("ignore", "reject"),
 )

@@ -4,9 +4,14 @@ from __future__ import annotations
 
 import re
 
-FORMATS = ("json", "csv", "parquet")
+FORMATS = ("json", "csv", "parquet", "avro")
 COMPRESSIONS = {".gz": "gzip", ".bz2": "bz2", ".zst": "zstd"}
-_ENDINGS = {"json": ("json", "jsonl", "ndjson"), "csv": ("csv", "tsv"), "parquet": ("parquet", "pq")}
+_ENDINGS = {
+    "json": ("json", "jsonl", "ndjson"),
+    "csv": ("csv", "tsv"),
+    "parquet": ("parquet", "pq"),
+    "avro": ("avro",),
+}
 _ROTATED = r"(?:[.-]\d[\w.-]*?)?"
 
 

@@ -5,7 +5,6 @@ A row group that cannot be read is left out alone and reported, and so is a file
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import Any
@@ -14,9 +13,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.catalog.model import Table
-from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError
 from penstock.sources.formats.api import Broken, Piece
+from penstock.sources.formats.columns import check_names
 from penstock.sources.formats.rows import broken_batch
 from penstock.sources.position import Position
 from penstock.sources.transport import BrokenStreamError, Stream
@@ -43,7 +42,6 @@ class Parquet:
         self._table = table
         self._reader = reader
         self._ignore_unknown = ignore_unknown
-        self._columns = {column.name.lower() for column in table.shown} | {OPERATION}
         self._group: _Group | None = None
 
     def piece(
@@ -79,27 +77,12 @@ class Parquet:
         status = stream.path.stat() if stream.path is not None else None
         mark = (stream.name, status and (status.st_mtime_ns, status.st_size, status.st_ino), number)
         if self._group is None or self._group.mark != mark:
-            names = self._names(file.schema_arrow)
+            names = check_names(self._table, file.schema_arrow.names, ignore_unknown=self._ignore_unknown)
             plain = not any("." in name for name in names)
             rows = file.read_row_group(number, columns=names if plain else None, use_threads=False)
             rows.validate()
             self._group = _Group(mark, rows.select(names))
         return self._group.rows
-
-    def _names(self, schema: pa.Schema) -> list[str]:
-        """The file's columns that are read; BrokenStreamError if they are not the table's."""
-        known = [name for name in schema.names if name.lower() in self._columns]
-        if twice := [name for name, count in Counter(name.lower() for name in known).items() if count > 1]:
-            message = f"it has two columns {twice[0]}"
-            raise BrokenStreamError(message)
-        unknown = [name for name in schema.names if name not in known]
-        if unknown and not self._ignore_unknown:
-            message = f"it has a column {unknown[0][:100]}, which the table lacks"
-            raise BrokenStreamError(message)
-        if unknown and not known:
-            message = f"none of its columns is one of the table: {', '.join(unknown)[:200]}"
-            raise BrokenStreamError(message)
-        return known
 
     def batch(self, piece: Piece, rejections: Rejections) -> Batch:
         """The rows of a piece."""
