@@ -101,6 +101,8 @@ def waterlines_page() -> str:
 def properties_page() -> str:
     """The properties of tables, views, and of sources, as the catalog and the connectors declare them."""
     from penstock.catalog.properties import TABLE, VIEW
+    from penstock.outputs.connectors import CONNECTORS as OUTPUTS
+    from penstock.outputs.declared import COMMON
     from penstock.sources.api import CONNECTORS
 
     assert CONNECTORS.keys() == ABOUT.keys(), "a connector is missing from this page"  # noqa: S101
@@ -120,6 +122,13 @@ def properties_page() -> str:
         "",
         *_meanings(VIEW),
         *(line for name, module in CONNECTORS.items() for line in _connector(name, module)),
+        "",
+        "## Of outputs",
+        "",
+        "For views with a connector, and tables with one that are written ([outputs.md](outputs.md)).",
+        "",
+        *_properties(COMMON),
+        *(line for name, module in OUTPUTS.items() for line in _output(name, module)),
     ]
     return "\n".join(lines) + "\n"
 
@@ -135,8 +144,18 @@ ABOUT = {
 def _connector(name: str, module: str) -> Iterator[str]:
     """The properties of a connector's tables."""
     yield from ("", f"## Of {name}", "", f"For tables with `'connector' = '{name}'`{ABOUT[name]}", "")
+    yield from _properties(importlib.import_module(module).PROPERTIES)
+
+
+def _output(name: str, module: str) -> Iterator[str]:
+    """The properties of a connector's outputs."""
+    yield from ("", f"## Of outputs to {name}", "", f"For `'connector' = '{name}'`, beside those of all outputs.", "")
+    yield from _properties(importlib.import_module(module).PROPERTIES)
+
+
+def _properties(items: Iterable[Property]) -> Iterator[str]:
     yield from ("| property | takes | default | |", "| --- | --- | --- | --- |")
-    for item in importlib.import_module(module).PROPERTIES:
+    for item in items:
         yield f"| `{item.name}` | {_takes(item)} | {_default(item)} | {_cell(item.about)} |"
 
 

@@ -8,9 +8,11 @@ import pytest
 
 import penstock
 from penstock.bind.program.compile import compile_program
-from penstock.catalog.properties import CONNECTORS, TABLE, VIEW
+from penstock.catalog.properties import CONNECTORS, OUTPUTS, TABLE, VIEW
 from penstock.catalog.settings import SETTINGS, spark_settings
 from penstock.errors import SqlError, UnsupportedError
+from penstock.outputs import connectors as outputs
+from penstock.outputs.declared import COMMON
 from penstock.sources import api as sources
 
 FILES = "CREATE TABLE t (a INT) WITH ('connector' = 'files', 'path' = 'in', {})"
@@ -111,6 +113,13 @@ def test_the_words_of_each_connector_are_those_that_it_takes():
     for name, module in sources.CONNECTORS.items():
         taken = [item.name for item in importlib.import_module(module).PROPERTIES]
         assert sorted(taken) == sorted(CONNECTORS[name])
+
+
+def test_the_words_of_each_output_are_those_that_it_takes():
+    assert outputs.CONNECTORS.keys() == OUTPUTS.keys()
+    for name, module in outputs.CONNECTORS.items():
+        taken = [item.name for item in (*COMMON, *importlib.import_module(module).PROPERTIES)]
+        assert sorted(taken) == sorted(OUTPUTS[name])
 
 
 def test_every_word_is_documented(repository):

@@ -27,7 +27,8 @@ _COMMENT = Property(COMMENT, "a text for whoever reads the program")
 TABLE: tuple[Property, ...] = (
     Property(
         CONNECTOR,
-        "where rows come from: 'files' or 'datagen', by their properties; without it from INSERT and `step()` alone",
+        "where rows come from: 'files' or 'datagen', by their properties; without it from INSERT and `step()` alone. "
+        "Of a table that a standing statement writes into it says where its changes go, as of a view",
     ),
     Property(
         "append_only",
@@ -45,6 +46,7 @@ TABLE: tuple[Property, ...] = (
     _COMMENT,
 )
 VIEW: tuple[Property, ...] = (
+    Property(CONNECTOR, "where the view's changes go: 'files', 'print' …; its own properties stand beside it"),
     Property("first_result", "when a window is shown first, from its end: '-10 minutes' is before it"),
     Property("complete_result", "when a window is complete, from its end: '5 minutes' waits for late rows"),
     Property("update_rate", "how often results are shown until then: an interval, or 'count(1)' for each change"),
@@ -70,6 +72,15 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     }
 )  # fmt: skip
 
+# The same for the outputs of a connector: views with it, and tables that are written.
+_OUTPUT = ("form", "key", "on_other_pipeline", "on_output_error", "timeout")
+OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
+    {
+        "files": (*_OUTPUT, "path", FORMAT, "roll_steps", "roll_bytes"),
+        "print": (*_OUTPUT, FORMAT),
+    }
+)
+
 
 def partition_names(properties: Mapping[str, str]) -> tuple[str, ...]:
     """The columns that a table's `'partitioned_by'` names."""
@@ -79,10 +90,10 @@ def partition_names(properties: Mapping[str, str]) -> tuple[str, ...]:
 def check_table(properties: Mapping[str, str], spans: Mapping[str, Span]) -> None:
     """SqlError for each property that no table has, or that says nothing without a connector."""
     connector = properties.get(CONNECTOR, "").lower()
-    if connector and connector not in CONNECTORS:
-        return  # the connector itself is what is wrong
+    if connector and connector not in {*CONNECTORS, *OUTPUTS}:
+        return  # the connector itself is what is wrong, or another package's
     own = [item.name for item in TABLE]
-    known = [*own, *(CONNECTORS[connector] if connector else _of_connectors())]
+    known = [*own, *(_of_connector(connector) if connector else _of_connectors())]
     found = [_misspelt(name, "table", known, spans) for name in _unknown(properties, known)]
     if not connector and not found:
         found = [_without_connector(name, spans) for name in _unknown(properties, own)]
@@ -91,15 +102,24 @@ def check_table(properties: Mapping[str, str], spans: Mapping[str, Span]) -> Non
 
 
 def check_view(properties: Mapping[str, str], spans: Mapping[str, Span]) -> None:
-    """SqlError for each property that no view has."""
-    known = [item.name for item in VIEW]
-    unknown = _unknown(properties, known)
-    if unknown:
-        raise SqlError([_misspelt(name, "view", known, spans) for name in unknown])
+    """SqlError for each property that no view has, or that says nothing without a connector."""
+    connector = properties.get(CONNECTOR, "").lower()
+    if connector and connector not in OUTPUTS:
+        return  # as of a table
+    own = [item.name for item in VIEW]
+    known = [*own, *(OUTPUTS[connector] if connector else ())]
+    found = [_misspelt(name, "view", known, spans) for name in _unknown(properties, known)]
+    if found:
+        raise SqlError(found)
+
+
+def _of_connector(name: str) -> tuple[str, ...]:
+    """The names that its sources and its outputs take."""
+    return tuple(dict.fromkeys((*CONNECTORS.get(name, ()), *OUTPUTS.get(name, ()))))
 
 
 def _of_connectors() -> list[str]:
-    return [name for names in CONNECTORS.values() for name in names]
+    return [name for connector in {**CONNECTORS, **OUTPUTS} for name in _of_connector(connector)]
 
 
 def is_among(name: str, known: Sequence[str]) -> bool:
@@ -113,7 +133,7 @@ def _unknown(properties: Mapping[str, str], known: Sequence[str]) -> list[str]:
 
 def _misspelt(name: str, what: str, known: Sequence[str], spans: Mapping[str, Span]) -> Diagnostic:
     message = f"a {what} has no property {name[:60]!r}"
-    if name in {item.name for item in (TABLE if what == "view" else VIEW)}:
+    if name in {item.name for item in (TABLE if what == "view" else VIEW)} and name != CONNECTOR:
         hint = f"it is a property of {'tables' if what == 'view' else 'views'}"
         return Diagnostic("UNKNOWN_PROPERTY", message, spans.get(name), hint=hint)
     hint = f"the properties of a {what} are {', '.join(known)}"
@@ -121,6 +141,6 @@ def _misspelt(name: str, what: str, known: Sequence[str], spans: Mapping[str, Sp
 
 
 def _without_connector(name: str, spans: Mapping[str, Span]) -> Diagnostic:
-    owner = next(connector for connector, names in CONNECTORS.items() if is_among(name, names))
+    owner = next(connector for connector in {**CONNECTORS, **OUTPUTS} if is_among(name, _of_connector(connector)))
     message = f"{name!r} says nothing of a table that has no connector"
     return Diagnostic("MISSING_PROPERTY", message, spans.get(name), hint=f"add 'connector' = '{owner}'")

@@ -231,8 +231,12 @@ def open_interpreter(
     *,
     retain: str = "materialized",
     profile: bool = False,
+    writes: bool = False,
 ) -> tuple[Interpreter, tuple[sql.Statement, ...]]:
-    """The interpreter of a program, and the statements that wait to be run. Compiling it starts no JVM."""
+    """The interpreter of a program, and the statements that wait to be run. Compiling it starts no JVM.
+
+    The outputs that the program declares are given nothing unless it `writes`.
+    """
     program = compile_program(source, dialect)
     warn(program.catalog.warnings, source)
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))
@@ -247,6 +251,7 @@ def open_interpreter(
             conf=engine.conf,
             retain=retain,
             profile=profile,
+            writes=writes,
             on_event=results.on_event,
         )
     except PenstockError as error:

@@ -13,6 +13,7 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sql import statements as sql
 
 if TYPE_CHECKING:
+    from penstock.pipeline.outlets import OutputFact
     from penstock.pipeline.pipeline import Pipeline
     from penstock.steps.facts import OperatorState
 
@@ -40,6 +41,8 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             return Table(columns, rows)
         case "queries":
             return Table(_QUERIES, list(_queries(pipeline)))
+        case "outputs":
+            return Table(_OUTPUTS, [_output_row(item) for item in pipeline.outputs()])
         case "state":
             return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:
@@ -59,6 +62,7 @@ def _queries(pipeline: Pipeline) -> Iterator[tuple[str, object, str, str]]:
 
 
 _QUERIES = ("query", "rows shown", "of", "text")
+_OUTPUTS = ("output", "target", "form", "key", "takes a step", "step", "steps waiting", "state", "last error")
 _COLUMN = ("column", "type", "facts")
 _STATE = ("operator", "for", "works", "rows", "bytes", "grows", "because", "to bound it")
 
@@ -82,6 +86,14 @@ def _state_row(item: OperatorState) -> tuple[object, ...]:
         grows,
         because,
         (item.fix or "").replace("`", ""),
+    )
+
+
+def _output_row(item: OutputFact) -> tuple[object, ...]:
+    key = ", ".join(item.key)
+    return (
+        *(item.name, item.target, item.form, key, item.guarantee),
+        *(item.step, item.waiting, item.state, item.error or ""),
     )
 
 

@@ -2,6 +2,15 @@
 
 | module | what it does |
 | --- | --- |
+| `sink` | the outputs that a program declares, and what is known of them |
+| `declared` | the properties that all of them have |
+| `accepting` | in which form, and by which key, an output takes what its query gives; if none, why |
+| `connectors` | connectors by name, and what is checked of a program's outputs |
+| `installed` | connectors that other packages bring |
+| `receiver` | the interface of what takes steps, and its errors |
+| `files/` | the connector `files`: finished files of steps in a folder |
+| `printed` | the connector `print`: lines on stdout |
+| `rendered` | values as CSV and as text |
 | `textual` | rows as text for people, in columns or a line for each value |
 | `lines` | lines on a stream, or a file for each step in a folder |
 | `forms` | changes as a changelog, as inserts and deletes, or as upserts by a key |

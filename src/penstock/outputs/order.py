@@ -6,7 +6,7 @@ A relation has no order of its own; what an engine happens to give changes from 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from decimal import Decimal
 from typing import Any
 
@@ -21,6 +21,11 @@ def ordered(rows: Iterable[Row]) -> list[Row]:
 def ordered_change(rows: Iterable[tuple[int, Row]]) -> list[tuple[int, Row]]:
     """The `(weight, row)` pairs of a change: what is taken back, then what comes, each by their values."""
     return sorted(rows, key=lambda entry: (entry[0] > 0, _key(entry[1])))
+
+
+def ordered_places(rows: Sequence[tuple[int, Row]]) -> list[int]:
+    """The places of the pairs in that order."""
+    return sorted(range(len(rows)), key=lambda place: (rows[place][0] > 0, _key(rows[place][1])))
 
 
 def _key(row: Row) -> tuple[tuple[int, str, Any], ...]:

@@ -14,6 +14,8 @@
 | `blame` | which value of a statement is at fault |
 | `run` | the run loop: read, step, write, choose how much to take next |
 | `supervisor` | the run under way, on which thread, and what became of the last |
+| `outlets` | the outputs that a program declares, at work |
+| `parcels` | what they have not taken yet, in the directory |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |
 | `standing` | a standing query as its reader sees it |

@@ -28,8 +28,9 @@ from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
 from penstock.pipeline.outbox import Outbox
+from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.reads import as_spark_sees, read_by, read_whole, tables_read, with_hidden, without_hidden
-from penstock.pipeline.supported import check_promises, check_supported
+from penstock.pipeline.supported import check_promises, check_supported, is_source
 from penstock.sources.api import TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
@@ -82,6 +83,7 @@ class Execution:
     dialect: str
     readers: Readers
     clock: Callable[[], datetime]
+    outlets: Outlets
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
@@ -102,7 +104,7 @@ class Execution:
         zone = zone_of(self.catalog)
         for name, table in self.catalog.tables.items():
             known = self.sources.get(name)
-            if "connector" in table.properties and (known is None or known.table is not table):
+            if is_source(table, self.catalog) and (known is None or known.table is not table):
                 self.sources[name] = open_source(table, self.readers, zone)
         return [source for name, source in self.sources.items() if name in self.catalog.tables]
 
@@ -325,6 +327,7 @@ class Execution:
         workspace.follow(catalog.settings)
         planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
         wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
+        self.outlets.follow(wanted.catalog, {*(name.lower() for name in added), *forgotten})
         self._spark(lambda: stepper.install(wanted), catalog)
 
     def _with_shown(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, list[str]]:

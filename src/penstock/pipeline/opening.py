@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass
@@ -18,8 +19,11 @@ from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
 from penstock.errors import DataError, Diagnostic, SqlError
+from penstock.outputs.receiver import Owner
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.supported import check_supported
+from penstock.steps.directory import directory_id
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
 from penstock.steps.stepper import Stepper
@@ -61,8 +65,15 @@ class Opened:
     def _open(self) -> SparkSession:
         return open_session(master=self.master, conf=self.conf)
 
-    def execution(self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime]) -> Execution:
-        """The program at work, its views installed, before its first step."""
+    def owner(self) -> Owner:
+        """The pipeline as its outputs know it."""
+        own = uuid.uuid4().hex if self.directory is None else directory_id(self.directory)
+        return Owner(own, self.directory)
+
+    def execution(
+        self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime], outlets: Outlets
+    ) -> Execution:
+        """The program at work, its views installed and its outputs open, before its first step."""
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
         engine = Engine(self.workspace, self.directory, self.kept)
@@ -70,8 +81,10 @@ class Opened:
             self.workspace.follow(catalog.settings)
             stepper = Stepper(engine, log, self.retain)
             stepper.read_by(readers)
-            execution = Execution(stepper, dialect, readers, clock)
+            execution = Execution(stepper, dialect, readers, clock, outlets)
             execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+            outlets.start(stepper.number, self.workspace)
+            stepper.keep_by(outlets)
         except BaseException:
             engine.close()
             log.close()

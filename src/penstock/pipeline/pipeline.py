@@ -16,10 +16,12 @@ from penstock.circuit.measured import Profile, is_measured
 from penstock.engine.foreseeing import foreseen
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
 from penstock.explain import explain
+from penstock.outputs.connectors import outlets_of
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, as_wanted, read_program
+from penstock.pipeline.outlets import Outlets, OutputFact
 from penstock.pipeline.run import RunLoop, RunOptions
 from penstock.pipeline.standing import StandingQuery
 from penstock.pipeline.standing_queries import StandingQueries
@@ -55,7 +57,8 @@ class Pipeline:
     `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
     `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where operators work: 'spark', 'native'
     (in the process) or 'auto', whatever the program's SET says, and `memory_limit` the memory that state in the
-    process may take, such as '2GB' or '40 %'. `on_event` is told of each step (`StepDone`) and of what `run` does;
+    process may take, such as '2GB' or '40 %'. The outputs that the program declares are opened with it and given
+    each step, unless `writes` is false. `on_event` is told of each step (`StepDone`) and of what `run` does;
     what it raises comes out of the call, and the step has happened. The attribute `source` is the program's text, and
     `program` what was compiled of it.
     Raises SqlError for a program that is wrong, UnsupportedError for one that cannot be run, DataError for a file that
@@ -75,6 +78,7 @@ class Pipeline:
         profile: bool = False,
         engine: str | None = None,
         memory_limit: str | None = None,
+        writes: bool = True,
         on_event: Callable[[Event], None] | None = None,
     ) -> None:
         self.source: str = read_program(program)
@@ -85,6 +89,7 @@ class Pipeline:
         self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
         self._lock = threading.RLock()
         self._on_event = on_event
+        self._writes = writes
         self._subscriptions: list[Subscription] = []
         self._standing = StandingQueries(self._lock)
         self._manual_clock: datetime | None = None
@@ -148,6 +153,13 @@ class Pipeline:
         with self._lock:
             return self._opened().stepper.inferred_facts()
 
+    def outputs(self) -> list[OutputFact]:
+        """The outputs that the program declares: where each writes, in which form, how far it is, what it failed with.
+
+        They are opened with the pipeline.
+        """
+        return self._opened().outlets.facts()
+
     def state(self) -> list[OperatorState]:
         """The state that each operator remembers, how it grows, and what would bound it."""
         execution = self._opened()
@@ -172,7 +184,7 @@ class Pipeline:
         or DataError.
         """
         with self._lock, self._clocked(clock):
-            return self._sourced(sql, lambda: self._opened().run(sql))
+            return self._delivered(self._sourced(sql, lambda: self._opened().run(sql)))
 
     def step(
         self,
@@ -192,7 +204,7 @@ class Pipeline:
         with self._lock, self._clocked(clock):
             execution = self._opened()
             batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
-            return self._sourced(sql, lambda: execution.step(batches, sql))
+            return self._delivered(self._sourced(sql, lambda: execution.step(batches, sql)))
 
     def end_of_input(self) -> dict[str, Change]:
         """Nothing more will come: a step that releases what WATERMARK holds back; gives all changes."""
@@ -200,7 +212,7 @@ class Pipeline:
             execution = self._opened()
             if not execution.stepper.holds_rows:
                 return {}
-            return execution.stepper.step(StepInput(execution.clock(), ended=True))
+            return self._delivered(execution.stepper.step(StepInput(execution.clock(), ended=True)))
 
     @contextmanager
     def _clocked(self, clock: datetime | str | None) -> Iterator[None]:
@@ -222,7 +234,7 @@ class Pipeline:
     def commit(self) -> dict[str, Change]:
         """Make the transaction one step; gives all changes. SqlError if none is open."""
         with self._lock:
-            return self._opened().commit()
+            return self._delivered(self._opened().commit())
 
     def rollback(self) -> None:
         """Forget the transaction. SqlError if none is open."""
@@ -317,7 +329,13 @@ class Pipeline:
         texts = {item.source for item in self.catalog.views.values()}
         source = self.source if texts == {self.source} else None  # else places are of several texts
         placing = partial(foreseen, local=self.is_local)
-        return str(explain(self.catalog, view, tuple(options), source, profile=self.profile(), placing=placing))
+        text = str(explain(self.catalog, view, tuple(options), source, profile=self.profile(), placing=placing))
+        return text if "json" in options else f"{text}{self._explained_outputs(view)}"
+
+    def _explained_outputs(self, view: str | None) -> str:
+        """A line for the output of a view, or for all outputs."""
+        found = [item for item in outlets_of(self.catalog) if view is None or item.name.lower() == view.lower()]
+        return "".join(f"\noutput: {item.describe()}" for item in found)
 
     def _view(self, name: str) -> View:
         view = self.catalog.views.get(name.lower())
@@ -370,6 +388,7 @@ class Pipeline:
                     subscription.end()
                 self._standing.end()
                 if self._execution is not None:
+                    self._execution.outlets.close()
                     self._execution.stepper.engine.close()
                     self._execution.stepper.log.close()
                     self._opening.release()
@@ -394,12 +413,19 @@ class Pipeline:
                 self._execution.sweep = self._standing.sweep
                 self._execution.standing = partial(self._standing.stand_statement, self._execution)
                 self._sourced(self.source, self._started_program)
+                self._execution.outlets.settle()
             return self._execution
+
+    def _delivered(self, changes: dict[str, Change]) -> dict[str, Change]:
+        """The changes of a step, once the outputs have it; what one of them fails with is raised, the step stands."""
+        self._opened().outlets.settle()
+        return changes
 
     def _open(self) -> Execution:
         zone = zone_of(self._catalog)
         readers = Readers(lambda: self.spark, zone, self._now, self._store)
-        return self._opening.execution(self._catalog, self.dialect, readers, self._now)
+        outlets = Outlets(self._opening.owner(), self._tell, writes=self._writes)
+        return self._opening.execution(self._catalog, self.dialect, readers, self._now, outlets)
 
     def _store(self) -> Store | None:
         return None if self._execution is None else self._execution.stepper.engine.process(self.catalog)

@@ -94,6 +94,7 @@ class RunLoop:
         self._lock = lock
         self._outputs = outputs
         self._outbox = execution.outbox
+        self._outlets = execution.outlets
         self._options = options
         self._tell = tell
         self._size = options.first_rows
@@ -113,13 +114,17 @@ class RunLoop:
         sources = tuple(source.describe() for source in self._sources)
         if not once:
             check_followed(self._execution.catalog, once=once)
-        self._tell(RunStarted(sources, tuple(output.describe() for output in self._outputs)))
+        outputs = (*self._outlets.described(), *(output.describe() for output in self._outputs))
+        self._tell(RunStarted(sources, outputs))
         last_step = 0.0
         try:
             self._outbox.opened_again(self._outputs)
             while not (self._stopping.is_set() or self._has_stepped_enough()):
                 if not self._handed_over():
                     self._stopping.wait(self._options.retry_seconds)
+                    continue
+                if (seconds := self._outlets.deliver()) is not None:
+                    self._stopping.wait(seconds)
                     continue
                 worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
                 if worked:
@@ -131,10 +136,17 @@ class RunLoop:
                     break
                 else:
                     self._stopping.wait(self._options.poll_seconds)
+            self._deliver_rest()
         finally:
+            self._outlets.rest()
             for output in self._outputs:
                 output.close()
             self._finish()
+
+    def _deliver_rest(self) -> None:
+        """Have the declared outputs take what the last step has changed, or stop waiting for them when told to."""
+        while (seconds := self._outlets.deliver()) is not None and not self._stopping.is_set():
+            self._stopping.wait(seconds)
 
     def _has_stepped_enough(self) -> bool:
         most = self._options.most_steps

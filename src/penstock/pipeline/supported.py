@@ -11,6 +11,8 @@ from penstock.catalog.properties import CONNECTOR
 from penstock.circuit.demands import demand_checks
 from penstock.circuit.measured import check_setting
 from penstock.errors import DataError, Diagnostic
+from penstock.outputs.connectors import output_checks
+from penstock.outputs.sink import is_sink
 from penstock.plan.expressions import plan_reads_clock
 from penstock.sources.api import check_source
 from penstock.steps.log import history_span
@@ -18,9 +20,10 @@ from penstock.steps.log import history_span
 
 def check_supported(catalog: Catalog) -> None:
     """Refuse what is declared but cannot work, and properties that are wrong; one error with all that is found."""
-    tables = (partial(_check_table, table) for table in catalog.tables.values())
+    tables = (partial(_check_table, table, catalog) for table in catalog.tables.values())
     setting = partial(check_setting, catalog)
-    raise_all([*tables, setting, *declaration_checks(catalog), *demand_checks(catalog), *writing_checks(catalog)])
+    declared = (*declaration_checks(catalog), *demand_checks(catalog), *writing_checks(catalog))
+    raise_all([*tables, setting, *declared, *output_checks(catalog)])
 
 
 def check_followed(catalog: Catalog, *, once: bool) -> None:
@@ -36,8 +39,13 @@ def check_followed(catalog: Catalog, *, once: bool) -> None:
 
 
 def has_sources(catalog: Catalog) -> bool:
-    """True if some table has a connector."""
-    return any(CONNECTOR in table.properties for table in catalog.tables.values())
+    """True if rows come into some table by a connector."""
+    return any(is_source(table, catalog) for table in catalog.tables.values())
+
+
+def is_source(table: Table, catalog: Catalog) -> bool:
+    """True for a table whose connector gives rows, and does not take them."""
+    return CONNECTOR in table.properties and not is_sink(table, catalog)
 
 
 def follows_clock(catalog: Catalog) -> bool:
@@ -51,7 +59,8 @@ def check_promises(catalog: Catalog) -> None:
     raise_all([*declaration_checks(catalog), *demand_checks(catalog)])
 
 
-def _check_table(table: Table) -> None:
+def _check_table(table: Table, catalog: Catalog) -> None:
     if table.history.lower() not in ("all", "none"):
         history_span(table)
-    check_source(table)
+    if is_source(table, catalog):
+        check_source(table)

@@ -2,14 +2,33 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
+from typing import Protocol
 
 from penstock.analysis.bounds import parse_bound
-from penstock.catalog.model import Table
+from penstock.catalog.model import View
 from penstock.catalog.properties import TABLE, is_among
-from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+
+
+class Declared(Protocol):
+    """A table or view: whatever can have properties."""
+
+    @property
+    def name(self) -> str: ...
+
+    @property
+    def properties(self) -> Mapping[str, str]: ...
+
+    @property
+    def span(self) -> Span | None: ...
+
+
+def named(declared: Declared) -> str:
+    """A table or view as messages name it."""
+    return f"{'view' if isinstance(declared, View) else 'table'} {declared.name}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,27 +48,27 @@ class Property:
     formats: tuple[str, ...] = ()
     required: bool = False
 
-    def value(self, table: Table) -> str:
+    def value(self, table: Declared) -> str:
         """The value that the table gives, or the one that holds without it; words are in lower case."""
         found = table.properties.get(self.name, self.default or "")
         return found.lower() if self.values else found
 
 
-def check_properties(table: Table, known: Sequence[Property]) -> None:
+def check_properties(table: Declared, known: Sequence[Property]) -> None:
     """Refuse values that properties cannot have, and properties that there are not or not with the format, at once."""
-    found = [wrong for item in known if (wrong := _wrong(table, item)) is not None]
+    found = wrong_values(table, known)
     found += _unknown(table, [*(item.name for item in TABLE), *(item.name for item in known)])
     if found:
         raise SqlError(found)
 
 
-def _unknown(table: Table, known: Sequence[str]) -> list[Diagnostic]:
+def _unknown(table: Declared, known: Sequence[str]) -> list[Diagnostic]:
     """Those of a connector of another package, of whose words the catalog knows none."""
     connector, words = table.properties["connector"], ", ".join(known)
     return [
         Diagnostic(
             "UNKNOWN_PROPERTY",
-            f"table {table.name}: the connector {connector} has no property {name[:60]!r}",
+            f"{named(table)}: the connector {connector} has no property {name[:60]!r}",
             table.span,
             did_you_mean(name, known),
             f"the properties are {words}",
@@ -59,11 +78,16 @@ def _unknown(table: Table, known: Sequence[str]) -> list[Diagnostic]:
     ]
 
 
-def _wrong(table: Table, item: Property) -> Diagnostic | None:
+def wrong_values(table: Declared, known: Sequence[Property]) -> list[Diagnostic]:
+    """The faults of a table's, or a view's, values."""
+    return [wrong for item in known if (wrong := _wrong(table, item)) is not None]
+
+
+def _wrong(table: Declared, item: Property) -> Diagnostic | None:
     if item.name not in table.properties:
         return _missing(table, item) if item.required else None
     if item.formats and table.properties.get("format", "json").lower() not in item.formats:
-        message = f"table {table.name}: '{item.name}' is for the format {' and '.join(item.formats)}"
+        message = f"{named(table)}: '{item.name}' is for the format {' and '.join(item.formats)}"
         return Diagnostic("BAD_PROPERTY", message, table.span)
     value = table.properties[item.name]
     if item.values:
@@ -71,21 +95,21 @@ def _wrong(table: Table, item: Property) -> Diagnostic | None:
     wrong = item.check(value) if item.check is not None else None
     if wrong is None:
         return _missing(table, item) if item.required and not value else None
-    message = f"table {table.name}: '{item.name}' = {value[:100]!r}: {wrong}"
+    message = f"{named(table)}: '{item.name}' = {value[:100]!r}: {wrong}"
     return Diagnostic("BAD_PROPERTY", message, table.span, hint=item.takes)
 
 
-def _missing(table: Table, item: Property) -> Diagnostic:
-    message = f"table {table.name}: the connector {table.properties['connector']} needs '{item.name}'"
+def _missing(table: Declared, item: Property) -> Diagnostic:
+    message = f"{named(table)}: the connector {table.properties['connector']} needs '{item.name}'"
     return Diagnostic("MISSING_PROPERTY", message, table.span, hint=f"'{item.name}' = '{item.takes}'")
 
 
-def _meaningless(table: Table, item: Property, value: str) -> Diagnostic:
+def _meaningless(table: Declared, item: Property, value: str) -> Diagnostic:
     near = did_you_mean(value, item.values)
     if item.name == "format":
-        message, hint = f"table {table.name}: there is no format {value[:100]!r}", ", ".join(item.values)
+        message, hint = f"{named(table)}: there is no format {value[:100]!r}", ", ".join(item.values)
         return Diagnostic("UNKNOWN_FORMAT", message, table.span, near, f"the formats are {hint}")
-    message = f"table {table.name}: '{item.name}' = {value[:100]!r} means nothing"
+    message = f"{named(table)}: '{item.name}' = {value[:100]!r} means nothing"
     hint = " or ".join(f"'{one}'{' (the default)' if one == item.default else ''}" for one in item.values)
     return Diagnostic("BAD_PROPERTY", message, table.span, near, hint)
 

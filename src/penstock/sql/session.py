@@ -24,7 +24,7 @@ from penstock.sql.statements import (
 )
 
 SHOWN = (
-    *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES"),
+    *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES", "OUTPUTS"),
     *("CREATE TABLE", "CREATE VIEW"),
 )
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "json", "analyze")

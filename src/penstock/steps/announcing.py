@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from typing import Protocol
 
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import VERSIONS
@@ -13,9 +14,24 @@ from penstock.steps.facts import measured_of, sizes_of, spilled_of
 from penstock.steps.proposing import Proposal
 from penstock.steps.rows.exchange import as_delta
 from penstock.steps.state import State
+from penstock.steps.written import change_of
 
 Listener = Callable[[StepDone, Mapping[str, Change]], None]
 Watcher = Callable[[Mapping[str, Change], Sequence[str]], None]
+
+
+class Keeper(Protocol):
+    """Keeps what a step gives to outputs, before it happens: what it raises refuses the step."""
+
+    @property
+    def tables(self) -> Collection[str]:
+        """The tables whose changes it wants too, in lower case."""
+
+    def keep(self, changes: Mapping[str, Change]) -> None:
+        """A step is about to happen."""
+
+    def committed(self) -> None:
+        """It has happened."""
 
 
 def tell(listeners: Iterable[Listener], event: StepDone, changes: Mapping[str, Change]) -> None:
@@ -40,6 +56,19 @@ def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
     rejections = proposal.given.rejections
     delta = as_delta(state.engine.workspace, ERROR_VIEW, rejections.change()) if rejections.rows else None
     return {**found, ERROR_VIEW.name: Change(ERROR_VIEW.name, _names(ERROR_VIEW), step, clock, delta)}
+
+
+def table_changes(state: State, proposal: Proposal, tables: Collection[str]) -> dict[str, Change]:
+    """The changes of tables, which are named in lower case, that the step makes."""
+    step, clock = proposal.number, proposal.given.clock
+    found: dict[str, Change] = {}
+    for intake in proposal.intakes:
+        if intake.table.name.lower() in tables and not intake.is_empty:
+            names = tuple(column.name for column in intake.table.shown)
+            delta = change_of(state, intake)
+            delta = delta if len(names) == len(intake.table.columns) else delta.selected(names)
+            found[intake.table.name] = Change(intake.table.name, names, step, clock, delta)
+    return found
 
 
 def _outputs(state: State) -> Iterator[tuple[View, str, tuple[str, ...]]]:

@@ -114,7 +114,7 @@ def taken_in(state: State, given: StepInput) -> list[Intake]:
 
     Only views read the rows, so the columns that they read are enough.
     """
-    judged = (given.clock, given.rejections, state.engine.columns_read, given.refused)
+    judged = (given.clock, given.rejections, state.columns_read, given.refused)
     written = {item.table.name.lower() for item in state.targets}
     plain = [item for item in given.batches if item.table.name.lower() not in written]
     intakes = state.tables.fold(plain, *judged, step=state.number + 1)

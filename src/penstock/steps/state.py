@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
@@ -27,7 +27,8 @@ def _no_reader(table: Table) -> RowReader:
 class State:
     """The engine's state, what is remembered of tables and views, and the counts; `stepping` is a clock under way.
 
-    `targets` are the tables that standing statements write into, and `reader` checks the rows for one.
+    `targets` are the tables that standing statements write into, and `reader` checks the rows for one. `whole` names
+    tables, in lower case, all of whose columns are wanted, whatever views read.
 
     Views and tables come and go by `Stepper.install`; all else follows a committed step, in `steps.committing`.
     """
@@ -45,6 +46,7 @@ class State:
     declared: Declared = field(default_factory=Declared)
     targets: tuple[Target, ...] = ()
     reader: Callable[[Table], RowReader] = _no_reader
+    whole: Callable[[], Collection[str]] = tuple
 
     @classmethod
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:
@@ -53,6 +55,13 @@ class State:
         found = cls(engine, log, Catalog(), Tables(workspace, log), Views(engine, retain), LineReader(engine))
         found.tables.process = lambda: engine.process(found.catalog)
         return found
+
+    def columns_read(self, relation: str) -> frozenset[str]:
+        """The columns of a table, named in lower case, that somebody reads, in lower case."""
+        table = self.catalog.table(relation)
+        if table is not None and relation in self.whole():
+            return frozenset(column.name.lower() for column in table.columns)
+        return self.engine.columns_read(relation)
 
     def step_clock(self) -> datetime:
         """The clock of the step that is under way, or of the last one."""

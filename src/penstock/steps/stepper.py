@@ -20,7 +20,16 @@ from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
 from penstock.rewrite import rewrite_views
-from penstock.steps.announcing import Listener, Watcher, changes_of, emissions_of, step_done, tell
+from penstock.steps.announcing import (
+    Keeper,
+    Listener,
+    Watcher,
+    changes_of,
+    emissions_of,
+    step_done,
+    table_changes,
+    tell,
+)
 from penstock.steps.change import Change
 from penstock.steps.committing import StateBehindLogError, commit
 from penstock.steps.contents import Stored
@@ -30,7 +39,7 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.log import InputLog
-from penstock.steps.proposing import StepInput
+from penstock.steps.proposing import Proposal, StepInput, abandoned
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.setting_aside import propose_sparing
@@ -65,6 +74,7 @@ class Stepper:
         self._broken: StateBehindLogError | None = None
         self._listeners: list[Listener] = []
         self._watchers: list[Watcher] = []
+        self._keeper: Keeper | None = None
         self.stored = Stored(self._state)
         # For what the engine may forget, and whether it is to measure.
         engine.lines = lambda derived: lines_after(self._state).text(derived)
@@ -173,6 +183,11 @@ class Stepper:
         """Tell `watcher` what standing queries show in each step that has happened, and which have ended with it."""
         self._watchers.append(watcher)
 
+    def keep_by(self, keeper: Keeper) -> None:
+        """Have `keeper` keep what outputs are given of each step, before it happens."""
+        self._keeper = keeper
+        self._state.whole = lambda: keeper.tables
+
     def maintain(self) -> None:
         """Merge what the last step has left to merge, and forget what is below the waterlines."""
         try:
@@ -193,12 +208,15 @@ class Stepper:
         self.maintain()
         proposal = propose_sparing(self._state, given)
         with uninterrupted() as hold:
+            changes = changes_of(self._state, proposal)
+            self._keep(proposal, changes)
             try:
                 commit(self._state, proposal)
             except StateBehindLogError as error:
                 self._broken = error
                 raise
-            changes = changes_of(self._state, proposal)
+            if self._keeper is not None:
+                self._keeper.committed()
             event = step_done(self._state, proposal, time.perf_counter() - started)
             emissions = emissions_of(self._state, proposal)
             try:
@@ -210,3 +228,13 @@ class Stepper:
                 if then is not None:
                     then(changes)
         return changes
+
+    def _keep(self, proposal: Proposal, changes: Mapping[str, Change]) -> None:
+        """Have what outputs are given kept; where that fails the step leaves no trace."""
+        if self._keeper is None:
+            return
+        try:
+            tables = table_changes(self._state, proposal, self._keeper.tables)
+            self._keeper.keep({**changes, **tables})
+        except BaseException as error:
+            raise abandoned(self._state, error, proposal.result, proposal.staged) from error

@@ -76,7 +76,7 @@ class Written:
 
     def _folded(self, batches: Sequence[Incoming], rejections: Rejections) -> list[Intake]:
         given, state = self.given, self.state
-        judged = (given.clock, rejections, state.engine.columns_read, given.refused)
+        judged = (given.clock, rejections, state.columns_read, given.refused)
         return state.tables.fold(batches, *judged, step=state.number + 1)
 
     def _tolerant(self, table: Table) -> Rejections:
@@ -124,10 +124,11 @@ def own_batches(batches: Sequence[Incoming], table: Table) -> list[Incoming]:
 
 def inputs_of(state: State, intakes: Sequence[Intake]) -> dict[str, Delta]:
     """The changes of the tables that change."""
-    return {intake.table.name.lower(): _change_of(state, intake) for intake in intakes if not intake.is_empty}
+    return {intake.table.name.lower(): change_of(state, intake) for intake in intakes if not intake.is_empty}
 
 
-def _change_of(state: State, intake: Intake) -> Delta:
+def change_of(state: State, intake: Intake) -> Delta:
+    """The change of a table as the engine takes it."""
     change = intake.change
     return as_delta(state.engine.workspace, intake.table, change) if isinstance(change, pa.Table) else change
 

@@ -168,7 +168,9 @@ class _Run:
         program = compile_program(text, self.case.dialect)  # one that is wrong is refused before a JVM has to start
         engine = None if ENGINE in program.catalog.settings else self._options.engine
         spark, master = self._session() if self._options.oracle else self._session, self._options.master
-        with Pipeline(text, spark=spark, master=master, dialect=self.case.dialect, engine=engine) as pipeline:
+        with Pipeline(
+            text, spark=spark, master=master, dialect=self.case.dialect, engine=engine, writes=False
+        ) as pipeline:
             self._compare_waterlines(pipeline)
             self._compare_directions(pipeline)
             observed = Observed(pipeline, self.case)

@@ -38,7 +38,8 @@ def command(**values: Any) -> None:
     """Run a PROGRAM and keep its views up to date until Ctrl-C, or with --once until the input is used up.
 
     Writes the changes of the views, with the step and the weight of each row: +1 for a row that came, -1 for one that
-    went. In JSON what has no word there is text: times, DECIMAL, NaN, Infinity. Ctrl-C stops at once: a step that has
+    went; where views or tables of the program have a connector as outputs, only those of --view. In JSON what has no
+    word there is text: times, DECIMAL, NaN, Infinity. Ctrl-C stops at once: a step that has
     not been kept leaves no trace, and one that has is written. SIGTERM and SIGHUP do the same.
 
     Started again it begins anew: with empty tables, step 1, and all files from their beginning, so that every change is
@@ -52,6 +53,7 @@ def command(**values: Any) -> None:
     from penstock.cli.profile import Measurements
     from penstock.cli.progress import Progress
     from penstock.cli.rejected import RejectionReport
+    from penstock.outputs.connectors import EXACTLY_ONCE, outlets_of
     from penstock.outputs.ownership import claim
     from penstock.pipeline.supported import check_followed
 
@@ -66,18 +68,23 @@ def command(**values: Any) -> None:
 
     results = Results(values["style"], written, measured)
     interpreter, statements = open_interpreter(
-        source, values["dialect"], engine_of(values), results, profile=measured.wanted
+        source, values["dialect"], engine_of(values), results, profile=measured.wanted, writes=True
     )
     with interpreter.pipeline, measured.shown_of(interpreter.pipeline):
         views = chosen_views(interpreter.pipeline.catalog, values["views"])
-        if values["output"] is None:
+        declared = outlets_of(interpreter.pipeline.catalog)
+        elsewhere = bool(declared) and not (values["views"] or values["output"])
+        for outlet in declared:
+            if outlet.guarantee != EXACTLY_ONCE:
+                progress.say(f"output {outlet.describe()}")
+        if values["output"] is None and not elsewhere:
             refuse_several(views, values["style"])
         if not statements:
             check_followed(interpreter.pipeline.catalog, once=values["once"])
         if values["output"] is not None:
             directory = None if values["directory"] is None else Path(values["directory"])
             claim(Path(values["output"]), directory, overwrite=values["overwrite"])
-        if not values["final"]:
+        if not values["final"] and not elsewhere:
             outputs.append(_changes(interpreter, values, views))
         for statement in statements:
             interpreter.run(statement, source)

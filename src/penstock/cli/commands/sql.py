@@ -45,7 +45,9 @@ def command(program: Sequence[str], execute: Sequence[str], attach: str | None, 
     source = program_text(program, values["files"], (), needed=False)
     results = Results(values["style"], on_event=told)
     results.on_changes = _changes_shown(results)
-    interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), results, retain="all")
+    interpreter, statements = open_interpreter(
+        source, values["dialect"], engine_of(values), results, retain="all", writes=True
+    )
     with interpreter.pipeline:
         shell, interactive = _shell(interpreter, execute)
         for statement in statements:
