@@ -72,7 +72,6 @@ def test_each_is_an_emission():
         (STREAM, "timeplus", "select count() from s emit changelog per event", "EMIT_FORM"),
         (STREAM, "timeplus", "select count() from s emit delta per event", "EMIT_FORM"),
         (STREAM, "timeplus", "select max(n) from (select count() as n from s group by k) emit per event", "PER_EVENT"),
-        (STREAM, "timeplus", "select count() from s a join s b on a.k = b.k emit per event", "PER_EVENT"),
         ("CREATE TABLE s (k INT, x INT);", "penstock", "SELECT COUNT(*) FROM s EMIT PER EVENT", "PER_EVENT"),
     ],
 )

@@ -52,7 +52,8 @@ class Binder(Protocol):
 class Context:
     """The surroundings of a query: the catalogue, CTEs, and for a subquery the enclosing level.
 
-    `outers` collects what the subquery reads of the enclosing one, by text.
+    `outers` collects what the subquery reads of the enclosing one, by text. Where the order of `arrival` is asked for,
+    a query that `hands_on` tells it of its rows, in columns that nobody sees.
     """
 
     catalog: Catalog
@@ -64,6 +65,8 @@ class Context:
     outers: dict[str, exp.Expression] = field(default_factory=dict, compare=False)
     numbers: Iterator[int] = field(default_factory=count, compare=False)
     taking_in: TakingIn | None = field(default=None, compare=False)
+    arrival: bool = False
+    hands_on: bool = False
 
     @property
     def exact(self) -> bool:

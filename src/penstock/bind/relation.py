@@ -11,6 +11,7 @@ from penstock.bind.level import Level
 from penstock.bind.scalars import unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
 from penstock.catalog.model import EVENT_TIME, Table, View
+from penstock.catalog.reserved import HIDDEN
 from penstock.catalog.types import plain_type
 from penstock.errors import Span
 from penstock.plan.nodes import Field, Plan, Project, Scan, Values
@@ -64,11 +65,12 @@ def aliased(bound: BoundQuery, tree: exp.Expression, level: Level, default: str)
     names = list(bound.names)
     given = tree.args.get("alias")
     columns = [part.name for part in (given.args.get("columns") or [])] if given is not None else []
+    hidden = [name for name in names if name in HIDDEN]
     if columns:
-        if len(columns) != len(names):
-            message = f"{alias} has {len(names)} columns, but {len(columns)} names are given"
+        if len(columns) != len(names) - len(hidden):
+            message = f"{alias} has {len(names) - len(hidden)} columns, but {len(columns)} names are given"
             raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=tree)
-        names = columns
+        names = columns + hidden
     prefix = free_prefix(alias, level.fields)
     fields = [f"{prefix}.{name}" for name in unique_names(names)]
     items = tuple(

@@ -28,7 +28,7 @@ from penstock.catalog.model import (
     View,
 )
 from penstock.catalog.reserved import ARRIVED, POSITION
-from penstock.plan.nodes import Field, Filter, Plan, Project, Scan
+from penstock.plan.nodes import Field, Filter, Generate, Join, JoinKind, Plan, Project, Scan, UnionAll
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import OwnWaterline
 from penstock.sql.complaints import unsupported
@@ -135,6 +135,21 @@ class TakingIn:
         if not self.tails or not isinstance(relation, Table):
             return False
         return relation.stream if self.streamed else relation.append_only and not relation.key
+
+    def only_comes(self, plan: Plan) -> bool:
+        """True for rows of streams that none of them leaves: what chooses and joins the rows that come."""
+        match plan:
+            case Scan():
+                relation = self.catalog.relation(plan.relation)
+                if isinstance(relation, View):
+                    return relation.kind == "gate" and relation.plan is not None and self.only_comes(relation.plan)
+                return relation is not None and relation.append_only
+            case Project() | Filter() | UnionAll() | Generate():
+                return all(map(self.only_comes, plan.inputs))
+            case Join():
+                return plan.kind is JoinKind.INNER and all(map(self.only_comes, plan.inputs))
+            case _:
+                return False
 
     def reads_through(self, relation: Table | View) -> TypeGuard[View]:
         """True for a view that is read as its query."""

@@ -11,9 +11,10 @@ STEP = "__step"
 KEY = "__key"
 ARRIVED = "__arrived"
 POSITION = "__position"
+WINDOW_ORDER = "__window_order"
 ORDER = "__order"
 ENDED = "__ended"
-HIDDEN = frozenset({ARRIVED, POSITION})
+HIDDEN = frozenset({ARRIVED, POSITION, WINDOW_ORDER})
 
 RESERVED: Mapping[str, str] = {
     OPERATION: "rows say by it whether they are inserted or deleted",
@@ -23,6 +24,7 @@ RESERVED: Mapping[str, str] = {
     KEY: "state is partitioned by it",
     ARRIVED: "streams keep by it when a row arrived",
     POSITION: "streams keep by it in which order rows arrived",
+    WINDOW_ORDER: "results of windows say by it which window came first",
     ORDER: "versions of a row say by it which came last",
     ENDED: "versions of a row say by it that there is none any more",
 }

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 
 from sqlglot import exp
 
-from penstock.bind.emission.by_event import for_each_row, hand_on_position, position
+from penstock.bind.emission.by_event import for_each_row, order_of_events
 from penstock.bind.taking_in import SESSION_NUMBER
 from penstock.bind.time_windows.closing_sessions import CLOSING
 from penstock.catalog.model import Catalog
@@ -114,12 +114,11 @@ def taken_apart(
 
 def _by_event(select: exp.Select, found: Clauses, catalog: Catalog) -> None:
     """A row for each that comes, in the order of arrival where rows keep that: an aggregate needs it."""
+    order = order_of_events(select, catalog)
     if found.aggregated:
-        for_each_row(select, catalog)
+        for_each_row(select, order)
         found.grouped = True
-    elif hand_on_position(select, catalog) is not None:
-        return
-    found.order = found.order or [(found.place_of(position()), False, True)]
+    found.order = found.order or [(found.place_of(item), False, True) for item in order]
 
 
 def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose) -> Place:

@@ -33,7 +33,7 @@ from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_i
 from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions, Column, Table, View
 from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, PenstockError, SqlError
-from penstock.plan.emission import EmitClause, GroupDelay, Refine, SessionClose, Trigger, WindowClose
+from penstock.plan.emission import EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project
 from penstock.plan.refinement import is_refined
@@ -157,7 +157,8 @@ class _Binding:
         catalog = with_taking_in(self.catalog, taking_in)
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
-        rows = meeting_as_they_come(bound.plan, catalog) if self.kind.streamed else bound.plan
+        meets = self.kind.streamed or isinstance(self.trigger, Row)
+        rows = meeting_as_they_come(bound.plan, catalog) if meets else bound.plan
         plan: Plan = Project(rows, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
         matched = isinstance(self.trigger, WindowClose) and any(
             isinstance(node, MatchRecognize) for node in plan.walk()

@@ -109,9 +109,9 @@ class _Limits:
 
 def _dedup(tree: TableFunction, plan: Plan, arguments: list[exp.Expression], level: Level) -> Plan:
     limits = _limits(tree, arguments, level)
-    table, taking_in = _table(tree, level), level.context.taking_in
+    taking_in = level.context.taking_in
     position = position_of(_one(tree, level), tree, level)
-    if taking_in is not None and table is not None and table.append_only and not _is_history(tree):
+    if taking_in is not None and taking_in.only_comes(plan) and not _is_history(tree):
         remembering = Remembering(limits.micros or 0, _KEYS if limits.keys is None else limits.keys)
         return taking_in.remembered(plan, position, limits.columns, remembering)
     if limits.micros or limits.keys is not None:
@@ -156,8 +156,7 @@ def _table(tree: TableFunction, level: Level) -> Table | None:
 
 def _is_history(tree: TableFunction) -> bool:
     """True if `table(…)` stands within."""
-    inner = tree.expressions[0]
-    return isinstance(inner, TableFunction) and (inner.name == "TABLE" or _is_history(inner))
+    return any(item.name == "TABLE" for item in tree.find_all(TableFunction))
 
 
 def _malformed(tree: TableFunction) -> Exception:

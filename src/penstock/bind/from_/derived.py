@@ -20,7 +20,7 @@ def bind_apart(tree: exp.Expression, context: Context) -> BoundQuery:
     a CTE the whole query is recomputed.
     """
     try:
-        return context.alone().bind_query(tree)
+        return replace(context.alone(), hands_on=context.arrival).bind_query(tree)
     except SqlError as error:
         if context.enclosing is None or not _reads_outside(tree, context):
             raise error from None

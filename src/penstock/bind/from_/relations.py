@@ -25,6 +25,7 @@ from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
 from penstock.catalog.model import View
+from penstock.catalog.reserved import HIDDEN
 from penstock.plan.nodes import Join, JoinKind, Plan, Project
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
@@ -159,6 +160,10 @@ def _named(tree: exp.Table, level: Level) -> Relation:
     taking_in = level.context.taking_in
     if taking_in is not None and taking_in.reads_through(found):
         return aliased(_read_through(found, level), tree, level, name)
+    told = _telling(found, level) if isinstance(found, View) and level.context.arrival else None
+    if told is not None:
+        bound = told if taking_in is None else replace(told, plan=taking_in.recent(told.plan, found))
+        return aliased(bound, tree, level, name)
     if taking_in is not None and taking_in.is_tail(found):
         tree.meta[TAIL] = True
     alias = tree.args.get("alias")
@@ -167,6 +172,20 @@ def _named(tree: exp.Table, level: Level) -> Relation:
     if taking_in is not None:
         bound = replace(bound, plan=taking_in.recent(bound.plan, found))
     return aliased(bound, tree, level, name)
+
+
+def _telling(found: View, level: Level) -> BoundQuery | None:
+    """A view as the query that it is, where that tells in which order its rows arrive; else None."""
+    if not isinstance(found.query, exp.Query) or found.lateness or found.recursive or found.is_hidden:
+        return None
+    tree = found.query.copy()
+    tree.meta.pop("emit", None)
+    inside = replace(level.context.alone(), ctes=MappingProxyType({}), windows=MappingProxyType({}))
+    bound = replace(inside, taking_in=None, hands_on=True).bind_query(tree)
+    hidden = tuple(name for name in bound.names if name in HIDDEN)
+    if not hidden:
+        return None
+    return replace(bound, names=(*(item.label for item in found.columns), *hidden), correlation=None)
 
 
 def _read_through(found: View, level: Level) -> BoundQuery:

@@ -14,6 +14,7 @@ from penstock.bind.from_.derived import bind_apart
 from penstock.bind.level import Context
 from penstock.bind.query.recursive_windows import refuse_windows
 from penstock.catalog.model import Catalog
+from penstock.catalog.reserved import HIDDEN
 from penstock.errors import Diagnostic, SqlError
 from penstock.plan.nodes import Field, Fixpoint, Plan, Project, Scan
 from penstock.plan.scalar import column
@@ -41,10 +42,11 @@ def bind_cte(cte: exp.CTE, context: Context) -> BoundQuery:
     bound = bind_apart(cte.this, context)
     alias = cte.args["alias"]
     names = tuple(part.name for part in alias.args.get("columns") or [])
-    if names and len(names) != len(bound.names):
-        message = f"{cte.alias} has {len(bound.names)} columns, but {len(names)} names are given"
+    hidden = tuple(name for name in bound.names if name in HIDDEN)
+    if names and len(names) != len(bound.names) - len(hidden):
+        message = f"{cte.alias} has {len(bound.names) - len(hidden)} columns, but {len(names)} names are given"
         raise wrong(code="WRONG_NUMBER_OF_NAMES", message=message, place=alias)
-    return replace(bound, names=names or bound.names, correlation=None)
+    return replace(bound, names=(*names, *hidden) if names else bound.names, correlation=None)
 
 
 def bind_recursive_ctes(clause: exp.With, context: Context) -> Context:

@@ -27,6 +27,7 @@ from penstock.bind.subqueries.correlation import split_correlated
 from penstock.bind.time_windows.closing_sessions import with_closing_sessions
 from penstock.bind.time_windows.in_group_by import with_group_windows
 from penstock.bind.time_windows.ungrouped import refuse_ungrouped_windows
+from penstock.bind.windows.arrival import handed_on
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
 from penstock.bind.windows.top_k import filter_ranks
@@ -42,13 +43,15 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
     refuse_emit(select)
     refuse_unread(select)
-    level = Level(replace(context, windows=MappingProxyType(named_windows(select))), select=select)
+    inside = replace(context, windows=MappingProxyType(named_windows(select)), hands_on=False)
+    level = Level(inside, select=select)
     plan = bind_from(select, level)
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)
     plan = with_closing_sessions(select, plan, level)
     _name_windows(select, level)
     listed = [found for item in select.expressions for found in _item(item, level)]
+    listed += handed_on(select, level) if context.hands_on else []
     names, items = [name for name, _ in listed], [tree for _, tree in listed]
     grouping = grouping_of(select, names, items, level)
     clauses = _clauses(select, names, items, grouping, level)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.domain import NeedDomain
 from penstock.bind.level import Context
+from penstock.catalog.reserved import HIDDEN
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetKind, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import wrong
@@ -19,7 +21,7 @@ from penstock.types.common import common_type
 def bind_set_operation(tree: exp.SetOperation, context: Context) -> BoundQuery:
     """The plan of a set operation; columns go by position under the names of the left side."""
     parts = list(_operands(tree))
-    bounds = [_operand(part, context) for part in parts]
+    bounds = _bound(parts, tree, context)
     if tree.args.get("by_name"):
         bounds = [_by_name(bound, bounds[0], part) for bound, part in zip(bounds, parts, strict=True)]
     _check_width(bounds, parts)
@@ -38,8 +40,14 @@ def bind_set_operation(tree: exp.SetOperation, context: Context) -> BoundQuery:
     return BoundQuery(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
 
 
-def _operand(tree: exp.Expression, context: Context) -> BoundQuery:
-    return context.bind_query(tree)
+def _bound(parts: list[exp.Expression], tree: exp.SetOperation, context: Context) -> list[BoundQuery]:
+    """The operands; those of UNION ALL hand on in which order their rows arrive, if all of them do."""
+    together = isinstance(tree, exp.Union) and not tree.args.get("distinct") and not tree.args.get("by_name")
+    if context.hands_on and together:
+        found = [context.bind_query(part) for part in parts]
+        if len({tuple(name for name in bound.names if name in HIDDEN) for bound in found}) == 1:
+            return found
+    return [replace(context, hands_on=False).bind_query(part) for part in parts]
 
 
 def _operands(tree: exp.SetOperation) -> Iterator[exp.Expression]:

@@ -16,6 +16,7 @@ from penstock.bind.query.one_select import bind_select, refuse_emit
 from penstock.bind.query.recompute import recomputed
 from penstock.bind.query.set_operations import bind_set_operation
 from penstock.bind.select.ordering import limit_of, ordered, ordering_of
+from penstock.bind.windows.arrival import asks_for_arrival
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
 
@@ -23,6 +24,8 @@ from penstock.sql.complaints import unsupported
 def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
     refuse_emit(tree)
+    if not context.arrival and asks_for_arrival(tree, context):
+        context = replace(context, arrival=True)
     context = with_ctes(tree, context)
     try:
         return _bind(tree, context, keep_order=keep_order)

@@ -14,10 +14,10 @@ from collections.abc import Sequence
 
 from sqlglot import exp
 
-from penstock.bind.level import Level
+from penstock.bind.level import Context, Level
 from penstock.bind.scope import RelationInScope
 from penstock.bind.time_windows.times import END, START
-from penstock.catalog.reserved import POSITION
+from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION, WINDOW_ORDER
 from penstock.catalog.types import Type
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
@@ -109,10 +109,59 @@ def _whole(tree: exp.Expression) -> int | None:
     return int(tree.name) if known else None
 
 
+def asks_for_arrival(tree: exp.Expression, context: Context) -> bool:
+    """True for a query in which something goes by when, or in which order, rows arrive."""
+    if context.catalog.settings.get("dialect") != "timeplus":
+        return False
+    taking_in = context.taking_in
+    return (taking_in is not None and taking_in.aged_by == ARRIVED) or any(map(_asks, tree.walk()))
+
+
+def _asks(node: exp.Expression) -> bool:
+    match node:
+        case TableFunction():
+            of_clock = any(call_name(item) == "now" for item in node.expressions)
+            return of_clock or node.name in ("CHANGELOG", "DEDUP")
+        case exp.Column():
+            return node.name in HIDDEN
+        case _:
+            return call_name(node) in _LOOKING_BACK and not _is_ordered(node)
+
+
+def handed_on(select: exp.Select, level: Level) -> list[tuple[str, exp.Expression]]:
+    """The columns by which a query tells when, and in which order, its rows arrive; none where they have no order."""
+    if select.args.get("distinct") is not None:
+        return []
+    if _is_aggregated(select):
+        return _order_of_windows(select, level)
+    found = []
+    for name in (POSITION, ARRIVED):
+        known = [level.scope.qualified(item.alias, name, select) for item in level.scope.relations]
+        trees = [item.tree.copy() for item in known if item is not None]
+        if trees and len(trees) == len(known):
+            found.append((name, call("greatest", *trees) if len(trees) > 1 else trees[0]))
+    return found or _order_within(select, level)
+
+
+def _order_of_windows(select: exp.Select, level: Level) -> list[tuple[str, exp.Expression]]:
+    bounds = _bounds(select)
+    return [(WINDOW_ORDER, level.bind(bounds[0]))] if bounds else []
+
+
+def _order_within(select: exp.Select, level: Level) -> list[tuple[str, exp.Expression]]:
+    """The order of the windows that a relation's rows are results of."""
+    relations = level.scope.relations
+    known = level.scope.qualified(relations[0].alias, WINDOW_ORDER, select) if len(relations) == 1 else None
+    return [] if known is None else [(WINDOW_ORDER, known.tree.copy())]
+
+
 def arrival_order(place: exp.Expression, level: Level) -> list[exp.Expression]:
     """The bound values by which the rows of a query arrive; SqlError where they have no order."""
     if level.select is not None and _is_aggregated(level.select):
         return _order_of_groups(level.select, place, level)
+    windows = [] if level.select is None else _order_within(level.select, level)
+    if windows:
+        return [tree for _, tree in windows]
     found = [position_of(relation, place, level) for relation in level.scope.relations]
     if not found:
         raise _unordered(place)
@@ -126,13 +175,18 @@ def _is_aggregated(select: exp.Select) -> bool:
 
 
 def _order_of_groups(select: exp.Select, place: exp.Expression, level: Level) -> list[exp.Expression]:
-    group = select.args.get("group")
-    bounds = [item for item in (group.expressions if group else []) if item.name in (START, END)]
+    bounds = _bounds(select)
     if not bounds:
         message = f"{spark_sql(place)} over groups that have no order of arrival"
         hint = "group by window_start or window_end, or say the order: OVER (ORDER BY …)"
         raise wrong(code="NO_ARRIVAL", message=message, place=place, hint=hint)
     return [level.bind(item) for item in bounds]
+
+
+def _bounds(select: exp.Select) -> list[exp.Expression]:
+    """The bounds of windows that a query groups by."""
+    group = select.args.get("group")
+    return [item for item in (group.expressions if group else []) if item.name in (START, END)]
 
 
 def position_of(relation: RelationInScope, place: exp.Expression, level: Level) -> exp.Expression:
