@@ -202,7 +202,8 @@ class Level:
     def known_names(self) -> tuple[str, ...]:
         """All names that a column reference could have meant."""
         outer = () if self.context.enclosing is None else self.context.enclosing.known_names()
-        return (*self.scope.names(), *self.aliases, *outer)
+        named = (name for name in self.aliases if not name.startswith("__"))  # which nobody has written
+        return (*self.scope.names(), *named, *outer)
 
     def remember_fields(self, plan: Plan) -> None:
         """Remember the fields of a plan, for the types of expressions over them."""

@@ -43,6 +43,8 @@ class StandingQueries:
         assert showing is not None  # noqa: S101 - the binder gives one
         query = StandingQuery(chosen, text, showing.shown_names, partial(self._left, execution))
         self._standing[chosen.lower()] = query, bound, execution
+        if showing.limit == 0:
+            query.end()
         return query
 
     def stand_statement(

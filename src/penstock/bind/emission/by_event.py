@@ -49,7 +49,8 @@ def order_of_events(select: exp.Select, catalog: Catalog) -> list[exp.Expression
     if select.args.get("distinct"):
         return []
     ctes = {cte.alias.lower(): cte.this for cte in select.ctes}
-    told, others = [], []
+    told: list[exp.Expression] = []
+    others: list[exp.Expression] = []
     relations = _relations(select)
     for item in relations:
         brings = len(relations) == 1 or not _is_replaced(item, ctes, catalog)
@@ -86,7 +87,7 @@ def _tells(item: exp.Expression, ctes: Mapping[str, exp.Expression], catalog: Ca
         case exp.Table():
             found = catalog.relation(item.name)
             if isinstance(found, View):
-                return isinstance(found.query, exp.Query) and _query_tells(found.query, {}, catalog)
+                return isinstance(found.query, exp.Expression) and _query_tells(found.query, {}, catalog)
             return found is not None and any(column.name == POSITION for column in found.columns)
         case _:
             return False

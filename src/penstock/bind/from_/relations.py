@@ -176,7 +176,7 @@ def _named(tree: exp.Table, level: Level) -> Relation:
 
 def _telling(found: View, level: Level) -> BoundQuery | None:
     """A view as the query that it is, where that tells in which order its rows arrive; else None."""
-    if not isinstance(found.query, exp.Query) or found.lateness or found.recursive or found.is_hidden:
+    if not isinstance(found.query, exp.Expression) or found.lateness or found.recursive or found.is_hidden:
         return None
     tree = found.query.copy()
     tree.meta.pop("emit", None)

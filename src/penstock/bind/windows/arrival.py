@@ -11,6 +11,7 @@ groups of a window with their window.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 from sqlglot import exp
 
@@ -114,10 +115,10 @@ def asks_for_arrival(tree: exp.Expression, context: Context) -> bool:
     if context.catalog.settings.get("dialect") != "timeplus":
         return False
     taking_in = context.taking_in
-    return (taking_in is not None and taking_in.aged_by == ARRIVED) or any(map(_asks, tree.walk()))
+    return (taking_in is not None and taking_in.aged_by == ARRIVED) or any(_asks(node) for node in tree.walk())
 
 
-def _asks(node: exp.Expression) -> bool:
+def _asks(node: Any) -> bool:
     match node:
         case TableFunction():
             of_clock = any(call_name(item) == "now" for item in node.expressions)
