@@ -35,16 +35,21 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     from penstock.pipeline.verification import Verification
     from penstock.sources.api import Output, TableSource
     from penstock.steps import events, facts
+    from penstock.steps.phases import Phase
+    from penstock.watching.endpoint import Endpoint
+    from penstock.watching.traces import StepTraces
+    from penstock.watching.watched import PipelineFacts
 
-    told = (events.StepDone, events.StepRefused, events.OutputFailed)
-    running = (events.RunStarted, events.RunProgress, events.RunFinished)
+    told = (events.StepDone, Phase, events.StepRefused, events.OutputFailed, events.OutputsDone)
+    running = (events.RunStarted, events.RunProgress, events.SourceLag, events.RunFinished)
     errors = (penstock.PenstockError, penstock.SqlError, penstock.UnsupportedError, penstock.DataError)
     yield "Pipeline", "", (penstock.Pipeline,)
     yield "What it answers", "", (penstock.Change, Subscription, StandingQuery, Emission, Verification, Status)
-    yield "What it says of itself", "", (facts.WaterlineFact, facts.OperatorState, Profile)
+    yield "What it says of itself", "", (facts.WaterlineFact, facts.OperatorState, Profile, PipelineFacts)
     yield "Running", "", (RunOptions,)
     yield "Outputs", "What `run()` and `start()` write to.", (Output, StreamOutput, FolderOutput)
     yield "Events", "What `on_event` is told.", (*told, *running)
+    yield "Watching", "See [operating.md](operating.md).", (Endpoint, StepTraces)
     written = "[Contributing](../../CONTRIBUTING.md#a-source-that-reads-a-tcp-socket) shows how one is written."
     yield "Sources", f"What a connector gives for each table. {written}", (TableSource,)
     codes = "[Codes](errors.md) are listed on a page of their own."

@@ -16,6 +16,7 @@
 | `show` | SHOW and DESCRIBE |
 | `definitions` | the statements that declare a table or view again |
 | `progress` | how far a run is, on stderr |
+| `watch` | how a run is watched: progress or lines of JSON, metrics, traces |
 | `rejected` | why rows were rejected, and how many, on stderr |
 | `profile` | what each operator has cost, on stderr |
 | `reporting` | errors and notes on stderr, and exit codes |

@@ -10,7 +10,7 @@ import signal
 import sys
 import threading
 import traceback
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
@@ -24,9 +24,25 @@ FINE, WRONG, USAGE, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 _REPORT = "This is a mistake of Penstock, not yours; please report it. PENSTOCK_DEBUG=1 shows where it happened."
 
 
+_TELLERS: list[Callable[[str], object]] = []
+
+
 def note(text: str) -> None:
-    """One line for the person, on stderr."""
-    click.echo(text, err=True)
+    """One line for the person, on stderr, or as whoever tells of the command writes it."""
+    if _TELLERS:
+        _TELLERS[-1](text)
+    else:
+        click.echo(text, err=True)
+
+
+@contextmanager
+def told_by(teller: Callable[[str], object]) -> Iterator[None]:
+    """Have `teller` write what is noted, by any thread, while the block lasts."""
+    _TELLERS.append(teller)
+    try:
+        yield
+    finally:
+        _TELLERS.remove(teller)
 
 
 def warn(warnings: Iterable[Diagnostic], source: str) -> None:

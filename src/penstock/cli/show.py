@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from datetime import timedelta
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, View
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
     from penstock.pipeline.outlets import OutputFact
     from penstock.pipeline.pipeline import Pipeline
     from penstock.steps.facts import OperatorState
+    from penstock.watching.watched import PipelineFacts
 
 
 def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
@@ -43,10 +45,26 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             return Table(_QUERIES, list(_queries(pipeline)))
         case "outputs":
             return Table(_OUTPUTS, [_output_row(item) for item in pipeline.outputs()])
+        case "pipeline":
+            return Table(("what", "is"), list(_pipeline_rows(pipeline.facts())))
         case "state":
             return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:
             return Table(("definition",), [(definition(_declared(catalog, statement)),)])
+
+
+def _pipeline_rows(facts: PipelineFacts) -> Iterator[tuple[str, object]]:
+    yield "state", facts.state
+    if facts.error:
+        yield "error", facts.error
+    yield "step", facts.step
+    yield "clock", facts.clock
+    yield "uptime", str(timedelta(seconds=round(facts.uptime)))
+    yield "sources", ", ".join(facts.sources)
+    yield "outputs", ", ".join(facts.outputs)
+    yield "memory of the process", f"{facts.memory / 1e6:,.1f} MB"
+    yield "state of operators", f"{facts.state_bytes / 1e6:,.1f} MB"
+    yield "state in files", f"{facts.spilled_bytes / 1e6:,.1f} MB"
 
 
 def _queries(pipeline: Pipeline) -> Iterator[tuple[str, object, str, str]]:

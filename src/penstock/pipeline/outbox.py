@@ -32,6 +32,11 @@ class Outbox:
         """True if all has been taken."""
         return not self._waiting
 
+    @property
+    def waiting(self) -> int:
+        """The number of parcels that have not been taken."""
+        return len(self._waiting)
+
     def put(self, outputs: Sequence[Output], changes: Mapping[str, Change]) -> None:
         """Add what a step has changed, for each of the outputs."""
         self._waiting += [Parcel(output, changes) for output in outputs]

@@ -120,6 +120,11 @@ class Outlets:
         """The state of each output."""
         return [_fact(line) for line in self._lines.values()]
 
+    @property
+    def waiting(self) -> int:
+        """The number of steps that have not been taken, added up over the outputs."""
+        return sum(len(line.waiting) for line in self._lines.values())
+
     def described(self) -> list[str]:
         """Each output in a line: where, in which form, how often."""
         return [line.outlet.describe() for line in self._lines.values()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from datetime import datetime
@@ -31,17 +32,20 @@ from penstock.pipeline.supported import check_followed
 from penstock.pipeline.verification import Verification, compare
 from penstock.sources.api import Output
 from penstock.steps.change import Change
-from penstock.steps.events import Event, StepDone
-from penstock.steps.facts import OperatorState, WaterlineFact, states_of
+from penstock.steps.events import Event, RunStarted, StepDone
+from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
 from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.steps.proposing import StepInput
 from penstock.steps.state import now
 from penstock.steps.tables import Incoming
+from penstock.watching.extras import check_extra
+from penstock.watching.watched import PipelineFacts, resident_bytes
 
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.backends.native.store import Store
+    from penstock.watching.endpoint import Endpoint
 
 Rows = Any
 Found = TypeVar("Found")
@@ -88,8 +92,11 @@ class Pipeline:
         self._catalog: Catalog = as_wanted(declared, profile=profile, engine=engine, memory_limit=memory_limit)
         self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
         self._lock = threading.RLock()
-        self._on_event = on_event
         self._writes = writes
+        self._listeners: list[Callable[[Event], None]] = [] if on_event is None else [on_event]
+        self._endpoints: list[Endpoint] = []
+        self._outputs: tuple[str, ...] = ()
+        self._born = time.monotonic()
         self._subscriptions: list[Subscription] = []
         self._standing = StandingQueries(self._lock)
         self._manual_clock: datetime | None = None
@@ -108,6 +115,11 @@ class Pipeline:
     def spark(self) -> SparkSession:
         """The SparkSession in use; one is opened if there is none. UnsupportedError if no Java is found."""
         return self._opening.workspace.spark
+
+    @property
+    def has_spark(self) -> bool:
+        """True if a SparkSession is in use already; starts no JVM."""
+        return self._opening.workspace.has_spark
 
     @property
     def is_local(self) -> bool:
@@ -169,6 +181,40 @@ class Pipeline:
         """The cost of each operator so far, in the steps that were measured; none are without `profile`."""
         with self._lock:
             return Profile() if self._execution is None else self._execution.stepper.engine.profile()
+
+    def facts(self) -> PipelineFacts:
+        """The pipeline as a whole: its state, step, clock and uptime, sources and outputs, and the memory it takes."""
+        with self._lock:
+            execution, status = self._opened(), self.status
+            engine = execution.stepper.engine
+            sources = tuple(source.describe() for source in execution.opened_sources())
+            state = sum(size for _, _, _, size in engine.state())
+            spilled = spilled_of(engine)
+            return PipelineFacts(
+                status.state,
+                execution.stepper.number,
+                execution.stepper.clock,
+                time.monotonic() - self._born,
+                sources,
+                self._outputs,
+                resident_bytes(),
+                state,
+                0 if spilled is None else spilled.bytes,
+                "" if status.error is None else str(status.error),
+            )
+
+    def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> Endpoint:
+        """Serve /metrics for Prometheus, /health and /ready over HTTP until `close()`; port 0 is any that is free.
+
+        Starts no JVM. Raises UnsupportedError without the package prometheus-client, DataError if it cannot listen.
+        """
+        check_extra("prometheus_client", "metrics", "serving metrics")
+        from penstock.watching.endpoint import Endpoint  # noqa: PLC0415 - the package may be missing
+
+        endpoint = Endpoint(self, port, host)
+        self._endpoints.append(endpoint)
+        self._listeners.append(endpoint)
+        return endpoint
 
     def between_steps(self) -> AbstractContextManager[object]:
         """A block that waits for the step under way, and in which none begins: all that is read is of one state."""
@@ -383,6 +429,8 @@ class Pipeline:
         try:
             self.stop()
         finally:
+            for endpoint in self._endpoints:
+                endpoint.close()
             with self._lock:
                 for subscription in list(self._subscriptions):
                     subscription.end()
@@ -450,8 +498,10 @@ class Pipeline:
         self._tell(event)
 
     def _tell(self, event: Event) -> None:
-        if self._on_event is not None:
-            self._on_event(event)
+        if isinstance(event, RunStarted):
+            self._outputs = event.outputs
+        for listener in self._listeners:
+            listener(event)
 
     def _failed(self, error: BaseException) -> None:
         for subscription in list(self._subscriptions):

@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Output, TableSource
 from penstock.steps.change import Change
-from penstock.steps.events import Event, OutputFailed, RunFinished, RunProgress, RunStarted
+from penstock.steps.events import Event, OutputFailed, OutputsDone, RunFinished, RunProgress, RunStarted, SourceLag
+from penstock.steps.phases import Phase
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.batch import Batch
 from penstock.steps.rows.rejected import Rejections
@@ -60,6 +61,7 @@ class _Delivery:
     batches: Sequence[Batch]
     rejections: Rejections
     ranges: Mapping[str, Any]
+    phase: Phase
     stepped: bool = False
 
     @property
@@ -104,6 +106,8 @@ class RunLoop:
         self._tolerant = options.on_error != "fail"
         self._sources: list[TableSource] = execution.opened_sources()
         self._ticks = follows_clock(execution.catalog)
+        self._lags: tuple[SourceLag, ...] = ()
+        self._behind: float | None = None  # since when outputs have not taken all
 
     def stop(self) -> None:
         """End after the step that is under way."""
@@ -123,7 +127,7 @@ class RunLoop:
                 if not self._handed_over():
                     self._stopping.wait(self._options.retry_seconds)
                     continue
-                if (seconds := self._outlets.deliver()) is not None:
+                if (seconds := self._delivered()) is not None:
                     self._stopping.wait(seconds)
                     continue
                 worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
@@ -135,6 +139,7 @@ class RunLoop:
                     self._end()
                     break
                 else:
+                    self._report_idle()
                     self._stopping.wait(self._options.poll_seconds)
             self._deliver_rest()
         finally:
@@ -145,7 +150,7 @@ class RunLoop:
 
     def _deliver_rest(self) -> None:
         """Have the declared outputs take what the last step has changed, or stop waiting for them when told to."""
-        while (seconds := self._outlets.deliver()) is not None and not self._stopping.is_set():
+        while (seconds := self._delivered()) is not None and not self._stopping.is_set():
             self._stopping.wait(seconds)
 
     def _has_stepped_enough(self) -> bool:
@@ -190,6 +195,7 @@ class RunLoop:
 
     def _read(self, *, due: bool) -> _Delivery | None:
         """All that the sources have now; None if there is nothing and no step is due."""
+        began, at = time.time(), time.perf_counter()
         rejections = Rejections(tolerant=self._tolerant)
         batches: list[Batch] = []
         try:
@@ -205,7 +211,7 @@ class RunLoop:
         if not batches and not rejections.rows and not due:
             return None
         ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
-        return _Delivery(batches, rejections, ranges)
+        return _Delivery(batches, rejections, ranges, Phase("read", began, time.perf_counter() - at))
 
     def _settle_sources(self, delivery: _Delivery) -> None:
         """Count what has been read as used once it has been stepped."""
@@ -228,6 +234,7 @@ class RunLoop:
 
         with self._lock:
             self._execution.sweep()
+            self._execution.stepper.stopwatch.add(delivery.phase)
             given = StepInput(
                 self._execution.clock(),
                 delivery.batches,
@@ -249,12 +256,29 @@ class RunLoop:
 
     def _handed_over(self) -> bool:
         """Give the outputs what they have not taken; whether they have it all now. Raises where none is to retry."""
+        if self._outbox.is_empty:
+            return True
+        began = time.perf_counter()
         failed = self._outbox.deliver()
+        self._tell_outputs(began)
         if failed and self._options.on_output_error != "retry":
             raise failed[0][1]
         for output, error in failed:
             self._tell(OutputFailed(output.describe(), self._execution.stepper.number, str(error)))
         return not failed
+
+    def _delivered(self) -> float | None:
+        """Give the declared outputs what waits; in how many seconds to try again, None if nothing has to wait."""
+        waited, began = self._outlets.waiting, time.perf_counter()
+        seconds = self._outlets.deliver()
+        if waited:
+            self._tell_outputs(began)
+        return seconds
+
+    def _tell_outputs(self, began: float) -> None:
+        waiting = self._outbox.waiting + self._outlets.waiting
+        self._behind = (self._behind or time.time()) if waiting else None
+        self._tell(OutputsDone(self._execution.stepper.number, time.perf_counter() - began, waiting, self._behind))
 
     def _report(self) -> None:
         totals, at = self._totals, time.perf_counter()
@@ -263,11 +287,20 @@ class RunLoop:
             return
         rate = (totals.rows - totals.reported_rows) / passed
         totals.reported, totals.reported_rows = at, totals.rows
-        waiting = [source.waiting() for source in self._sources]
-        waiting_bytes, waiting_files = sum(item[0] for item in waiting), sum(item[1] for item in waiting)
-        self._tell(
-            RunProgress(totals.steps, totals.rows, rate, self._size, waiting_bytes, waiting_files, totals.rejected)
+        lags = self._lags = tuple(
+            SourceLag(source.table.name, source.describe(), *source.waiting()) for source in self._sources
         )
+        waiting_bytes, waiting_files = sum(item.bytes for item in lags), sum(item.files for item in lags)
+        self._tell(
+            RunProgress(
+                totals.steps, totals.rows, rate, self._size, waiting_bytes, waiting_files, totals.rejected, lags
+            )
+        )
+
+    def _report_idle(self) -> None:
+        """Say once that nothing waits any more."""
+        if any(item.bytes or item.files for item in self._lags):
+            self._report()
 
     def _adapt(self, rows: int, seconds: float) -> None:
         """Take more next time if the step was full and quick, less if it was slow."""

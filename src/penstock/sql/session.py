@@ -25,7 +25,7 @@ from penstock.sql.statements import (
 
 SHOWN = (
     *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES", "OUTPUTS"),
-    *("CREATE TABLE", "CREATE VIEW"),
+    *("PIPELINE", "CREATE TABLE", "CREATE VIEW"),
 )
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "json", "analyze")
 _FIRST_OPTIONS = {"ANALYZE": "analyze", "CHANGELOG": "changelog", "CHANGELOG_MODE": "changelog"}

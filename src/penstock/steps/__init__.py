@@ -23,6 +23,7 @@
 | `lines` | the waterlines of all sources at one moment, and those that follow from them |
 | `facts` | what SHOW WATERLINES and SHOW STATE tell |
 | `change` | the change of one view in one step, as the user gets it |
+| `phases` | the phases of a step, and how long each takes |
 | `events` | what happens in a pipeline, as frozen values |
 | `failures` | what Spark raises, as Penstock's errors |
 | `interrupts` | Ctrl-C while a step is being kept |

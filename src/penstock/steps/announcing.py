@@ -6,6 +6,8 @@ from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Protocol
 
+import pyarrow as pa
+
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import VERSIONS
 from penstock.steps.change import Change
@@ -13,6 +15,7 @@ from penstock.steps.events import StepDone
 from penstock.steps.facts import measured_of, sizes_of, spilled_of
 from penstock.steps.proposing import Proposal
 from penstock.steps.rows.exchange import as_delta
+from penstock.steps.rows.rejected import LATE, LATE_VERSION
 from penstock.steps.state import State
 from penstock.steps.written import change_of
 
@@ -95,17 +98,22 @@ def emissions_of(state: State, proposal: Proposal) -> dict[str, Change]:
 
 def step_done(state: State, proposal: Proposal, seconds: float) -> StepDone:
     """The event of the step."""
+    rejected = proposal.given.rejections.rows
+    intakes = [item for item in proposal.intakes if not item.table.name.startswith(VERSIONS)]
     names = {name: view.name for view, name, _ in _outputs(state)}
     return StepDone(
         proposal.number,
         proposal.given.clock,
         seconds,
-        {item.table.name: item.received for item in proposal.intakes if not item.table.name.startswith(VERSIONS)},
+        {item.table.name: item.received for item in intakes},
         {names[name]: delta.count() for name, delta in proposal.shown.changes.items() if name in names},
-        dict(Counter(row.relation for row in proposal.given.rejections.rows)),
+        dict(Counter(row.relation for row in rejected)),
         sizes_of(state.engine),
         measured_of(state.engine, proposal.number, seconds),
         spilled_of(state.engine),
+        dict(Counter(row.relation for row in rejected if row.message in (LATE, LATE_VERSION))),
+        {item.table.name: item.change.nbytes for item in intakes if isinstance(item.change, pa.Table)},
+        state.stopwatch.taken(),
     )
 
 

@@ -10,6 +10,7 @@ from typing import Any
 
 from penstock.circuit.measured import Measured
 from penstock.steps.facts import Spilled, StateSize
+from penstock.steps.phases import Phase
 
 _NONE: Mapping[str, Any] = MappingProxyType({})
 
@@ -23,8 +24,10 @@ class Event:
 class StepDone(Event):
     """A step has been committed: rows received by table, entries changed by view, rows rejected by table.
 
-    `state` is what the operators keep after it, `spilled` what of it lies in files for want of memory. With `SET
-    profile = 'on'`, `measured` has the operators that worked.
+    `late` counts those of the rejected that were late. `state` is what the operators keep after it, `spilled` what of
+    it lies in files for want of memory. With `SET profile = 'on'`, `measured` has the operators that worked.
+    `accepted_bytes` is the size of the tables' changes in memory, where they are in the process; `phases` says what
+    the time was spent on.
     """
 
     step: int
@@ -36,6 +39,9 @@ class StepDone(Event):
     state: tuple[StateSize, ...] = ()
     measured: tuple[Measured, ...] = ()
     spilled: Spilled | None = None
+    late: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    accepted_bytes: Mapping[str, int] = field(default_factory=lambda: _NONE)
+    phases: tuple[Phase, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +62,30 @@ class OutputFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OutputsDone(Event):
+    """The outputs have been offered what waited for them, up to a step, which took so many seconds.
+
+    `waiting` counts the steps that have not been taken, added up over the outputs: more than 0 `since` then, in seconds
+    since 1970.
+    """
+
+    step: int
+    seconds: float
+    waiting: int
+    since: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class SourceLag:
+    """The bytes and files that are known to wait in the source of a table."""
+
+    table: str
+    source: str
+    bytes: int
+    files: int
+
+
+@dataclass(frozen=True, slots=True)
 class RunStarted(Event):
     """`run` begins; the sources and outputs as they are named to the user."""
 
@@ -65,7 +95,7 @@ class RunStarted(Event):
 
 @dataclass(frozen=True, slots=True)
 class RunProgress(Event):
-    """The progress of `run`: totals, the rate of the last seconds, and what waits in the sources (rows or bytes)."""
+    """The progress of `run`: totals, the rate of the last seconds, and what waits in the sources and in each."""
 
     steps: int
     rows: int
@@ -74,6 +104,7 @@ class RunProgress(Event):
     waiting_bytes: int
     waiting_files: int
     rejected: int
+    lags: tuple[SourceLag, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

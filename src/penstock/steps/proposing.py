@@ -70,26 +70,31 @@ def propose(state: State, given: StepInput) -> Proposal:
         raise DataError(Diagnostic("CLOCK_BACK", message))
     result: StepResult | None = None
     reported = len(given.rejections.rows)
+    phase = state.stopwatch.of
     try:
         state.engine.workspace.check_session()
-        intakes = taken_in(state, given)
+        with phase("intake"):
+            intakes = taken_in(state, given)
         for item in state.targets:
             state.tables.ready(item.table, own_batches(given.batches, item.table), takes_back=item.takes_back)
         written = Written(state, given, intakes)
         inputs = inputs_of(state, intakes)
         state.stepping = given.clock
-        result = state.engine.step(inputs, given.clock, written.following())
-        for row in error_rows(result.late):
-            given.rejections.add(*row)
-        views = result.settled(state.catalog.views)
-        state.views.propose(views, state.catalog)
-        state.tables.propose(intakes)
-        lines = lines_after(state, given.clock, intakes, given.advances)
-        moment = moment_of(state, given, intakes)
-        shown = state.views.shown(
-            views, lambda wanted: state.line_reader.values(wanted, lines), moment, written.emitted
-        )
-        staged = _staged(state, given, intakes)
+        with phase("engine"):
+            result = state.engine.step(inputs, given.clock, written.following())
+            for row in error_rows(result.late):
+                given.rejections.add(*row)
+            views = result.settled(state.catalog.views)
+        with phase("emit"):
+            state.views.propose(views, state.catalog)
+            state.tables.propose(intakes)
+            lines = lines_after(state, given.clock, intakes, given.advances)
+            moment = moment_of(state, given, intakes)
+            shown = state.views.shown(
+                views, lambda wanted: state.line_reader.values(wanted, lines), moment, written.emitted
+            )
+        with phase("log"):
+            staged = _staged(state, given, intakes)
     except BaseException as error:
         del given.rejections.rows[reported:]
         raise abandoned(state, error, result) from error

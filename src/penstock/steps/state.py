@@ -12,6 +12,7 @@ from penstock.errors import Diagnostic, InternalError
 from penstock.steps.lines import LineReader
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declared
+from penstock.steps.phases import Stopwatch
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.tables import Tables
 from penstock.steps.targets import Target
@@ -47,6 +48,7 @@ class State:
     targets: tuple[Target, ...] = ()
     reader: Callable[[Table], RowReader] = _no_reader
     whole: Callable[[], Collection[str]] = tuple
+    stopwatch: Stopwatch = field(default_factory=Stopwatch)
 
     @classmethod
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:

@@ -39,6 +39,7 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.log import InputLog
+from penstock.steps.phases import Stopwatch
 from penstock.steps.proposing import Proposal, StepInput, abandoned
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
@@ -106,6 +107,11 @@ class Stepper:
     def clock(self) -> datetime | None:
         """The clock of the last step."""
         return self._state.clock
+
+    @property
+    def stopwatch(self) -> Stopwatch:
+        """The clock that measures the phases of the next step."""
+        return self._state.stopwatch
 
     @property
     def next_timer(self) -> datetime | None:
@@ -191,11 +197,29 @@ class Stepper:
     def maintain(self) -> None:
         """Merge what the last step has left to merge, and forget what is below the waterlines."""
         try:
-            self.engine.maintain()
-            self._state.tables.maintain()
-            self._state.views.maintain()
+            with self.stopwatch.of("merge"):
+                self.engine.maintain()
+                self._state.tables.maintain()
+                self._state.views.maintain()
         except BaseException as error:
             raise translated(error, self.catalog) from error
+
+    def _proposed(self, given: StepInput) -> Proposal:
+        try:
+            return propose_sparing(self._state, given)
+        except BaseException:
+            self.stopwatch.taken()  # they are no step's
+            raise
+
+    def _commit(self, proposal: Proposal) -> None:
+        try:
+            with self.stopwatch.of("commit"):
+                commit(self._state, proposal)
+        except BaseException as error:
+            self.stopwatch.taken()
+            if isinstance(error, StateBehindLogError):
+                self._broken = error
+            raise
 
     def step(self, given: StepInput, then: Callable[[dict[str, Change]], None] | None = None) -> dict[str, Change]:
         """One step; gives the change of every view that is not LOCAL, and of `error_view`.
@@ -206,15 +230,11 @@ class Stepper:
         self.check_intact()
         started = time.perf_counter()
         self.maintain()
-        proposal = propose_sparing(self._state, given)
+        proposal = self._proposed(given)
         with uninterrupted() as hold:
             changes = changes_of(self._state, proposal)
             self._keep(proposal, changes)
-            try:
-                commit(self._state, proposal)
-            except StateBehindLogError as error:
-                self._broken = error
-                raise
+            self._commit(proposal)
             if self._keeper is not None:
                 self._keeper.committed()
             event = step_done(self._state, proposal, time.perf_counter() - started)

@@ -146,7 +146,10 @@ class Server:
 
     @contextmanager
     def _jobs(self, client: _Client) -> Iterator[None]:
-        """Have Spark know the jobs of this thread as the client's."""
+        """Have Spark, if it is in use, know the jobs of this thread as the client's."""
+        if not self._pipeline.has_spark:
+            yield
+            return
         context = self._pipeline.spark.sparkContext
         context.setJobGroup(client.group, "asked by penstock sql --attach")
         try:
@@ -171,7 +174,8 @@ class Server:
             if asks_nothing or (client.work is not None and client.work.done()):
                 self._leave(client)
             elif client.gone and client.work is not None and not client.work.cancel():
-                self._pipeline.spark.sparkContext.cancelJobGroup(client.group)
+                if self._pipeline.has_spark:
+                    self._pipeline.spark.sparkContext.cancelJobGroup(client.group)
                 continue
             if client.gone:
                 self._clients.discard(client)

@@ -14,6 +14,7 @@ from penstock.cli.views import chosen_views, refuse_several
 
 if TYPE_CHECKING:
     from penstock.cli.interpreter import Changes, Interpreter
+    from penstock.cli.watch import Watch
     from penstock.sources.api import Output
 
 
@@ -33,6 +34,16 @@ if TYPE_CHECKING:
     type=click.Path(dir_okay=False),
     help="Write what each operator costs, step by step, as JSON lines.",
 )
+@option("--metrics-port", type=click.IntRange(0, 65535), help="Serve /metrics, /health and /ready here; 0: any port.")
+@option("--metrics-host", default="127.0.0.1", show_default=True, help="The address to serve them at.")
+@option(
+    "--log-format",
+    type=click.Choice(("text", "json")),
+    default="text",
+    show_default=True,
+    help="How stderr tells of the run: 'json' has a line for each step.",
+)
+@option("--tracing", metavar="EXPORTER", help="Give spans of steps to this exporter of OpenTelemetry: otlp, console.")
 @format_option()
 def command(**values: Any) -> None:
     """Run a PROGRAM and keep its views up to date until Ctrl-C, or with --once until the input is used up.
@@ -49,18 +60,23 @@ def command(**values: Any) -> None:
     Files of --output are in a folder for each view: <view>/step-000000000042.parquet. In the folder's name a character
     that could lead elsewhere is % and its bytes, as in addresses. --overwrite removes what another run has written.
     """
+    from penstock.cli.watch import watching
+
+    source = program_text(values["program"], values["files"], values["execute"])
+    with watching(values["log_format"], values["tracing"], quiet=values["quiet"]) as watch:
+        _run(source, values, watch)
+
+
+def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
     from penstock.cli.interpreter import Results, check_finished, open_interpreter
     from penstock.cli.profile import Measurements
-    from penstock.cli.progress import Progress
     from penstock.cli.rejected import RejectionReport
     from penstock.outputs.connectors import EXACTLY_ONCE, outlets_of
     from penstock.outputs.ownership import claim
     from penstock.pipeline.supported import check_followed
 
-    source = program_text(values["program"], values["files"], values["execute"])
-    progress = Progress(quiet=values["quiet"])
-    measured = Measurements(values["profile_json"], progress, table=values["profile"])
-    outputs: list[Output] = [RejectionReport(progress.say)]
+    measured = Measurements(values["profile_json"], watch.tell, table=values["profile"])
+    outputs: list[Output] = [RejectionReport(watch.say)]
 
     def written(changes: Changes) -> None:
         for output in outputs:
@@ -71,12 +87,13 @@ def command(**values: Any) -> None:
         source, values["dialect"], engine_of(values), results, profile=measured.wanted, writes=True
     )
     with interpreter.pipeline, measured.shown_of(interpreter.pipeline):
+        watch.begin(interpreter.pipeline, values["metrics_port"], values["metrics_host"])
         views = chosen_views(interpreter.pipeline.catalog, values["views"])
         declared = outlets_of(interpreter.pipeline.catalog)
         elsewhere = bool(declared) and not (values["views"] or values["output"])
         for outlet in declared:
             if outlet.guarantee != EXACTLY_ONCE:
-                progress.say(f"output {outlet.describe()}")
+                watch.say(f"output {outlet.describe()}")
         if values["output"] is None and not elsewhere:
             refuse_several(views, values["style"])
         if not statements:
