@@ -20,15 +20,16 @@ from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
 
 TAIL = "tail"  # in the meta of a table of FROM: its rows from now on
+SINCE = "since"  # beside it: the step after which they begin
 ONE_ROW = Values(((),), ())
 
 
 def scan(found: Table | View, place: exp.Expression | None = None) -> Scan:
     """The rows of a declared relation, under its own column names."""
     fields = tuple(Field(item.name, item.type and plain_type(item.type), item.nullable) for item in found.columns)
-    return Scan(
-        found.name, fields, None if place is None else span_of(place), bool(place is not None and place.meta.get(TAIL))
-    )
+    if place is None:
+        return Scan(found.name, fields)
+    return Scan(found.name, fields, span_of(place), bool(place.meta.get(TAIL)), place.meta.get(SINCE))
 
 
 def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden: bool = False) -> BoundQuery:

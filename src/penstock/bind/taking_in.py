@@ -85,10 +85,14 @@ class SessionColumns:
 
 @dataclass(frozen=True, slots=True)
 class Start:
-    """The moment at which a query begins to stand: rows that were there have positions below `position`."""
+    """The moment at which a query begins to stand: rows that were there have positions below `position`.
+
+    With START AT it reads streams from `after` a step on, and not from now.
+    """
 
     clock: datetime = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, as all clocks
     position: int = 0
+    after: int | None = None
 
 
 @dataclass
@@ -153,7 +157,8 @@ class TakingIn:
 
     def reads_through(self, relation: Table | View) -> TypeGuard[View]:
         """True for a view that is read as its query."""
-        if not self.tails or not self.streamed or not isinstance(relation, View) or relation.recursive:
+        through = self.streamed or self.start.after is not None
+        if not self.tails or not through or not isinstance(relation, View) or relation.recursive:
             return False
         return isinstance(relation.query, exp.Expression) and is_streaming(relation.query, self.catalog)
 

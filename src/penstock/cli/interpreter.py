@@ -31,6 +31,7 @@ from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.supported import has_sources
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
+from penstock.sql.points import without_past
 from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ if TYPE_CHECKING:
 
 _RUN_LATER = (
     sql.Insert, sql.Update, sql.Delete, sql.Advance, sql.Begin, sql.Commit, sql.Rollback,
-    sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery,
+    sql.SavePosition, sql.DropPosition, sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery,
 )  # fmt: skip
 
 
@@ -183,11 +184,11 @@ def follow(pipeline: Pipeline, query: StandingQuery, style: str, stream: TextIO 
         emissions.show()
 
 
-def write_answer(pipeline: Pipeline, text: str, results: Results) -> None:
+def write_answer(pipeline: Pipeline, text: str, results: Results, *, as_of: int | str | None = None) -> None:
     """The answer of a query; what fails while it is computed is said of the query."""
     span, most = Span(len(text) - len(text.lstrip()), len(text.rstrip())), results.most_rows
     with said_of_spark(pipeline.catalog, span, text):
-        answer = pipeline.query(text)
+        answer = pipeline.query(text, as_of=as_of)
         if results.style in ("arrow", "parquet"):
             write_whole(answer, results.style)
             return
@@ -219,7 +220,7 @@ def explain_query(pipeline: Pipeline, statement: sql.Explain, text: str) -> str:
     if stands(statement.query, pipeline.catalog):
         found = bind_standing(statement.query, pipeline.catalog, text, "query", has_waterline)
         return explain_standing(found, pipeline.catalog, statement.options, text, placing=placing)
-    plan = bind_query(statement.query, pipeline.catalog, text)
+    plan = bind_query(without_past(statement.query), pipeline.catalog, text)
     return explained(plan, pipeline.catalog, statement.options, text, placing=placing)
 
 

@@ -47,6 +47,8 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             return Table(_OUTPUTS, [_output_row(item) for item in pipeline.outputs()])
         case "pipeline":
             return Table(("what", "is"), list(_pipeline_rows(pipeline.facts())))
+        case "positions":
+            return Table(_POSITIONS, [(item.name, item.step, item.clock) for item in pipeline.positions])
         case "state":
             return Table(_STATE, [_state_row(item) for item in pipeline.state()])
         case _:
@@ -81,6 +83,7 @@ def _queries(pipeline: Pipeline) -> Iterator[tuple[str, object, str, str]]:
 
 _QUERIES = ("query", "rows shown", "of", "text")
 _OUTPUTS = ("output", "target", "form", "key", "takes a step", "step", "steps waiting", "state", "last error")
+_POSITIONS = ("position", "behind step", "clock")
 _COLUMN = ("column", "type", "facts")
 _STATE = ("operator", "for", "works", "rows", "bytes", "grows", "because", "to bound it")
 

@@ -32,12 +32,15 @@ if TYPE_CHECKING:
 
 
 class Before(Protocol):
-    """The rows of tables, and of views with LATENESS, before a step; their weights may cancel."""
+    """The rows of tables, and of views with LATENESS, before a step; their weights may cancel.
 
-    def weighted(self, name: str) -> DataFrame | None:
+    With `since` they are those that have come into a table after that step.
+    """
+
+    def weighted(self, name: str, since: int | None = None) -> DataFrame | None:
         """All rows, for Spark; None if nothing ever came in."""
 
-    def pieces_of(self, name: str) -> Iterator[pa.Table]:
+    def pieces_of(self, name: str, since: int | None = None) -> Iterator[pa.Table]:
         """The same in Arrow, piece by piece; NotProvenError if they lie on the executors."""
 
     def retracts_of(self, name: str) -> bool:
@@ -47,11 +50,11 @@ class Before(Protocol):
 class Nothing:
     """Tables without rows."""
 
-    def weighted(self, name: str) -> DataFrame | None:  # noqa: ARG002 - of every table
+    def weighted(self, name: str, since: int | None = None) -> DataFrame | None:  # noqa: ARG002 - of every table
         """No rows."""
         return None
 
-    def pieces_of(self, name: str) -> Iterator[pa.Table]:  # noqa: ARG002 - of every table
+    def pieces_of(self, name: str, since: int | None = None) -> Iterator[pa.Table]:  # noqa: ARG002 - of every table
         """No rows."""
         return iter(())
 
@@ -85,7 +88,7 @@ class Beginning:
         if delta is not None and delta.distributed:
             not_proven("a change that lies on Spark")
         columns = columns_of(source.node.fields)
-        pieces = self.before.pieces_of(source.relation)
+        pieces = self.before.pieces_of(source.relation, source.since)
         first = next(pieces, None)
         if first is None:
             return delta
@@ -95,7 +98,7 @@ class Beginning:
         return Delta.of_native(self.workspace, rows, schema_of(self.workspace, self.installed, source.number), lying)
 
     def _on_spark(self, source: Source, delta: Delta | None) -> Delta | None:
-        rows = self.before.weighted(source.relation)
+        rows = self.before.weighted(source.relation, source.since)
         if rows is None:
             return delta
         frame = rows.select(*map(quoted, (*source.node.names, WEIGHT)))

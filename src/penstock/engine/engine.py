@@ -330,7 +330,7 @@ class Engine:
         if late:
             delta = self._errors(delta, late)
         delta = None if delta is None else delta.selected(operator.node.names)
-        if installed.fresh and not operator.is_tail:
+        if installed.fresh and (not operator.is_tail or operator.since is not None):
             return Beginning(self.workspace, self.store, installed, self._before).change(operator, delta)
         return delta
 

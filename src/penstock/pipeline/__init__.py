@@ -8,6 +8,7 @@
 | `dml` | INSERT, UPDATE and DELETE as operations on rows |
 | `contents` | what tables and views hold, with an open transaction on top |
 | `here` | queries over them, answered in the process |
+| `points` | the steps that points of the past are: AS OF, START AT, saved positions |
 | `answer` | the answer of a query: its rows, or a DataFrame |
 | `reads` | what views read, and the types in which they find it |
 | `supported` | what can be said of a program without Spark, beyond the binder |

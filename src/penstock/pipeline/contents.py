@@ -17,10 +17,11 @@ from penstock.backends.spark.batch import batch_frame
 from penstock.catalog.model import Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
-from penstock.pipeline.here import ContentsHere
+from penstock.pipeline.here import ContentsHere, check_recomputable
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake
+from penstock.steps.past import Past
 from penstock.steps.rows.exchange import as_frame, declared_rows, in_arrow, plain_schema, repeated
 from penstock.steps.stepper import Stepper
 
@@ -32,11 +33,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contents:
-    """The present contents, with a transaction's own changes (`pending`) on top."""
+    """The present contents, with a transaction's own changes (`pending`) on top; or those after a `past` step."""
 
     stepper: Stepper
     clock: datetime
     pending: Sequence[Intake] = ()
+    past: Past | None = None
 
     def answered(self, plan: Plan) -> pa.Table | DataFrame:
         """The answer of a plan over the present contents: in Arrow where all of it is in the process."""
@@ -64,7 +66,7 @@ class Contents:
         store = engine.process(self.stepper.catalog)
         if store is None:
             not_proven("a program that works on Spark")
-        return ContentsHere(self.stepper, store, self.clock, self.pending)
+        return ContentsHere(self.stepper, store, self.clock, self.pending, self.past)
 
     def query(self, plan: Plan) -> DataFrame:
         """The answer of a plan over the present contents, by Spark."""
@@ -94,6 +96,9 @@ class Contents:
     def view(self, view: View) -> DataFrame:
         """The rows of a view."""
         stored = self.stepper.stored
+        if self.past is not None:
+            check_recomputable(view)
+            return self.query(view.plan)
         if view.lateness:
             return self._filtered(view)
         maintained = stored.view(view) if view.kind == "materialized" and not self.pending else None
@@ -110,6 +115,8 @@ class Contents:
     def table(self, table: Table) -> DataFrame:
         """The rows of a table."""
         stored = self.stepper.stored
+        if self.past is not None:
+            return self._in_past(table, self.past)
         pending = [intake for intake in self.pending if intake.table.name.lower() == table.name.lower()]
         rows = stored.rows(table)
         if rows is not None and not pending:
@@ -120,6 +127,12 @@ class Contents:
         if weighted is None:
             return self.stepper.engine.workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
         return repeated(weighted) if stored.retracts(table) else weighted.drop(WEIGHT)
+
+    def _in_past(self, table: Table, past: Past) -> DataFrame:
+        weighted = past.weighted(table)
+        if weighted is None:
+            return self.stepper.engine.workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
+        return repeated(weighted)
 
     def _with_pending(self, table: Table, weighted: DataFrame | None, pending: Sequence[Intake]) -> DataFrame:
         workspace = self.stepper.engine.workspace

@@ -29,11 +29,21 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.outlets import Outlets
-from penstock.pipeline.reads import as_spark_sees, read_by, read_whole, tables_read, with_hidden, without_hidden
+from penstock.pipeline.points import Points, check_start, start_at
+from penstock.pipeline.reads import (
+    as_spark_sees,
+    read_by,
+    read_whole,
+    tables_read,
+    with_hidden,
+    with_views,
+    without_hidden,
+)
 from penstock.pipeline.supported import check_promises, check_supported, is_source
 from penstock.sources.api import TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
+from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, point_of, without_past
 from penstock.sql.text import spark_sql
 from penstock.steps.change import Change, merged
 from penstock.steps.failures import translated
@@ -42,8 +52,8 @@ from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
 from penstock.steps.manifest import Advances
 from penstock.steps.proposing import StepInput
-from penstock.steps.rows.batch import first_position
 from penstock.steps.rows.fetched import constant_row
+from penstock.steps.saved_positions import Position
 from penstock.steps.stepper import Installation, Stepper
 from penstock.steps.tables import Incoming
 
@@ -147,6 +157,10 @@ class Execution:
                 self.rollback(statement)
             case sql.Advance():
                 return self._advance(statement)
+            case sql.SavePosition():
+                self.save_position(statement.name)
+            case sql.DropPosition():
+                self._drop_position(statement)
             case sql.Query():
                 raise SqlError(
                     Diagnostic("NOT_A_CHANGE", "a query changes nothing", statement.span, hint="use query()")
@@ -182,8 +196,12 @@ class Execution:
             return update_batch(statement, self.catalog, source, contents, self.readers)
         return delete_batch(statement, self.catalog, source, contents)
 
-    def _contents(self) -> Contents:
+    def _contents(self, step: int | None = None) -> Contents:
+        """The present contents, or those after a step."""
         self.stepper.check_intact()
+        if step is not None:
+            clock = self.stepper.log.moments.clock_of(step) or self.clock()
+            return Contents(self.stepper, clock, past=self.stepper.stored.past(step))
         if self.transaction is None:
             return Contents(self.stepper, self.clock())
         return Contents(self.stepper, self.transaction.clock, self._preview(self.transaction.batches))
@@ -265,6 +283,27 @@ class Execution:
         if value is None:
             raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
         return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
+
+    # Points of the past
+
+    @property
+    def points(self) -> Points:
+        """The steps that points of the past are."""
+        return Points(self.stepper, self.clock, self._moment)
+
+    def _moment(self, text: str) -> Any:
+        store = self.stepper.engine.process(self.catalog)
+        (value,) = self._spark(lambda: constant_row(self.workspace, store, [f"CAST(({text}) AS TIMESTAMP)"]))
+        return value
+
+    def save_position(self, name: str) -> Position:
+        """SAVE POSITION: the point behind the last step has a name."""
+        return self.stepper.positions.save(name, self.stepper.number, self.stepper.clock)
+
+    def _drop_position(self, statement: sql.DropPosition) -> None:
+        if not statement.if_exists:
+            self.points.step_of(Point(START_AT, PointKind.POSITION, statement.name, statement.name_span))
+        self.stepper.positions.drop(statement.name)
 
     # Declarations
 
@@ -359,26 +398,32 @@ class Execution:
 
     # Standing queries
 
-    def stand(self, tree: Any, text: str, name: str) -> StandingBound:
-        """Have a query stand from now on: its rows are shown as its policy says. SqlError or UnsupportedError."""
+    def stand(self, tree: Any, text: str, name: str, at: int | None = None) -> StandingBound:
+        """Have a query stand from now on, or over streams from behind step `at` on, unless it says START AT itself.
+
+        Its rows are shown as its policy says. SqlError or UnsupportedError.
+        """
         if self.transaction is not None:
             hint = "COMMIT first"
             raise SqlError(Diagnostic("IN_TRANSACTION", "a query cannot begin to stand in a transaction", hint=hint))
-        found = bind_standing(tree, self.catalog, text, name, has_waterline, start=self._start())
+        begun = is_begun(tree)
+        after = at if begun is None else self.points.step_of(begun)
+        tree = tree if after is None or begun is not None else begun_at(tree, after)
+        start = start_at(self.stepper, self.clock(), after)
+        found = bind_standing(tree, self.catalog, text, name, has_waterline, start=start)
+        check_start(self.stepper, with_views(self.catalog, found.views), found.views)
         whole = {table for view in found.views for table in read_whole(view)}
         known = self.stepper.has_rows
-        filled = any(known(table) for table in whole)
+        filled = any(known(table) for table in whole) or (after is not None and after < self.stepper.number)
         last = found.view
         showing = None if last.showing is None else replace(last.showing, started=self.clock(), filled=filled)
-        catalog = self.catalog
-        for view in (*found.views[:-1], replace(last, showing=showing)):
-            catalog = catalog.with_view(view)
+        catalog = with_views(self.catalog, (*found.views[:-1], replace(last, showing=showing)))
         self.install(catalog, [view.name for view in found.views])
         return found
 
     def _start(self) -> Start:
         """The moment at which a query begins now."""
-        return Start(self.clock(), first_position(self.stepper.number + 1))
+        return start_at(self.stepper, self.clock(), None)
 
     def stand_statement(self, statement: sql.Insert, text: str, name: str) -> StandingBound:
         """Have an INSERT stand from now on. SqlError or UnsupportedError."""
@@ -411,19 +456,21 @@ class Execution:
 
     # Queries
 
-    def query(self, text: str) -> Answer:
-        """The answer of the one query in the text."""
+    def query(self, text: str, as_of: int | None = None) -> Answer:
+        """The answer of the one query in the text, over the contents after step `as_of` if it says no AS OF itself."""
         found = parse(text, self.dialect)
         if len(found) != 1 or not isinstance(found[0], sql.Query):
             message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
             raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
-        return self.answer(found[0].tree, text)
+        return self.answer(found[0].tree, text, as_of)
 
-    def answer(self, tree: Any, text: str) -> Answer:
+    def answer(self, tree: Any, text: str, as_of: int | None = None) -> Answer:
         """The answer of a parsed query."""
         check_asked(tree, self.catalog, text)
-        plan = bind_query(tree, self.catalog, text)
-        return Answer(self.workspace, self._spark(lambda: self._released(lambda: self._contents().answered(plan))))
+        plan = bind_query(without_past(tree), self.catalog, text)
+        point = point_of(tree)
+        step = as_of if point is None else self.points.step_of(point)
+        return Answer(self.workspace, self._spark(lambda: self._released(lambda: self._contents(step).answered(plan))))
 
     @property
     def workspace(self) -> Workspace:

@@ -26,20 +26,25 @@ from penstock.catalog.model import Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type
 from penstock.engine.typed import leaves_of
-from penstock.errors import Diagnostic, InternalError
+from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.plan.nodes import Fixpoint, Plan, Recompute, Scan
 from penstock.steps.intake.fold import Intake
+from penstock.steps.past import Past
 from penstock.steps.stepper import Stepper
 
 
 @dataclass
 class ContentsHere:
-    """The present contents as far as they lie in the process, with a transaction's own changes (`pending`) on top."""
+    """The present contents as far as they lie in the process, with a transaction's own changes (`pending`) on top.
+
+    With `past` they are those after an earlier step.
+    """
 
     stepper: Stepper
     store: Store
     clock: datetime
     pending: Sequence[Intake] = ()
+    past: Past | None = None
     _relations: dict[str, str] = field(default_factory=dict)
 
     def rows(self, plan: Plan) -> pa.Table:
@@ -93,6 +98,9 @@ class ContentsHere:
 
     def _view(self, view: View) -> str:
         stored_views = self.stepper.stored
+        if self.past is not None:
+            check_recomputable(view)
+            return f"({self._query(self._typed(view.plan))})"
         if view.lateness or (view.kind == "materialized" and not self.pending):
             kept = stored_views.relation_of(view)
             if kept is not None:
@@ -104,12 +112,21 @@ class ContentsHere:
     def _table(self, table: Table) -> str:
         columns = [(column.name, plain_type(column.type)) for column in table.columns]
         kinds = [*((name, stored(kind)) for name, kind in columns), (WEIGHT, "BIGINT")]
+        names = [name for name, _ in columns]
+        if self.past is not None:
+            return content(names, self.store.loaded(kinds, self.past.pieces(table)))
         pending = [item.change for item in self.pending if item.table.name.lower() == table.name.lower()]
         rows = self.store.loaded(kinds, (*self.stepper.stored.pieces(table), *map(_here, pending)))
-        names = [name for name, _ in columns]
         if pending or table.key or self.stepper.stored.retracts(table):
             return content(names, rows)
         return f"(SELECT {listed(names)} FROM {rows})"
+
+
+def check_recomputable(view: View) -> None:
+    """DataError for a view whose rows of the past its query does not tell."""
+    if view.lateness:
+        message = f"view {view.name} has LATENESS: what it had let pass by then is not kept"
+        raise DataError(Diagnostic("HISTORY_GONE", message, hint="ask the tables that it reads"))
 
 
 def _here(change: pa.Table | Delta) -> pa.Table:

@@ -23,6 +23,7 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, as_wanted, read_program
 from penstock.pipeline.outlets import Outlets, OutputFact
+from penstock.pipeline.points import Value as Point
 from penstock.pipeline.run import RunLoop, RunOptions
 from penstock.pipeline.standing import StandingQuery
 from penstock.pipeline.standing_queries import StandingQueries
@@ -36,6 +37,7 @@ from penstock.steps.events import Event, RunStarted, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
 from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.steps.proposing import StepInput
+from penstock.steps.saved_positions import Position
 from penstock.steps.state import now
 from penstock.steps.tables import Incoming
 from penstock.watching.extras import check_extra
@@ -297,16 +299,37 @@ class Pipeline:
 
     # Reading it
 
-    def query(self, sql: str) -> Answer:
+    def query(self, sql: str, *, as_of: Point | None = None) -> Answer:
         """The answer of a query over the present contents: its `rows`, `arrow()`, `show()`, or `df()` for Spark.
 
         What is proven is answered in the process, the rest by Spark, as `engine` says. An open transaction's changes
-        are among them. Raises SqlError or UnsupportedError for the query.
+        are among them. `as_of` asks for the contents as they were: after the step of a `Position` (or the name of a
+        saved one), after the step of a number, or at a time (a datetime, or text in UTC); the query can say it too.
+        Raises SqlError or UnsupportedError for the query, DataError for a past that is not kept.
         Raises DataError, once, if `start()`'s thread has ended with an error that no call has said.
         """
         self._supervisor.check()
         with self._lock:
-            return self._sourced(sql, lambda: self._opened().query(sql))
+            execution = self._opened()
+            step = None if as_of is None else execution.points.step_of_value(as_of)
+            return self._sourced(sql, lambda: execution.query(sql, step))
+
+    def position(self, name: str | None = None) -> Position:
+        """The point behind the last step, from which several queries can be started; saved under a name, if it has one.
+
+        `subscribe(sql, at=…)` and `query(sql, as_of=…)` take it, as START AT and AS OF do in SQL. What is saved is kept
+        with the directory; a name that is taken moves here.
+        """
+        with self._lock:
+            execution = self._opened()
+            if name is not None:
+                return execution.save_position(name)
+            return Position(execution.stepper.number, execution.stepper.clock)
+
+    @property
+    def positions(self) -> tuple[Position, ...]:
+        """The saved positions, the first to be saved first."""
+        return self._opened().stepper.positions.all
 
     def changes(self, view: str) -> Subscription:
         """A view's changes from now on, as they are committed (by any thread). SqlError if there is no such view.
@@ -321,17 +344,21 @@ class Pipeline:
         self._subscriptions.append(subscription)
         return subscription
 
-    def subscribe(self, sql: str, *, name: str | None = None, clock: datetime | str | None = None) -> StandingQuery:
+    def subscribe(
+        self, sql: str, *, name: str | None = None, clock: datetime | str | None = None, at: Point | None = None
+    ) -> StandingQuery:
         """Have a query stand, and give what it shows: an `Emission`, a sequence of rows, whenever its EMIT says so.
 
         It stands until it is closed, has shown as many rows as its LIMIT says, or the pipeline is closed. Its ticks are
-        counted from `clock`, which stays as that of `step()` does. Raises
+        counted from `clock`, which stays as that of `step()` does. With `at`, a position or the number of a step, it
+        reads of each stream what came after that, as START AT says in SQL. Raises
         SqlError or UnsupportedError for the query, and DataError as `query()` does.
         """
         self._supervisor.check()
         with self._lock, self._clocked(clock):
             execution = self._opened()
-            return self._sourced(sql, lambda: self._standing.stand(execution, sql, name))
+            step = None if at is None else execution.points.step_of_value(at)
+            return self._sourced(sql, lambda: self._standing.stand(execution, sql, name, step))
 
     @property
     def queries(self) -> list[StandingQuery]:

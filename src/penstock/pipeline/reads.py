@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -31,6 +31,13 @@ def read_whole(view: View) -> frozenset[str]:
     tails = {node.relation.lower() for node in view.plan.walk() if isinstance(node, Scan) and node.tail}
     whole = {node.relation.lower() for node in view.plan.walk() if isinstance(node, Scan) and not node.tail}
     return read_by(view) - (tails - whole)
+
+
+def with_views(catalog: Catalog, views: Iterable[View]) -> Catalog:
+    """The catalog with more views, one after the other."""
+    for view in views:
+        catalog = catalog.with_view(view)
+    return catalog
 
 
 def without_hidden(catalog: Catalog) -> Catalog:

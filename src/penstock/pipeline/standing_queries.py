@@ -28,8 +28,8 @@ class StandingQueries:
         """Those that stand, in the order in which they began."""
         return [query for query, _, _ in self._standing.values() if not query.has_ended]
 
-    def stand(self, execution: Execution, text: str, name: str | None) -> StandingQuery:
-        """Begin a query; SqlError for a text that is not one query, or a name that is taken."""
+    def stand(self, execution: Execution, text: str, name: str | None, at: int | None = None) -> StandingQuery:
+        """Begin a query, at a step if one is given; SqlError for a text that is not one, or a name that is taken."""
         self.sweep()
         found = parse(text, execution.dialect)
         if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
@@ -38,7 +38,7 @@ class StandingQueries:
             message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
             raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
         chosen = self._chosen_name(execution, name)
-        bound = execution.stand(found[0].tree, text, chosen)
+        bound = execution.stand(found[0].tree, text, chosen, at)
         showing = bound.view.showing
         assert showing is not None  # noqa: S101 - the binder gives one
         query = StandingQuery(chosen, text, showing.shown_names, partial(self._left, execution))

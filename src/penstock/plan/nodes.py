@@ -30,12 +30,16 @@ from penstock.plan.scalar import Scalar
 
 @dataclass(frozen=True)
 class Scan(Plan):
-    """The rows of a table or of another view, named in the catalog; of a `tail`, those that come from now on."""
+    """The rows of a table or of another view, named in the catalog; of a `tail`, those that come from now on.
+
+    A tail may begin earlier, after step `since`.
+    """
 
     relation: str
     outputs: tuple[Field, ...]
     span: Span | None = field(default=None, compare=False, repr=False)
     tail: bool = False
+    since: int | None = None
 
     @property
     def fields(self) -> tuple[Field, ...]:

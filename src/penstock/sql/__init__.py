@@ -20,7 +20,8 @@
 | `sparktables` | Spark's own clauses of CREATE TABLE |
 | `dml` | INSERT, UPDATE, DELETE and queries |
 | `literals` | the values that a statement writes down |
-| `session` | transactions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE |
+| `session` | transactions, positions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE |
+| `points` | points of the past: AS OF and START AT at the end of a query |
 | `pipes` | `FROM t |> …` |
 | `tablefunctions` | TUMBLE, HOP, SESSION and others in FROM |
 | `matchclause` | MATCH_RECOGNIZE in FROM |

@@ -22,7 +22,15 @@ from penstock.sql.failure import ParseFailure
 from penstock.sql.partitions import partitions_last
 from penstock.sql.properties import Properties, read_properties
 from penstock.sql.sparktables import FILES, SparkClauses, described, read_clauses
-from penstock.sql.statements import CreateFunction, CreateTable, CreateView, DeclareRecursiveView, Drop, Unparsed
+from penstock.sql.statements import (
+    CreateFunction,
+    CreateTable,
+    CreateView,
+    DeclareRecursiveView,
+    Drop,
+    DropPosition,
+    Unparsed,
+)
 from penstock.sql.streams import Kind, event_time, kind_of, told_apart, with_times, without_storage
 from penstock.sql.unread import spark_alone_reads
 
@@ -301,13 +309,18 @@ def declare(cursor: Cursor, text: str, span: Span) -> DeclareRecursiveView:
     return DeclareRecursiveView(text=text, span=span, name=name, columns=tuple(columns))
 
 
-def drop(cursor: Cursor, text: str, span: Span) -> Drop:
-    """DROP TABLE | STREAM | [MATERIALIZED] VIEW | FUNCTION [IF EXISTS] name."""
+def drop(cursor: Cursor, text: str, span: Span) -> Drop | DropPosition:
+    """DROP TABLE | STREAM | [MATERIALIZED] VIEW | FUNCTION | POSITION [IF EXISTS] name."""
     cursor.expect("DROP")
+    if cursor.accept("POSITION"):
+        if_exists = cursor.accept("IF", "EXISTS")
+        name, name_span = cursor.name("a position")
+        cursor.end()
+        return DropPosition(text=text, span=span, name=name, name_span=name_span, if_exists=if_exists)
     cursor.accept_any("MATERIALIZED", "LOCAL", "TEMPORARY")
     kind = cursor.accept_any(*_KINDS)
     if kind is None:
-        cursor.fail("expected TABLE, STREAM, VIEW or FUNCTION after DROP")
+        cursor.fail("expected TABLE, STREAM, VIEW, FUNCTION or POSITION after DROP")
     if_exists = cursor.accept("IF", "EXISTS")
     what = "table" if kind == "STREAM" else str(kind).lower()
     name, name_span = cursor.qualified_name(f"a {what}")

@@ -23,6 +23,7 @@ from penstock.sql.failure import ParseFailure
 from penstock.sql.matchclause import MatchParser
 from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.pipes import PipeParser
+from penstock.sql.points import AS_OF, POINT, Point, PointKind
 from penstock.sql.rules import Rules
 from penstock.sql.tablefunctions import TableFunctionParser
 from penstock.sql.types import read_type
@@ -91,6 +92,7 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
     } | {
         marks.EMIT: lambda self: ("emit", self._read_emit()),
         marks.SETTINGS: lambda self: ("settings", self._read_settings()),
+        marks.POINT: lambda self: ("point", self._read_point()),
         TokenType.PARTITION_BY: lambda self: ("partition_by", self._read_partition_by()),
     }
 
@@ -183,10 +185,10 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
         return self._parse_csv(self._parse_disjunction)
 
     def _read_emit(self) -> exp.Var:
-        """The whole EMIT clause, unread: to the closing parenthesis, SETTINGS or the end."""
+        """The whole EMIT clause, unread: to the closing parenthesis, SETTINGS, AS OF, START AT or the end."""
         start = self._curr.start
         depth = 0
-        while self._curr and self._curr.token_type is not marks.SETTINGS:
+        while self._curr and self._curr.token_type not in {marks.SETTINGS, marks.POINT}:
             depth += (self._curr.token_type is TokenType.L_PAREN) - (self._curr.token_type is TokenType.R_PAREN)
             if depth < 0:
                 break
@@ -195,6 +197,25 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
         clause = exp.Var(this=self.sql[start:end])
         clause.meta["span"] = Span(start, end)
         return clause
+
+    def _read_point(self) -> exp.Var:
+        """AS OF STEP n | TIMESTAMP e | POSITION p; START AT p | STEP n."""
+        clause, start = self._curr, self._curr.start
+        self._advance()
+        words = [PointKind.STEP, PointKind.TIMESTAMP, PointKind.POSITION]
+        kind = next((item for item in words if self._match_text_seq(item)), PointKind.POSITION)
+        if kind is PointKind.TIMESTAMP and clause.text != AS_OF:
+            self.raise_error("", self._prev)
+        inside = self._curr.start
+        readers = {PointKind.STEP: self._parse_number, PointKind.TIMESTAMP: self._parse_disjunction}
+        found: Any = readers.get(kind, self._parse_id_var)()
+        if found is None or (kind is PointKind.STEP and not found.name.isdigit()):
+            self.raise_error("")
+        end = self._prev.end + 1
+        value = self.sql[inside:end] if kind is PointKind.TIMESTAMP else found.name
+        node = exp.Var(this=clause.text)
+        node.meta[POINT] = Point(clause.text, kind, value, Span(start, end))
+        return node
 
     def _parse_bracket(self, this: Any = None) -> Any:
         """`x[i]`; in some dialects ARRAY[1, 2] and MAP['a', 1] are calls."""

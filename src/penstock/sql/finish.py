@@ -9,6 +9,7 @@ from sqlglot import exp
 from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span
 from penstock.sql.failure import ParseFailure
+from penstock.sql.points import POINT
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
 
@@ -103,6 +104,10 @@ def _take_marks(query: exp.Query) -> None:
     if query.args.get("operation_modifiers"):
         query.set("operation_modifiers", None)
         query.meta["stream"] = query.expressions[0].meta.pop("stream")
+    point = query.args.get("point")
+    if point is not None:
+        _whole(query).meta[POINT] = point.meta[POINT]
+        del query.args["point"]
     emit = query.args.get("emit")
     if emit is not None:
         _whole(query).meta["emit"] = (emit.name, emit.meta["span"])

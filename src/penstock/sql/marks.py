@@ -18,6 +18,7 @@ from penstock.sql.rules import Rules
 
 EMIT = TokenType.PREWHERE
 SETTINGS = TokenType.CONNECT_BY
+POINT = TokenType.START_WITH  # START AT and AS OF
 STREAM_TEXT = "SELECT STREAM"
 
 _EMIT_WORDS = frozenset(
@@ -43,6 +44,8 @@ _AFTER_NAMED_STREAM = frozenset(
 )
 _BOUNDED = frozenset(word_list("LATENESS WATERMARK AHEAD"))  # what follows is a constant
 _OPERATORS = frozenset(word_list("+ - / % = == < > <= >= <> != || | & ^ <=> :: DIV AND OR IS IN LIKE RLIKE BETWEEN"))
+_POINTS = frozenset(word_list("STEP TIMESTAMP POSITION"))
+_VERSIONED = frozenset(word_list("SYSTEM_TIME SYSTEM_VERSION TIMESTAMP VERSION"))  # FOR SYSTEM_TIME AS OF is of a table
 _NO_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING})
 _END = Token(TokenType.SEMICOLON, ";")
 
@@ -91,6 +94,10 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
         return [retagged(token, EMIT)], 1
     if text == "SETTINGS" and later.token_type is TokenType.EQ and before.token_type is not TokenType.COMMA:
         return [retagged(token, SETTINGS)], 1
+    if text == "START" and word(after) == "AT" and word(later) != "TIME" and before.token_type is not TokenType.DOT:
+        return [_joined(token, after, "START AT")], 2
+    if text == "AS" and word(after) == "OF" and word(later) in _POINTS and word(before) not in _VERSIONED:
+        return [_joined(token, after, "AS OF")], 2
     if text == "STREAM" and before.token_type is TokenType.SELECT and _is_mark(after, later):
         stream = retagged(token, TokenType.VAR, STREAM_TEXT)
         return ([after, stream], 2) if word(after) in {"ALL", "DISTINCT"} else ([stream], 1)
@@ -153,6 +160,10 @@ def _duration(token: Token, after: Token, later: Token) -> tuple[list[Token], in
 def retagged(token: Token, kind: TokenType, text: str | None = None) -> Token:
     """The token with another type, at the same place."""
     return Token(kind, token.text if text is None else text, token.line, token.col, token.start, token.end)
+
+
+def _joined(first: Token, last: Token, text: str) -> Token:
+    return Token(POINT, text, first.line, first.col, first.start, last.end)
 
 
 def adjacent(tokens: Sequence[Token], kind: TokenType, count: int) -> bool:

@@ -45,6 +45,7 @@ READERS: dict[str, Reader] = {
     "COMMIT": session.commit,
     "ROLLBACK": session.rollback,
     "KILL": session.kill,
+    "SAVE": session.save,
     "SELECT": dml.query,
     "WITH": dml.query,
     "VALUES": dml.query,

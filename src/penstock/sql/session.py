@@ -1,4 +1,4 @@
-"""Statements about the pipeline itself: transactions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE."""
+"""Statements about the pipeline itself: transactions, positions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE."""
 
 from __future__ import annotations
 
@@ -18,6 +18,7 @@ from penstock.sql.statements import (
     KillQuery,
     Reset,
     Rollback,
+    SavePosition,
     Set,
     SetLateness,
     Show,
@@ -25,7 +26,7 @@ from penstock.sql.statements import (
 
 SHOWN = (
     *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES", "OUTPUTS"),
-    *("PIPELINE", "CREATE TABLE", "CREATE VIEW"),
+    *("PIPELINE", "POSITIONS", "CREATE TABLE", "CREATE VIEW"),
 )
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "json", "analyze")
 _FIRST_OPTIONS = {"ANALYZE": "analyze", "CHANGELOG": "changelog", "CHANGELOG_MODE": "changelog"}
@@ -53,6 +54,14 @@ def rollback(cursor: Cursor, text: str, span: Span) -> Rollback:
     cursor.accept_any("TRANSACTION", "WORK")
     cursor.end()
     return Rollback(text=text, span=span)
+
+
+def save(cursor: Cursor, text: str, span: Span) -> SavePosition:
+    """SAVE POSITION name."""
+    cursor.expect("SAVE", "POSITION")
+    name, name_span = cursor.name("a position")
+    cursor.end()
+    return SavePosition(text=text, span=span, name=name, name_span=name_span)
 
 
 def kill(cursor: Cursor, text: str, span: Span) -> KillQuery:

@@ -171,6 +171,23 @@ class KillQuery(Statement):
 
 
 @dataclass(frozen=True, kw_only=True)
+class SavePosition(Statement):
+    """SAVE POSITION name."""
+
+    name: str
+    name_span: Span
+
+
+@dataclass(frozen=True, kw_only=True)
+class DropPosition(Statement):
+    """DROP POSITION [IF EXISTS] name."""
+
+    name: str
+    name_span: Span
+    if_exists: bool = False
+
+
+@dataclass(frozen=True, kw_only=True)
 class Query(Statement):
     """SELECT …, VALUES …, WITH …."""
 

@@ -29,6 +29,9 @@
 | `interrupts` | Ctrl-C while a step is being kept |
 | `surroundings` | what fails around a step: a full disk, a JVM that is gone |
 | `log` | the input log: every accepted change, step by step |
+| `moments` | the clock of each step |
+| `saved_positions` | points between steps that have names |
+| `past` | tables as they were after an earlier step |
 | `manifest` | what the manifest of a step says |
 | `directory` | a pipeline's directory is one process's at a time |
 """

@@ -12,6 +12,7 @@ from penstock.backends.native.proof import not_proven
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.base import forgets
+from penstock.steps.past import Past, gathered
 from penstock.steps.rows.exchange import repeated
 from penstock.steps.state import State
 
@@ -25,12 +26,15 @@ class Stored:
 
     state: State
 
-    def weighted(self, name: str) -> DataFrame | None:
+    def weighted(self, name: str, since: int | None = None) -> DataFrame | None:
         """The rows of a table, or what has passed the LATENESS of a view, with weights that may still cancel.
 
-        None if nothing ever came in. SqlError or DataError if the history that this needs is not kept.
+        None if nothing ever came in. SqlError or DataError if the history that this needs is not kept. With `since`
+        they are those that have come into a table after that step.
         """
         found = self.state.catalog.relation(name)
+        if since is not None and isinstance(found, Table):
+            return gathered(self.state, found, self.state.log.pieces(found, since))
         if isinstance(found, View):
             return self.state.views.weighted(name.lower())
         return None if found is None else self._weighted_table(found)
@@ -68,9 +72,11 @@ class Stored:
         else:
             yield from self.state.log.pieces(table)
 
-    def pieces_of(self, name: str) -> Iterator[pa.Table]:
+    def pieces_of(self, name: str, since: int | None = None) -> Iterator[pa.Table]:
         """The same of a table or of a view with LATENESS, by its name."""
         found = self.state.catalog.relation(name)
+        if since is not None and isinstance(found, Table):
+            return self.state.log.pieces(found, since)
         if isinstance(found, View):
             return self.state.views.pieces(name.lower())
         return iter(()) if found is None else self.pieces(found)
@@ -109,6 +115,10 @@ class Stored:
         """The rows of a view as its changes add up; None if there were none yet, or they are not kept."""
         weighted = self.state.views.weighted(view.name.lower()) if self.has_stepped(view) else None
         return None if weighted is None else repeated(weighted)
+
+    def past(self, step: int) -> Past:
+        """The tables as they were after a step."""
+        return Past(self.state, step)
 
     def check_reach(self, name: str) -> None:
         """Refuse to begin a view over a table whose rows have come in but are not kept (SqlError, DataError)."""

@@ -15,8 +15,9 @@ import json
 import os
 import shutil
 import zlib
+from array import array
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.plan.scalar import quoted
 from penstock.steps.directory import DirectoryLock
+from penstock.steps.moments import Moments
 from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
 from penstock.steps.surroundings import writing
@@ -49,7 +51,10 @@ _ARROW = ".arrow"
 
 @dataclass(frozen=True)
 class Segment:
-    """The change of one table in one step (or several, merged): in memory, or a Parquet file or folder."""
+    """The change of one table in one step (or several, merged): in memory, or a Parquet file or folder.
+
+    `parts` of a merged one are its steps, each followed by the number of its rows, which lie in this order.
+    """
 
     step: int
     clock: datetime
@@ -57,6 +62,12 @@ class Segment:
     retracts: bool
     arrow: pa.Table | None = None
     path: Path | None = None
+    parts: array[int] = field(default_factory=lambda: array("q"))
+
+    @property
+    def steps(self) -> Iterator[tuple[int, int]]:
+        """Each step, with the number of its rows."""
+        return zip(self.parts[::2], self.parts[1::2], strict=True) if self.parts else iter([(self.step, self.rows)])
 
 
 @dataclass(frozen=True)
@@ -91,6 +102,12 @@ class InputLog:
             self._folder = _prepared(directory, self._lock)
         self._histories: dict[str, _History] = {}
         self._error_history = error_history
+        self.moments = Moments()
+
+    @property
+    def positions_file(self) -> Path | None:
+        """The file of the saved positions; None for a log that goes with its pipeline."""
+        return self._folder / "positions.json" if self._durable else None
 
     def stage(
         self, step: int, clock: datetime, changes: Sequence[tuple[Table, pa.Table | Delta]], facts: Mapping[str, Any]
@@ -123,6 +140,7 @@ class InputLog:
 
     def adopt(self, staged: Staged, tables: Callable[[str], Table | None]) -> None:
         """Answer from a published step too; `tables` finds a table by its lower-case name."""
+        self.moments.add(staged.step, staged.clock)
         for name, segment in staged.segments.items():
             history = self._histories.setdefault(name, _History())
             history.segments.append(segment)
@@ -156,27 +174,42 @@ class InputLog:
             return None
         return _union(self._frames(workspace, table, history.segments))
 
-    def pieces(self, table: Table) -> Iterator[pa.Table]:
-        """The same in Arrow, piece by piece, in the types in which columns are carried."""
-        self.check_reach(table)
-        history = self._histories.get(table.name.lower())
-        for segment in () if history is None else history.segments:
-            if segment.arrow is not None:
-                yield segment.arrow
-            elif segment.path is not None and segment.path.suffix == _ARROW:
-                yield feather.read_table(segment.path)
-            elif segment.path is not None:
-                yield from _read(segment.path)
+    def pieces(self, table: Table, after: int = 0, until: int | None = None) -> Iterator[pa.Table]:
+        """The same in Arrow, piece by piece, in the types in which columns are carried.
 
-    def check_reach(self, table: Table) -> None:
-        """Refuse to answer from a history that is not kept (SqlError), or no longer (DataError)."""
+        They are those of all steps, or of those after one, or until one.
+        """
+        self.check_reach(table, after + 1)
+        last = self.moments.last if until is None else until
+        for segment in self._segments(table):
+            inside = [after < step <= last for step, _ in segment.steps]
+            if all(inside):
+                yield from _rows(segment)
+            elif any(inside):
+                yield _part(segment, inside)
+
+    def _segments(self, table: Table) -> Sequence[Segment]:
+        history = self._histories.get(table.name.lower())
+        return () if history is None else history.segments
+
+    def changes_after(self, table: Table, step: int) -> bool:
+        """True if the log has a change of the table after a step."""
+        return any(number > step for segment in self._segments(table)[-1:] for number, _ in segment.steps)
+
+    def reaches(self, table: Table, first: int = 1) -> bool:
+        """True if the changes of the table are kept from a step on."""
+        history = self._histories.get(table.name.lower())
+        return table.history.lower() != "none" and (history is None or history.first_step <= first)
+
+    def check_reach(self, table: Table, first: int = 1) -> None:
+        """Refuse to answer from a history that is not kept (SqlError), or no longer from a step on (DataError)."""
         if table.history.lower() == "none":
             kind = "stream" if table.stream else "table"
             message = f"Cannot convert {kind} '{table.name}' to relation: it keeps no history"
             hint = "leave out 'history' = 'none', or read a MATERIALIZED view of it"
             raise SqlError(Diagnostic("NO_HISTORY", message, hint=hint))
         history = self._histories.get(table.name.lower())
-        if history is not None and history.first_step and table.name != ERROR_VIEW.name:
+        if history is not None and history.first_step > first and table.name != ERROR_VIEW.name:
             kept = f"'history' = '{table.history}'"
             message = f"the history of {table.name} reaches back to step {history.first_step} only ({kept})"
             hint = "read a MATERIALIZED view, or keep a longer history"
@@ -215,7 +248,7 @@ class InputLog:
         except BaseException:
             path.unlink(missing_ok=True)
             raise
-        return Segment(segment.step, segment.clock, segment.rows, segment.retracts, path=path)
+        return replace(segment, arrow=None, path=path)
 
     def _tidy(self, name: str, history: _History, table: Table, staged: Staged) -> None:
         """Merge small pieces in memory, move them to a file when there is much, drop what is too old."""
@@ -227,6 +260,7 @@ class InputLog:
                 sum(segment.rows for segment in recent),
                 any(segment.retracts for segment in recent),
                 arrow=pa.concat_tables([segment.arrow for segment in recent]).combine_chunks(),
+                parts=array("q", [number for segment in recent for part in segment.steps for number in part]),
             )
             if merged.rows > HELD_ROWS:
                 merged = self._as_file(
@@ -288,6 +322,21 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
     for frame in frames[1:]:
         found = found.selectExpr(*(quoted(name) for name in frame.columns)).union(frame)
     return found
+
+
+def _rows(segment: Segment) -> Iterator[pa.Table]:
+    if segment.arrow is not None:
+        yield segment.arrow
+    elif segment.path is not None and segment.path.suffix == _ARROW:
+        yield feather.read_table(segment.path)
+    elif segment.path is not None:
+        yield from _read(segment.path)
+
+
+def _part(segment: Segment, inside: Sequence[bool]) -> pa.Table:
+    """The rows of some of the steps of a merged segment."""
+    mask = [here for here, (_, rows) in zip(inside, segment.steps, strict=True) for _ in range(rows)]
+    return pa.concat_tables(_rows(segment)).filter(pa.array(mask))
 
 
 def _read(path: Path) -> Iterator[pa.Table]:

@@ -14,6 +14,7 @@ from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declared
 from penstock.steps.phases import Stopwatch
 from penstock.steps.rows.batch import RowReader
+from penstock.steps.saved_positions import SavedPositions
 from penstock.steps.tables import Tables
 from penstock.steps.targets import Target
 from penstock.steps.views import Views
@@ -29,7 +30,7 @@ class State:
     """The engine's state, what is remembered of tables and views, and the counts; `stepping` is a clock under way.
 
     `targets` are the tables that standing statements write into, and `reader` checks the rows for one. `whole` names
-    tables, in lower case, all of whose columns are wanted, whatever views read.
+    tables, in lower case, all of whose columns are wanted, whatever views read. `positions` are the saved ones.
 
     Views and tables come and go by `Stepper.install`; all else follows a committed step, in `steps.committing`.
     """
@@ -46,6 +47,7 @@ class State:
     rejected: dict[tuple[str, str], int] = field(default_factory=dict)
     declared: Declared = field(default_factory=Declared)
     targets: tuple[Target, ...] = ()
+    positions: SavedPositions = field(default_factory=SavedPositions)
     reader: Callable[[Table], RowReader] = _no_reader
     whole: Callable[[], Collection[str]] = tuple
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
@@ -55,6 +57,7 @@ class State:
         """The state before anything has been declared."""
         workspace = engine.workspace
         found = cls(engine, log, Catalog(), Tables(workspace, log), Views(engine, retain), LineReader(engine))
+        found.positions = SavedPositions(log.positions_file)
         found.tables.process = lambda: engine.process(found.catalog)
         return found
 

@@ -43,6 +43,7 @@ from penstock.steps.phases import Stopwatch
 from penstock.steps.proposing import Proposal, StepInput, abandoned
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
+from penstock.steps.saved_positions import SavedPositions
 from penstock.steps.setting_aside import propose_sparing
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
@@ -112,6 +113,11 @@ class Stepper:
     def stopwatch(self) -> Stopwatch:
         """The clock that measures the phases of the next step."""
         return self._state.stopwatch
+
+    @property
+    def positions(self) -> SavedPositions:
+        """The points between steps that have names."""
+        return self._state.positions
 
     @property
     def next_timer(self) -> datetime | None:

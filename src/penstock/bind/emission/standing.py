@@ -35,12 +35,13 @@ from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.plan.emission import EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
-from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project
+from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project, Scan
 from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
+from penstock.sql.points import POINT, is_begun
 from penstock.sql.text import span_of
 
 _MICROSECOND = timedelta(microseconds=1)
@@ -72,7 +73,7 @@ def shown_by(view: str) -> str:
 
 def stands(tree: exp.Expression, catalog: Catalog) -> bool:
     """True for a query that is shown as its rows change, and not answered once."""
-    if tree.meta.get("emit") or streamed(tree) or is_refined(settings_of(tree)):
+    if tree.meta.get("emit") or is_begun(tree) or streamed(tree) or is_refined(settings_of(tree)):
         return True
     return catalog.settings.get("dialect") == "timeplus" and any(
         _is_stream(table, tree, catalog) for table in tree.find_all(exp.Table)
@@ -130,6 +131,7 @@ class _Binding:
         dialect = catalog.settings.get("dialect", "penstock")
         self.clause = _clause(tree)
         is_streamed = streamed(tree)
+        self.begins = is_begun(tree)
         self.stream_span = next(
             (item.meta["stream"] for item in tree.find_all(exp.Query) if "stream" in item.meta), None
         )
@@ -154,6 +156,7 @@ class _Binding:
         taking_in = self._taking_in()
         bound = context_of(self.catalog, taking_in).bind_query(self.clauses.tree)
         self._check_age(taking_in)
+        self._check_begins(bound, taking_in)
         catalog = with_taking_in(self.catalog, taking_in)
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
@@ -202,7 +205,7 @@ class _Binding:
             self._start.clock,
             self.catalog,
         )
-        tails = (is_streamed or (timeplus and last is None)) and not seek.past
+        tails = (is_streamed or self.begins or (timeplus and last is None)) and not seek.past
         age = None if last is None else last.interval // _MICROSECOND
         leaves = self.kind.aggregated and not self.kind.windowed
         keys = tuple(self.clauses.tree.meta.get(SUBSTREAMS) or ())
@@ -221,6 +224,16 @@ class _Binding:
             sessions=self._sessions(),
             streamed=is_streamed,
         )
+
+    def _check_begins(self, bound: BoundQuery, taking_in: TakingIn) -> None:
+        """SqlError for START AT of a query that reads no stream."""
+        if self.begins is None:
+            return
+        plans = [bound.plan, *(view.plan for view in taking_in.views)]
+        if not any(isinstance(node, Scan) and node.tail for plan in plans for node in plan.walk()):
+            message = f"{self.begins.text}: the query reads no stream, and a table has no rows that come after a point"
+            hint = "CREATE STREAM keeps what comes; AS OF answers a query over the contents as they were"
+            raise SqlError(Diagnostic("START_AT", message, self.begins.span, hint=hint))
 
     def _check_age(self, taking_in: TakingIn) -> None:
         """SqlError for LAST over rows none of which has the time that it goes by."""
@@ -313,6 +326,8 @@ def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, d
     """
     found = tree.copy()
     found.meta.pop("emit", None)
+    if is_begun(found):
+        del found.meta[POINT]
     settings: dict[str, str] = {}
     for inner in found.find_all(exp.Query):
         if inner.meta.get("emit"):

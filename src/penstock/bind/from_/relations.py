@@ -20,7 +20,7 @@ from penstock.bind.from_.values import bind_values
 from penstock.bind.from_.versions import as_of_a_point, is_versioned, with_condition_of_where
 from penstock.bind.level import Level
 from penstock.bind.matching.clause import bind_match_recognize
-from penstock.bind.relation import ONE_ROW, TAIL, aliased, rows_of
+from penstock.bind.relation import ONE_ROW, SINCE, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
 from penstock.bind.time_windows.tables import bind_window_table
@@ -166,6 +166,7 @@ def _named(tree: exp.Table, level: Level) -> Relation:
         return aliased(bound, tree, level, name)
     if taking_in is not None and taking_in.is_tail(found):
         tree.meta[TAIL] = True
+        tree.meta[SINCE] = taking_in.start.after
     alias = tree.args.get("alias")
     renamed = alias is not None and bool(alias.args.get("columns"))
     bound = rows_of(found, tree, hidden=not renamed)

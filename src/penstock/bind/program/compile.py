@@ -16,6 +16,7 @@ from penstock.bind.program.writers import declare_insert, stands_as_statement
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse
+from penstock.sql.points import without_past
 from penstock.sql.statements import (
     Advance,
     CreateTable,
@@ -112,7 +113,7 @@ def _check_query(tree: Any, catalog: Catalog, text: str) -> None:
         bind_standing(tree, catalog, text, "query", any_waterline)
     else:
         check_asked(tree, catalog)
-        bind_named(tree, catalog, text)
+        bind_named(without_past(tree), catalog, text)
 
 
 def _created(statement: Statement) -> set[str]:

@@ -12,6 +12,7 @@ from penstock.errors import PenstockError
 from penstock.plan.nodes import Plan
 from penstock.sql.complaints import wrong
 from penstock.sql.nesting import room_for_nesting
+from penstock.sql.points import is_begun, refuse_point
 
 
 def bind_query(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = True) -> Plan:
@@ -40,6 +41,8 @@ def check_asked(tree: exp.Expression, catalog: Catalog, source: str = "") -> Non
             message = "a query with STREAM stands, and is not answered once"
             hint = "subscribe() to it, write it in the shell, or leave STREAM out for the rows that are there"
             raise wrong(code="SELECT_STREAM", message=message, place=tree.meta.get("stream") or tree, hint=hint)
+        if is_begun(tree):
+            refuse_point(tree)
         check_relational(tree, catalog)
     except PenstockError as error:
         raise error.with_source(source) from None

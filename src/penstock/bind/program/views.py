@@ -19,6 +19,7 @@ from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
 from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_query
+from penstock.sql.points import refuse_point
 from penstock.sql.statements import CreateView
 
 
@@ -79,6 +80,7 @@ def _view_into(catalog: Catalog, statement: CreateView) -> View:
 
 def _without_emit(catalog: Catalog, statement: CreateView) -> exp.Expression:
     """The query; its EMIT is checked and says when the view is shown, and its readers are not delayed."""
+    refuse_point(statement.query)
     emits = bool(statement.query.meta.get("emit"))
     if not emits and not is_refined(statement.properties):
         return statement.query

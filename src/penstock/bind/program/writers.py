@@ -27,6 +27,7 @@ from penstock.plan.scalar import Scalar, column
 from penstock.plan.showing import Showing
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
+from penstock.sql.points import refuse_point
 from penstock.sql.statements import CreateView, Insert
 
 _DELTA = "_tp_delta"
@@ -55,6 +56,7 @@ def declare_insert(
     refuse_conflict(statement, table)
     chosen = name or free_name(catalog, f"into_{table.name}")
     query = statement.source
+    refuse_point(query)
     rows = _rows(query, catalog, source, chosen, any_waterline)
     columns = _columns(statement, table, rows)
     unless_there = statement.conflict == "NOTHING"
@@ -69,6 +71,7 @@ def declare_into(catalog: Catalog, statement: CreateView, source: str) -> Catalo
     """The catalogue with what a view INTO a table writes; the view itself is there already."""
     assert statement.into is not None  # noqa: S101 - the caller asked
     assert statement.into_span is not None  # noqa: S101 - read with the name
+    refuse_point(statement.query)
     table = table_of(statement.into, statement.into_span, catalog)
     rows = _rows(statement.query, catalog, source, statement.name, any_waterline)
     columns = _columns(_as_insert(statement, table, rows), table, rows)

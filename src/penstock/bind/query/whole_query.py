@@ -19,11 +19,13 @@ from penstock.bind.select.ordering import limit_of, ordered, ordering_of
 from penstock.bind.windows.arrival import asks_for_arrival
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported
+from penstock.sql.points import refuse_point
 
 
 def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
     refuse_emit(tree)
+    refuse_point(tree)
     if not context.arrival and asks_for_arrival(tree, context):
         context = replace(context, arrival=True)
     context = with_ctes(tree, context)

@@ -23,4 +23,9 @@ class Source(Operator):
         """True if only what comes from now on is read, and not what there is."""
         return isinstance(self.node, Scan) and self.node.tail
 
+    @property
+    def since(self) -> int | None:
+        """The step after which a tail begins, if that is not now."""
+        return self.node.since if isinstance(self.node, Scan) else None
+
     usual: ClassVar[Cost] = Cost(NO_STATE, "nothing")

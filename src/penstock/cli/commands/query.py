@@ -16,6 +16,7 @@ from penstock.cli.reporting import note
 @click.argument("arguments", nargs=-1, required=True, metavar="[PROGRAM]... SQL")
 @program_options
 @engine_options
+@option("--as-of", help="Over the contents as they were: after the step of a number, or at a time (UTC).")
 @option("--follow", is_flag=True, help="Follow the sources, and write what a query with EMIT shows, until Ctrl-C.")
 @option("--once", is_flag=True, help="With --follow, end when the input is used up.")
 @format_option()
@@ -24,6 +25,8 @@ def command(arguments: Sequence[str], **values: Any) -> None:
 
     With --follow the query stands from before the first row: what its EMIT shows is written as it comes, one line for
     each row with its step, until Ctrl-C, or as many rows as its LIMIT says.
+
+    With --as-of it is answered over the contents as they were after an earlier step.
     """
     from penstock.cli.interpreter import Results, check_finished, follow, open_interpreter, write_answer
     from penstock.errors import PenstockError
@@ -45,9 +48,13 @@ def command(arguments: Sequence[str], **values: Any) -> None:
         if has_sources(pipeline.catalog):
             pipeline.run(once=True)
         try:
-            write_answer(pipeline, question, interpreter.results)
+            write_answer(pipeline, question, interpreter.results, as_of=_point(values["as_of"]))
         except PenstockError as error:
             raise error.with_source(question) from error.__cause__
+
+
+def _point(text: str | None) -> int | str | None:
+    return int(text) if text is not None and text.isdigit() else text
 
 
 def _existing(programs: Sequence[str]) -> Sequence[str]:
