@@ -8,9 +8,11 @@ import inspect
 import textwrap
 from collections.abc import Iterator
 from pathlib import Path
+from types import ModuleType
 from typing import Any
 
 INTRODUCTION = Path(__file__).with_suffix(".md")
+RELATIONS = Path(__file__).with_name("relations.md")
 _WIDTH = 110
 
 
@@ -22,6 +24,28 @@ def python_page() -> str:
         for item in items:
             lines += _class(item)
     return "\n".join(lines).rstrip() + "\n"
+
+
+def relations_page() -> str:
+    """All names that make queries in Python."""
+    from penstock.relational import columns, emission, functions, grouped, ordering, relation, time_windows
+    from penstock.relational.emitting import Emitting
+
+    lines = [RELATIONS.read_text(encoding="utf-8")]
+    for item in (relation.Relation, grouped.Grouped, Emitting, columns.Column, functions.Functions):
+        lines += _class(item)
+    for item in (ordering.Window, ordering.WindowSpec):
+        lines += _class(item)
+    lines += [*_functions("Windows of time", time_windows), *_functions("When rows are shown", emission)]
+    return "\n".join([*lines, *_class(emission.Emit)]).rstrip() + "\n"
+
+
+def _functions(title: str, module: ModuleType) -> Iterator[str]:
+    """The public functions of a module."""
+    yield from (f"### {title}", "")
+    for name, function in vars(module).items():
+        if inspect.isfunction(function) and function.__module__ == module.__name__ and not name.startswith("_"):
+            yield from ("```python", *_signature(name, function), "```", "", _doc(function), "")
 
 
 def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
@@ -84,6 +108,14 @@ def _table(attributes: list[tuple[str, str, str]]) -> Iterator[str]:
 
 # What the methods of others give; nobody makes one.
 _GIVEN = {
+    "Column",
+    "Emit",
+    "Emitting",
+    "Functions",
+    "Grouped",
+    "Relation",
+    "Window",
+    "WindowSpec",
     "Change",
     "Subscription",
     "StandingQuery",
@@ -99,6 +131,23 @@ _GIVEN = {
 
 # What other parts of Penstock call, and nobody else.
 _INSIDE = {
+    ("Column", "direction"),
+    ("Column", "item"),
+    ("Column", "level"),
+    ("Column", "ordered"),
+    ("Column", "within"),
+    ("Emitting", "checked"),
+    ("Emitting", "home"),
+    ("Emitting", "text"),
+    ("Grouped", "keys"),
+    ("Grouped", "relation"),
+    ("Relation", "aggregates"),
+    ("Relation", "block"),
+    ("Relation", "grouped"),
+    ("Relation", "home"),
+    ("WindowSpec", "frame"),
+    ("WindowSpec", "keys"),
+    ("WindowSpec", "order"),
     ("Change", "delta"),
     ("Subscription", "offer"),
     ("Subscription", "fail"),
@@ -139,7 +188,7 @@ def _signature(name: str, method: Any) -> list[str]:
     signature = inspect.signature(method)
     texts: list[str] = []
     for item in signature.parameters.values():
-        if item.kind is item.KEYWORD_ONLY and "*" not in texts:
+        if item.kind is item.KEYWORD_ONLY and not any(text.startswith("*") for text in texts):
             texts.append("*")
         if item.name != "self":
             texts.append(_parameter(item))
@@ -151,13 +200,16 @@ def _signature(name: str, method: Any) -> list[str]:
 
 def _parameter(item: inspect.Parameter) -> str:
     kind = "" if item.annotation is item.empty else f": {item.annotation}"
+    if item.kind is item.VAR_POSITIONAL:
+        return f"*{item.name}{kind}"
     return f"{item.name}{kind}" if item.default is item.empty else f"{item.name}{kind} = {item.default!r}"
 
 
 def _methods(found: type) -> Iterator[tuple[str, Any]]:
     for owner in reversed(_own_bases(found)):
         for name, method in vars(owner).items():
-            if not name.startswith("_") and inspect.isfunction(method) and (found.__name__, name) not in _INSIDE:
+            own = method.__name__ == name if inspect.isfunction(method) else False  # other spellings are not repeated
+            if not name.startswith("_") and own and (found.__name__, name) not in _INSIDE:
                 yield name, method
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 sys.path.insert(0, str(Path(__file__).resolve().parent))  # it may have been loaded by its path
 from case_files import cases_page
 from emission_picture import emission_picture
-from python_api import python_page
+from python_api import python_page, relations_page
 
 ROOT = Path(__file__).resolve().parent.parent
 SOURCE = ROOT / "src" / "penstock"
@@ -232,6 +232,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "docs/reference/properties.md": properties_page,
     "docs/reference/proven.md": proven_page,
     "docs/reference/python.md": python_page,
+    "docs/reference/relations.md": relations_page,
     "docs/reference/waterlines.md": waterlines_page,
     "docs/tests.md": tests_page,
 }

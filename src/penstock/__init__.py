@@ -36,6 +36,11 @@ from penstock.errors import DataError, Diagnostic, InternalError, PenstockError,
 
 if TYPE_CHECKING:
     from penstock.pipeline.pipeline import Pipeline
+    from penstock.relational.columns import col, lit
+    from penstock.relational.emission import after_delay, after_watermark, changes, on_update, per_event, periodic
+    from penstock.relational.functions import F, expr, when
+    from penstock.relational.ordering import Window
+    from penstock.relational.time_windows import cumulate, hop, session, tumble
     from penstock.steps.change import Change
 
 __version__ = "0.1.0"
@@ -43,15 +48,50 @@ __all__ = [
     "Change",
     "DataError",
     "Diagnostic",
+    "F",
     "InternalError",
     "PenstockError",
     "Pipeline",
     "SqlError",
     "UnsupportedError",
+    "Window",
     "__version__",
+    "after_delay",
+    "after_watermark",
+    "changes",
+    "col",
+    "cumulate",
+    "expr",
+    "hop",
+    "lit",
+    "on_update",
+    "per_event",
+    "periodic",
+    "session",
+    "tumble",
+    "when",
 ]
 
-_LAZY = {"Pipeline": "penstock.pipeline.pipeline", "Change": "penstock.steps.change"}
+_LAZY = {
+    "Change": "penstock.steps.change",
+    "F": "penstock.relational.functions",
+    "Pipeline": "penstock.pipeline.pipeline",
+    "Window": "penstock.relational.ordering",
+    "after_delay": "penstock.relational.emission",
+    "after_watermark": "penstock.relational.emission",
+    "changes": "penstock.relational.emission",
+    "col": "penstock.relational.columns",
+    "cumulate": "penstock.relational.time_windows",
+    "expr": "penstock.relational.functions",
+    "hop": "penstock.relational.time_windows",
+    "lit": "penstock.relational.columns",
+    "on_update": "penstock.relational.emission",
+    "per_event": "penstock.relational.emission",
+    "periodic": "penstock.relational.emission",
+    "session": "penstock.relational.time_windows",
+    "tumble": "penstock.relational.time_windows",
+    "when": "penstock.relational.functions",
+}
 
 
 def __getattr__(name: str) -> Any:

@@ -6,15 +6,12 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from functools import partial
 from typing import TYPE_CHECKING, Any, TextIO
 
 import click
 
-from penstock.analysis.waterline import has_waterline
-from penstock.bind.emission.standing import bind_standing, stands
+from penstock.bind.emission.standing import stands
 from penstock.bind.program.compile import compile_program
-from penstock.bind.program.queries import bind_query
 from penstock.bind.program.writers import stands_as_statement
 from penstock.cli.emissions import Emissions
 from penstock.cli.options import EngineOptions
@@ -23,15 +20,12 @@ from penstock.cli.reporting import note, warn
 from penstock.cli.results import Table, table_of, write_table
 from penstock.cli.results import write_answer as write_whole
 from penstock.cli.show import described, shown
-from penstock.engine.foreseeing import foreseen
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, did_you_mean
-from penstock.explain import explain_query as explained
-from penstock.explain import explain_standing
 from penstock.pipeline.pipeline import Pipeline
+from penstock.pipeline.relations import explained_query
 from penstock.pipeline.supported import has_sources
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
-from penstock.sql.points import without_past
 from penstock.steps.failures import translated
 
 if TYPE_CHECKING:
@@ -163,7 +157,7 @@ class Interpreter:
 
     def _explained(self, statement: sql.Explain, text: str) -> str:
         if statement.query is not None:
-            return explain_query(self.pipeline, statement, text)
+            return explained_query(self.pipeline, statement.query, statement.options, text)
         try:
             return self.pipeline.explain(statement.target, statement.options)
         except PenstockError as error:
@@ -211,17 +205,6 @@ def said_of_spark(catalog: Catalog, span: Span | None = None, text: str | None =
         if found is error:
             raise
         raise found from error
-
-
-def explain_query(pipeline: Pipeline, statement: sql.Explain, text: str) -> str:
-    """The explanation of a query, as if it were a view."""
-    assert statement.query is not None  # noqa: S101 - the caller asked
-    placing = partial(foreseen, local=pipeline.is_local)
-    if stands(statement.query, pipeline.catalog):
-        found = bind_standing(statement.query, pipeline.catalog, text, "query", has_waterline)
-        return explain_standing(found, pipeline.catalog, statement.options, text, placing=placing)
-    plan = bind_query(without_past(statement.query), pipeline.catalog, text)
-    return explained(plan, pipeline.catalog, statement.options, text, placing=placing)
 
 
 def open_interpreter(

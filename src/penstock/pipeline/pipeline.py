@@ -24,6 +24,7 @@ from penstock.pipeline.execution import Execution
 from penstock.pipeline.opening import Opened, as_wanted, read_program
 from penstock.pipeline.outlets import Outlets, OutputFact
 from penstock.pipeline.points import Value as Point
+from penstock.pipeline.relations import create_view, relation_of, relation_of_text
 from penstock.pipeline.run import RunLoop, RunOptions
 from penstock.pipeline.standing import StandingQuery
 from penstock.pipeline.standing_queries import StandingQueries
@@ -47,6 +48,8 @@ if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
     from penstock.backends.native.store import Store
+    from penstock.relational.emitting import Emitting
+    from penstock.relational.relation import Relation
     from penstock.watching.endpoint import Endpoint
 
 Rows = Any
@@ -330,6 +333,19 @@ class Pipeline:
     def positions(self) -> tuple[Position, ...]:
         """The saved positions, the first to be saved first."""
         return self._opened().stepper.positions.all
+
+    def table(self, name: str) -> Relation:
+        """A table or view as a relation, which grows into a query by calls: `table("t").filter(col("x") > 1)`."""
+        return relation_of(self, name)
+
+    def sql(self, text: str) -> Relation:
+        """A query in SQL as a relation. Raises SqlError or UnsupportedError for the query."""
+        with self._lock:
+            return self._sourced(text, lambda: relation_of_text(self, text))
+
+    def create_view(self, name: str, query: Relation | Emitting, *, materialized: bool = False) -> None:
+        """Create a view of a relation; `materialized` keeps its content, so that queries read it."""
+        create_view(name, query, materialized=materialized)
 
     def changes(self, view: str) -> Subscription:
         """A view's changes from now on, as they are committed (by any thread). SqlError if there is no such view.

@@ -1,0 +1,112 @@
+"""Queries as Python calls over a pipeline: where they begin, and what they need of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import partial
+from typing import TYPE_CHECKING, Any
+
+from penstock.analysis.waterline import has_waterline
+from penstock.bind.emission.standing import bind_standing, stands
+from penstock.bind.program.queries import bind_named, bind_query
+from penstock.engine.foreseeing import foreseen
+from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.explain import explain_query, explain_standing
+from penstock.relational.block import Block
+from penstock.relational.emitting import Emitting
+from penstock.relational.relation import Relation
+from penstock.relational.writing import named
+from penstock.sql import statements
+from penstock.sql.parse import parse
+from penstock.sql.points import without_past
+
+if TYPE_CHECKING:
+    from penstock.pipeline.answer import Answer
+    from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.standing import StandingQuery
+
+
+def one_query(text: str, dialect: str) -> statements.Query:
+    """The one query in a text. SqlError if it is anything else."""
+    found = parse(text, dialect)
+    if len(found) != 1 or not isinstance(found[0], statements.Query):
+        message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
+        raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
+    return found[0]
+
+
+def explained_query(pipeline: Pipeline, tree: Any, options: Sequence[str], text: str) -> str:
+    """The explanation of a query, as if it were a view, or as it would stand."""
+    placing = partial(foreseen, local=pipeline.is_local)
+    if stands(tree, pipeline.catalog):
+        found = bind_standing(tree, pipeline.catalog, text, "query", has_waterline)
+        return explain_standing(found, pipeline.catalog, tuple(options), text, placing=placing)
+    plan = bind_query(without_past(tree), pipeline.catalog, text)
+    return explain_query(plan, pipeline.catalog, tuple(options), text, placing=placing)
+
+
+@dataclass(frozen=True)
+class RelationHome:
+    """A pipeline, as relations see it."""
+
+    pipeline: Pipeline
+
+    @property
+    def dialect(self) -> str:
+        """The dialect of its SQL."""
+        return self.pipeline.dialect
+
+    def columns_of(self, sql: str) -> tuple[str, ...]:
+        """The columns of a query, which is bound and not asked."""
+        return bind_named(one_query(sql, self.dialect).tree, self.pipeline.catalog, sql).names
+
+    def check_standing(self, sql: str) -> None:
+        """Raise SqlError or UnsupportedError for a query that cannot stand."""
+        bind_standing(one_query(sql, self.dialect).tree, self.pipeline.catalog, sql, "query", has_waterline)
+
+    def query(self, sql: str) -> Answer:
+        """The answer of a query."""
+        return self.pipeline.query(sql)
+
+    def subscribe(self, sql: str, *, name: str | None = None, clock: datetime | str | None = None) -> StandingQuery:
+        """The query as it stands."""
+        return self.pipeline.subscribe(sql, name=name, clock=clock)
+
+    def explain_query(self, sql: str, options: Sequence[str] = ()) -> str:
+        """An account of how the query would be maintained."""
+        return explained_query(self.pipeline, one_query(sql, self.dialect).tree, options, sql)
+
+    def execute(self, sql: str, *, clock: datetime | str | None = None) -> Mapping[str, Any]:
+        """Run statements."""
+        return self.pipeline.execute(sql, clock=clock)
+
+
+def relation_of(pipeline: Pipeline, name: str) -> Relation:
+    """A table or view as a relation. SqlError if there is neither."""
+    if pipeline.catalog.relation(name) is None:
+        tables, views = pipeline.catalog.tables.values(), pipeline.catalog.views.values()
+        known = [*(item.name for item in tables), *(item.name for item in views)]
+        message = f"table(): there is no table or view {name[:100]}"
+        raise SqlError(Diagnostic("UNKNOWN_RELATION", message, candidates=did_you_mean(name, known)))
+    return Relation(RelationHome(pipeline), Block(named(name)))
+
+
+def relation_of_text(pipeline: Pipeline, text: str) -> Relation:
+    """A query in SQL as a relation. SqlError or UnsupportedError for the query."""
+    whole = one_query(text, pipeline.dialect).text
+    relation = Relation(RelationHome(pipeline), Block(f"(\n{whole}\n)"))
+    RelationHome(pipeline).columns_of(whole)
+    return relation
+
+
+def create_view(name: str, query: Relation | Emitting, *, materialized: bool) -> None:
+    """Create a view of a relation."""
+    if isinstance(query, Relation):
+        query.create_view(name, materialized=materialized)
+    elif isinstance(query, Emitting):
+        query.create_view(name)
+    else:
+        message = f"create_view({name!r}): expected a relation, found {type(query).__name__}"
+        raise SqlError(Diagnostic("PYTHON_CALL", message, hint="p.table(…) or p.sql(…) makes one"))
