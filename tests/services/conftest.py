@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import os
 import subprocess
+import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import psycopg
 import pytest
 
 HERE = Path(__file__).resolve().parent
@@ -46,3 +48,25 @@ def kafka() -> Iterator[str]:
     """The address of a Kafka broker, for `bootstrap.servers`."""
     with running("kafka") as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def postgres() -> Iterator[str]:
+    """The address of a PostgreSQL server, as libpq takes it."""
+    with running("postgres") as address:
+        yield address
+
+
+@pytest.fixture
+def database(postgres) -> Iterator[str]:
+    """A database of the test's own, which is dropped with its slots and whoever is connected."""
+    name = f"test_{uuid.uuid4().hex[:12]}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute(f"CREATE DATABASE {name}")
+    yield f"{postgres.rpartition('/')[0]}/{name}"
+    with psycopg.connect(postgres, autocommit=True) as connection:
+        connection.execute("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE datname = %s", (name,))
+        slots = "SELECT slot_name FROM pg_replication_slots WHERE database = %s AND NOT active"
+        for (slot,) in connection.execute(slots, (name,)).fetchall():
+            connection.execute("SELECT pg_drop_replication_slot(%s)", (slot,))
+        connection.execute(f"DROP DATABASE {name} WITH (FORCE)")

@@ -78,6 +78,7 @@ OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (*_OUTPUT, "path", FORMAT, "roll_steps", "roll_bytes"),
         "print": (*_OUTPUT, FORMAT),
+        "postgres": (*_OUTPUT, "connection", "password", "table", "create"),
     }
 )
 

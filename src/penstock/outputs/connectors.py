@@ -28,7 +28,11 @@ from penstock.outputs.receiver import Owner, Receiver
 from penstock.outputs.sink import Sink, sinks_of
 from penstock.sources.properties import wrong_values
 
-CONNECTORS = {"files": "penstock.outputs.files", "print": "penstock.outputs.printed"}
+CONNECTORS = {
+    "files": "penstock.outputs.files",
+    "print": "penstock.outputs.printed",
+    "postgres": "penstock.outputs.postgres",
+}
 EXACTLY_ONCE = "exactly once"
 _PARTS = ("PROPERTIES", "FORMS", "CHOSEN", "check_sink", "target_of", "weakness_of", "open_receiver")
 

@@ -4,6 +4,8 @@
 | --- | --- |
 | `api` | what the run loop expects of a source; connectors by name |
 | `installed` | connectors that other packages bring, by their entry points |
+| `secrets` | `'${env:NAME}'` and `'${file:PATH}'` in properties |
+| `postgres/` | PostgreSQL: connections, names, errors |
 | `transport` | what a connector brings: streams, each with its position |
 | `position` | how far a stream has been read |
 | `flow` | a transport whose bytes flow by, as those of a connection do |
