@@ -97,8 +97,8 @@ def build_circuit(
 ) -> Circuit:
     """The circuit that maintains `views` (lower-case name → plan); views that they read are built in as well.
 
-    `given` names the views with LATENESS that another circuit maintains: they are sources here. `bucketed` keeps what
-    an aggregate without groups reads in buckets, where going through all rows is dear.
+    `given` names the views that another circuit maintains: they are sources here. `bucketed` keeps what an aggregate
+    without groups reads in buckets, where going through all rows is dear.
     """
     builder = _Builder(catalog, typing or Typing(), frozenset(given), bucketed)
     with room_for_nesting():  # views over views without end are one deep plan
@@ -175,7 +175,7 @@ class _Builder:
     def _resolved(self, plan: Plan) -> Plan:
         """A view's plan where the view is read, its keys such that a waterline closes them."""
         if plan not in self.closings:
-            self.closings[plan] = self.closing.closed(of_view(plan, self.catalog))
+            self.closings[plan] = self.closing.closed(of_view(plan, self.catalog, self.given))
         return self.closings[plan]
 
     @cached_property

@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
+
 from penstock.catalog.model import Catalog, View
 from penstock.plan.nodes import Plan, Project, Scan
 
 
-def of_view(plan: Plan, catalog: Catalog) -> Plan:
-    """A view's plan where the view is read, with the reader's own field names; any other plan as it is."""
+def of_view(plan: Plan, catalog: Catalog, given: Collection[str] = ()) -> Plan:
+    """A view's plan where the view is read, with the reader's own field names; any other plan as it is.
+
+    Of views that are `given`, by their names in lower case, a scan is left: their changes are known.
+    """
     while isinstance(plan, Scan):
         view = catalog.views.get(plan.relation.lower())
         if view is None or view.plan is None:
             return plan
-        inner: Plan = scan_of(view) if view.lateness else view.plan
+        is_known = bool(view.lateness) or view.name.lower() in given
+        inner: Plan = scan_of(view) if is_known else view.plan
         renamed = tuple(
             (wanted.name, have)
             for wanted in plan.outputs
@@ -21,7 +27,7 @@ def of_view(plan: Plan, catalog: Catalog) -> Plan:
         )
         if plan.names != inner.names:
             return Project(inner, tuple((name, scalar) for name, scalar in renamed))
-        if view.lateness:
+        if is_known:
             return inner
         plan = inner
     return plan

@@ -81,11 +81,14 @@ class Engine:
         before: Before | None = None,
         gate: Callable[[View], Gate] | None = None,
         ask: Callable[[], object] | None = None,
+        *,
+        shared: Collection[str] = (),
     ) -> None:
         """Maintain the views `names` of `catalog` from the next step on.
 
         `before` gives a table's rows before that step; `gate` the filter of a view with LATENESS. `ask` has Spark read
-        the program, which it has not yet: it is asked where something is not proven.
+        the program, which it has not yet: it is asked where something is not proven. Views that are `shared`, which
+        circuits before maintain, are read as what these make of them; `before` has their rows too.
         """
         self._gate = gate or self._gate
         self._views.update((name, view) for name, view in catalog.views.items() if view.lateness)
@@ -97,7 +100,7 @@ class Engine:
         try:
             for part in (others, behind):
                 if part:  # one that reads `error_view` is made when the gates of the others are known
-                    self.installed.append(self._made(catalog, part, behind=part is behind))
+                    self.installed.append(self._made(catalog, part, shared, behind=part is behind))
             if ask is not None and any(item.needs_spark for item in self.installed[len(present) :]):
                 ask()
         except BaseException:
@@ -107,11 +110,11 @@ class Engine:
             raise
         self.workspace.release()
 
-    def _made(self, catalog: Catalog, views: Mapping[str, Plan], *, behind: bool) -> Installed:
+    def _made(self, catalog: Catalog, views: Mapping[str, Plan], shared: Collection[str], *, behind: bool) -> Installed:
         store = self.process(catalog)
         spark = SparkTyping(self.workspace, catalog)
         typing = spark if store is None else ProvenTyping(catalog, spark)
-        circuit = narrowed(build_circuit(views, catalog, typing, self.gates(), bucketed=store is None))
+        circuit = narrowed(build_circuit(views, catalog, typing, {*self.gates(), *shared}, bucketed=store is None))
         tables = {
             operator.relation: relation_schema(catalog, operator.relation)
             for operator in circuit.operators
@@ -240,10 +243,10 @@ class Engine:
         finally:
             result.discard()
 
-    def with_cleaned(self, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
-        """The inputs of a circuit: the step's, and what circuits before it say of views with LATENESS."""
-        cleaned = {name: result.changes[name] for name in self.gates() if name in result.changes}
-        found = {**inputs, **{name: delta.settled() for name, delta in cleaned.items()}}
+    def inputs_of(self, installed: Installed, inputs: Mapping[str, Delta], result: StepResult) -> dict[str, Delta]:
+        """The inputs of a circuit: the step's, and what circuits before it say of views that it reads."""
+        made = {name: result.changes[name] for name in installed.reads if name in result.changes}
+        found = {**inputs, **{name: delta.settled() for name, delta in made.items()}}
         if result.late:
             found[ERROR_VIEW.name] = self._errors(inputs.get(ERROR_VIEW.name), result.late)
         return found

@@ -85,7 +85,7 @@ class StepWork:
             if installed is place.installed:
                 self.evaluate(installed, installed.circuit.needed([place.number]))
                 return
-            if installed.has_cleaned:
+            if installed.has_cleaned or place.installed.reads & installed.circuit.outputs.keys():
                 self.evaluate(installed)
                 self.result.gather_late(installed)
 
@@ -95,7 +95,7 @@ class StepWork:
 
     def evaluate(self, installed: Installed, only: Collection[int] | None = None) -> None:
         """Evaluate a circuit, or some of its operators and what they read, as far as that is not done."""
-        found = self.engine.with_cleaned(self.inputs, self.result)
+        found = self.engine.inputs_of(installed, self.inputs, self.result)
         self.engine.evaluate(installed, found, self.result, self.progress_of(installed), only)
 
 

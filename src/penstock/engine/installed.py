@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections import defaultdict
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import TYPE_CHECKING
 
 from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
 from penstock.circuit.measured import NO_WORK, Work
-from penstock.circuit.operators import Circuit, Cleaned, OfStep, Operator
+from penstock.circuit.operators import Circuit, Cleaned, OfStep, Operator, Source
 from penstock.circuit.places import IN_PROCESS, ON_SPARK, Place
 
 if TYPE_CHECKING:
@@ -59,6 +60,11 @@ class Installed:
             for operator in self.circuit.operators
             if not isinstance(operator, OfStep)
         )
+
+    @cached_property
+    def reads(self) -> frozenset[str]:
+        """The relations that it reads, in lower case."""
+        return frozenset(item.relation for item in self.circuit.operators if isinstance(item, Source))
 
     @property
     def has_cleaned(self) -> bool:

@@ -15,7 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
-from penstock.catalog.model import Catalog, Table
+from penstock.catalog.model import Catalog, Table, View
+from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
@@ -165,7 +166,8 @@ class Stepper:
         earlier = len(engine.installed)
         if wanted.added:
             gate = partial(view_gate, clock=state.step_clock, catalog=typed)
-            engine.install(rewrite_views(typed), wanted.added, self.stored, gate, wanted.ask)
+            shared = self._shared(wanted)
+            engine.install(rewrite_views(typed), wanted.added, self.stored, gate, wanted.ask, shared=shared)
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)
             earlier = min(earlier, len(engine.installed) - bool(wanted.added))
@@ -175,6 +177,18 @@ class Stepper:
             state.tables.drop(name)
         state.catalog = wanted.catalog
         state.targets = targets_of(wanted.catalog)
+
+    def _shared(self, wanted: Installation) -> list[str]:
+        """The views whose changes queries that begin to stand can take as they are, since their content is kept."""
+        if not all(wanted.typed.views[name.lower()].is_hidden for name in wanted.added):
+            return []
+        made = {name for item in self.engine.installed for name in item.circuit.outputs} - set(wanted.removed)
+        return [name for name in made if self._is_shared(wanted.typed.views.get(name), wanted.typed)]
+
+    def _is_shared(self, view: View | None, catalog: Catalog) -> bool:
+        if view is None or view.is_hidden or view.lateness or view.recursive:
+            return False
+        return self._state.views.keeps(view) and not reads_error_view(view.plan, catalog)
 
     def declare(self, session: Mapping[str, Any], texts: Iterable[str]) -> None:
         """Have the log know what has been declared, and how it is understood."""
