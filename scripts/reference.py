@@ -137,6 +137,8 @@ def properties_page() -> str:
 ABOUT = {
     "files": ", or with LOCATION ([as Spark has it](sql.md#as-spark-has-it)). "
     "[Files](sql.md#files) says how they are read.",
+    "delta": ", or `USING delta LOCATION`. [Lakes](lake.md) says how they are read.",
+    "iceberg": ", or `USING iceberg LOCATION`. [Lakes](lake.md) says how they are read.",
     "datagen": ". [Datagen](datagen.md) says what the rules are.",
 }
 

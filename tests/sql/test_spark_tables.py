@@ -114,8 +114,8 @@ def test_a_format_of_another_system_names_its_connector(kind):
 
 
 def test_files_of_a_format_that_cannot_be_read_name_their_connector():
-    with pytest.raises(UnsupportedError, match="needs the connector 'delta'"):
-        parse("CREATE TABLE t (a INT) USING delta LOCATION '/data/t'")
+    with pytest.raises(UnsupportedError, match="needs the connector 'hudi'"):
+        parse("CREATE TABLE t (a INT) USING hudi LOCATION '/data/t'")
 
 
 @pytest.mark.parametrize(

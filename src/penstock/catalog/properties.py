@@ -27,7 +27,7 @@ _COMMENT = Property(COMMENT, "a text for whoever reads the program")
 TABLE: tuple[Property, ...] = (
     Property(
         CONNECTOR,
-        "where rows come from: 'files' or 'datagen', by their properties; without it from INSERT and `step()` alone. "
+        "where rows come from, by the properties below; without it from INSERT and `step()` alone. "
         "Of a table that a standing statement writes into it says where its changes go, as of a view",
     ),
     Property(
@@ -68,6 +68,8 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "path", "pattern", "partitioned_by", "complete_after", "on_replaced", FORMAT, "on_error", "unknown_columns",
             "epoch", "header", "delimiter", "quote", "null_text",
         ),
+        "delta": ("path", "starting_version", "on_error", "unknown_columns", "epoch"),
+        "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
         "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
     }
 )  # fmt: skip

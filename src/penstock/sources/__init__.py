@@ -12,6 +12,9 @@
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
 | `packages` | packages of an extra, and what is said where one is missing |
 | `properties` | what a table may say in WITH about its source |
+| `delta/` | the connector `delta` |
+| `iceberg/` | the connector `iceberg` |
+| `lake/` | what both have in common: a content, then the versions that follow |
 | `datagen/` | the connector `datagen`: rows by rule, at a rate |
 | `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
 | `formats/` | json, csv, parquet, avro: records cut from a stream, and made rows |

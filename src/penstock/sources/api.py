@@ -76,7 +76,12 @@ class Output(Protocol):
 
 
 # Connectors live in packages that build on this one, so they are named here and loaded when a program asks for them.
-CONNECTORS = {"files": "penstock.sources.files", "datagen": "penstock.sources.datagen"}
+CONNECTORS = {
+    "files": "penstock.sources.files",
+    "delta": "penstock.sources.delta",
+    "iceberg": "penstock.sources.iceberg",
+    "datagen": "penstock.sources.datagen",
+}
 
 
 def check_source(table: Table) -> None:

@@ -17,11 +17,17 @@ from penstock.sql.partitions import PartitionedBy, read_partitions
 from penstock.sql.properties import Properties, read_options
 
 FILES = ("parquet", "json", "csv", "avro")
+_LAKES = ("delta", "iceberg")
 # Formats whose rows lie in a system of their own, so that a table of them is never plain.
 _SYSTEMS = ("jdbc", "kafka", "pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
 _STORED = {"parquet": "parquet", "jsonfile": "json"}
 # Spark's names for options that the connector has under another.
-_SAME = {"sep": "delimiter", "nullvalue": "null_text", "pathglobfilter": "pattern"}
+_SAME = {
+    "sep": "delimiter",
+    "nullvalue": "null_text",
+    "pathglobfilter": "pattern",
+    "startingversion": "starting_version",
+}
 
 
 @dataclass
@@ -193,6 +199,8 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
     if found.comment is not None:
         result.values[COMMENT] = found.comment
     location = found.location or found.options.values.get("path")
+    if location is not None and found.format in _LAKES:
+        return _of_a_lake(found, location, result, warnings)
     if found.format in _SYSTEMS or (location is not None and found.format not in (*FILES, None)):
         raise _unreadable(found)
     if location is None and not connected:
@@ -202,6 +210,17 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
     if location is not None:
         result.values |= {CONNECTOR: "files", "path": location, FORMAT: found.format or "parquet"}
         warnings += _options(found, result)
+    return result, warnings
+
+
+def _of_a_lake(
+    found: SparkClauses, location: str, result: Properties, warnings: list[Diagnostic]
+) -> tuple[Properties, list[Diagnostic]]:
+    """A table that lies at a location, with its own log, which knows its partitions."""
+    result.values |= {CONNECTOR: str(found.format), "path": location}
+    warnings += _options(found, result)
+    if found.partitions.span is not None:
+        warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "the table's log has its partitions"))
     return result, warnings
 
 
@@ -243,8 +262,8 @@ def _of_a_plain_table(found: SparkClauses) -> list[Diagnostic]:
 
 def _options(found: SparkClauses, result: Properties) -> list[Diagnostic]:
     """Spark's options as properties of the connector; the warnings for those that it lacks."""
-    known, warnings = CONNECTORS["files"], []
-    if result.values[FORMAT] == "csv":
+    known, warnings = CONNECTORS[result.values[CONNECTOR]], []
+    if result.values.get(FORMAT) == "csv":
         result.values["header"] = found.options.values.get("header", "false")  # as Spark reads CSV
     for name, value in found.options.values.items():
         ours, span = _SAME.get(name, name), found.options.spans[name]

@@ -1,0 +1,38 @@
+"""The connector delta: a table of Delta Lake, its content and then each version. Needs the extra `lake`.
+
+    WITH ('connector' = 'delta', 'path' = 'lake/orders')
+
+| module | what it holds |
+| --- | --- |
+| `declared` | what a table may say of it |
+| `log` | the actions of one version, from the table's log |
+| `table` | versions, contents and changes as `lake` wants them |
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Table
+from penstock.sources.delta import declared
+from penstock.sources.delta.declared import PROPERTIES
+from penstock.sources.lake.declared import STARTING_VERSION, UNKNOWN_COLUMNS
+from penstock.sources.properties import check_properties
+
+if TYPE_CHECKING:
+    from penstock.sources.lake.source import LakeSource
+    from penstock.steps.intake.inputs import MakeReader
+
+__all__ = ["PROPERTIES", "open_source"]
+
+
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> LakeSource:  # noqa: ARG001
+    """The source that a table's properties describe; SqlError if they do not, DataError if there is no such table."""
+    # What reads tables takes long to import, and `check` only looks at the properties.
+    from penstock.sources.delta.table import delta_table  # noqa: PLC0415
+    from penstock.sources.lake.opening import lake_source  # noqa: PLC0415
+
+    check_properties(table, PROPERTIES)
+    lake = delta_table(table, declared.PATH.value(table), ignore_unknown=UNKNOWN_COLUMNS.value(table) == "ignore")
+    return lake_source(table, lake, readers, STARTING_VERSION.value(table))

@@ -1,0 +1,37 @@
+"""The connector iceberg: a table of Apache Iceberg, its content and then each snapshot. Needs the extra `lake`.
+
+    WITH ('connector' = 'iceberg', 'catalog.type' = 'sql', 'catalog.uri' = 'sqlite:///lake.db', 'table' = 'shop.orders')
+
+| module | what it holds |
+| --- | --- |
+| `declared` | what a table may say of it |
+| `catalogs` | the table that a catalog has, or that lies in a folder |
+| `table` | snapshots, contents and changes as `lake` wants them |
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Table
+from penstock.sources.iceberg.declared import PROPERTIES, check
+from penstock.sources.lake.declared import UNKNOWN_COLUMNS
+from penstock.sources.properties import check_properties
+
+if TYPE_CHECKING:
+    from penstock.sources.lake.source import LakeSource
+    from penstock.steps.intake.inputs import MakeReader
+
+__all__ = ["PROPERTIES", "check", "open_source"]
+
+
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> LakeSource:  # noqa: ARG001
+    """The source that a table's properties describe; SqlError if they do not, DataError if there is no such table."""
+    # What reads tables takes long to import, and `check` only looks at the properties.
+    from penstock.sources.iceberg.table import iceberg_table  # noqa: PLC0415
+    from penstock.sources.lake.opening import lake_source  # noqa: PLC0415
+
+    check_properties(table, PROPERTIES)
+    lake = iceberg_table(table, ignore_unknown=UNKNOWN_COLUMNS.value(table) == "ignore")
+    return lake_source(table, lake, readers, "")

@@ -1,0 +1,29 @@
+"""The declaration of a lake's table, whichever lake it is."""
+
+from __future__ import annotations
+
+from penstock.sources.formats.declared import EPOCH, ON_ERROR
+from penstock.sources.properties import Property
+
+UNKNOWN_COLUMNS = Property(
+    "unknown_columns",
+    "Columns that the table of the lake has and this one lacks are left out, or refused when the program starts.",
+    "ignore",
+    ("ignore", "reject"),
+)
+
+
+def check_version(text: str) -> str | None:
+    """The fault in a version; None if there is none."""
+    return None if text.isascii() and text.isdigit() else "it is no version"
+
+
+STARTING_VERSION = Property(
+    "starting_version",
+    "The version whose change is read first, as the versions behind it are. Without it the table's content is, and "
+    "then the changes of the versions that follow.",
+    takes="a number",
+    check=check_version,
+)
+
+PROPERTIES = (STARTING_VERSION, ON_ERROR, UNKNOWN_COLUMNS, EPOCH)
