@@ -23,6 +23,7 @@ AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
 ENGINES = (AUTO, NATIVE, ON_SPARK)
 DEFAULT_ENGINE = AUTO
 MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
+ANSWER_FROM_VIEWS = "answer_from_views"
 _NEARLY = 0.85
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
@@ -44,6 +45,9 @@ SETTINGS: tuple[Setting, ...] = (
     Setting(ENGINE, "where operators work: 'auto', 'native' (in the process) or 'spark'"),
     Setting(MEMORY_LIMIT, "how much memory state in the process takes before it lies on disk: '2GB', '40 %'"),
     Setting("profile", "whether operators are measured: 'on', 'off'"),
+    Setting(
+        ANSWER_FROM_VIEWS, "whether queries are answered from a MATERIALIZED view that has the answer: 'on', 'off'"
+    ),
     Setting("error_history", "how many rows error_view keeps"),
     Setting("table.exec.emit.early-fire.enabled", "in dialect flink, whether windows are shown before they close"),
     Setting("table.exec.emit.early-fire.delay", "how often by the clock: '1 min'; '0 s' is with each change"),

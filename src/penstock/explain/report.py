@@ -19,6 +19,7 @@ from penstock.explain.emission import EmissionFact, emission_fact
 from penstock.explain.verdict import Verdict, circuit_of, plans_of, verdict
 from penstock.plan.nodes import Plan
 from penstock.rewrite import Fired, rewrite, rewrite_views
+from penstock.rewrite.from_views import FromViews, from_views
 
 
 @dataclass(frozen=True)
@@ -39,6 +40,7 @@ class Report:
     emission: EmissionFact | None = None
     placed: Placed | None = None  # where operators work, if that was asked
     kinds: tuple[KindOfChange, ...] = ()
+    answered: FromViews | None = None  # of a query that is asked: over which MATERIALIZED views, if over some
 
     @property
     def changes(self) -> str:
@@ -75,7 +77,8 @@ def query_report(plan: Plan, catalog: Catalog, span: Span | None = None, placing
     """A report on a query as if it were a view."""
     rewritten = rewrite_views(catalog)
     circuit = _circuit(rewritten, {_QUERY: rewrite(plan)}, placing)
-    return _report(_QUERY, "query", span, plan, rewritten, circuit)
+    found, answered = _report(_QUERY, "query", span, plan, rewritten, circuit), from_views(plan, catalog)
+    return replace(found, answered=answered) if answered.views else found
 
 
 def standing_report(found: StandingQuery, catalog: Catalog, placing: Placing | None = None) -> Report:
@@ -83,7 +86,8 @@ def standing_report(found: StandingQuery, catalog: Catalog, placing: Placing | N
     for view in found.views[:-1]:
         catalog = catalog.with_view(view)
     assert found.view.plan is not None  # noqa: S101 - the binder has made it
-    return replace(query_report(found.view.plan, catalog, placing=placing), emission=emission_fact(found.view, catalog))
+    report = query_report(found.view.plan, catalog, placing=placing)
+    return replace(report, emission=emission_fact(found.view, catalog), answered=None)
 
 
 def _of_output(view: View, catalog: Catalog) -> EmissionFact | None:

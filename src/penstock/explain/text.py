@@ -48,6 +48,9 @@ def _verdict(report: Report, source: str | None) -> Iterator[str]:
         yield f"emission:   {report.emission.policy}"
         yield f"            shows {report.emission.shows}"
         yield from (f"            waits for {item}" for item in report.emission.waits)
+    if report.answered is not None:
+        yield f"answered:   from MATERIALIZED view {' and '.join(report.answered.views)}"
+        yield from plan_text(report.answered.plan, "            ").split("\n")
     for item in report.verdict.recomputed:
         yield f"recomputed: {item.operator}{place(item.span, source)}: {item.reason}"
         if item.rewriting:

@@ -25,6 +25,7 @@ def report_json(report: Report, source: str | None) -> dict[str, Any]:
             for item in report.verdict.recomputed
         ],
         **_emission(report),
+        **({} if report.answered is None else {"answered_from": list(report.answered.views)}),
         "changes": _changes(report, source),
         "keys": sorted(sorted(key, key=report.rewritten.names.index) for key in report.keys),
         "waterlines": {name: derived.text for name, derived in report.waterlines.items()},

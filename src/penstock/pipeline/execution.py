@@ -40,6 +40,8 @@ from penstock.pipeline.reads import (
     without_hidden,
 )
 from penstock.pipeline.supported import check_promises, check_supported, is_source
+from penstock.plan.nodes import Plan
+from penstock.rewrite.from_views import from_views
 from penstock.sources.api import TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
@@ -466,11 +468,25 @@ class Execution:
 
     def answer(self, tree: Any, text: str, as_of: int | None = None) -> Answer:
         """The answer of a parsed query."""
-        check_asked(tree, self.catalog, text)
-        plan = bind_query(without_past(tree), self.catalog, text)
         point = point_of(tree)
         step = as_of if point is None else self.points.step_of(point)
+        plan = self._asked(tree, text, past=step is not None)
         return Answer(self.workspace, self._spark(lambda: self._released(lambda: self._contents(step).answered(plan))))
+
+    def _asked(self, tree: Any, text: str, *, past: bool) -> Plan:
+        """The plan of a query, over MATERIALIZED views that contain the answer where it is of the present."""
+        catalog = self.catalog
+        try:
+            check_asked(tree, catalog, text)
+        except SqlError as error:
+            if past or error.diagnostics[0].code != "NO_HISTORY":
+                raise
+            found = from_views(bind_query(tree, catalog, text), catalog)
+            if not found.views or any(name in catalog.tables for name in found.plan.scanned):
+                raise
+            return found.plan
+        plan = bind_query(without_past(tree), catalog, text)
+        return plan if past or self.transaction is not None else from_views(plan, catalog).plan
 
     @property
     def workspace(self) -> Workspace:

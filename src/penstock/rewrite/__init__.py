@@ -11,6 +11,7 @@ what can raise an error to rows that would have been removed before (`raising`).
 | `factor_disjunction` | what every branch of an OR asks for is asked once, where it can be the key of a join |
 | `filter_to_join_condition` | a comparison of both sides above an inner join is a part of its condition |
 | `filter_to_join_key` | an equality above an inner join is a key of it: `FROM l, r WHERE l.k = r.k` is no cross join |
+| `from_views` | queries over history answered from MATERIALIZED views; no rule of a stage |
 | `merge_filters` | two conditions in a row are one |
 | `merge_projects` | two projections in a row are one |
 | `merge_unions` | a union of unions is one union |
