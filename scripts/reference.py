@@ -140,6 +140,8 @@ ABOUT = {
     "delta": ", or `USING delta LOCATION`. [Lakes](lake.md) says how they are read.",
     "iceberg": ", or `USING iceberg LOCATION`. [Lakes](lake.md) says how they are read.",
     "datagen": ". [Datagen](datagen.md) says what the rules are.",
+    "kafka": ". [Kafka](kafka.md) says how topics are read.",
+    "upsert-kafka": ": [kafka](kafka.md) with messages that replace each other by key, as Flink has it.",
 }
 
 

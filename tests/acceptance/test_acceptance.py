@@ -1,7 +1,4 @@
-"""The acceptance cases: each passes, or waits for a named feature and does not pass yet. None is skipped.
-
-The oracle recomputes their views after the last step, and after every step where they are run in another form.
-"""
+"""The acceptance cases: each passes, or waits for a named feature and does not pass yet. None is skipped."""
 
 from __future__ import annotations
 
@@ -10,14 +7,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from penstock.testing.case_run import PASSED, Options, run_case
+from penstock.testing.case_run import PASSED, run_case
 from penstock.testing.cases import read_cases
 
 FOLDER = Path(__file__).with_name("cases")
 FILES = sorted(FOLDER.glob("*.yaml"))
 WAITING = yaml.safe_load(Path(__file__).with_name("waiting.yaml").read_text(encoding="utf-8"))
 # The same programs and rows in other steps.
-CUT_OTHERWISE = ("_in_steps_of_7", "_row_by_row")
+CUT_OTHERWISE = "_in_steps_of_7"
 CASES = [
     pytest.param(
         path,
@@ -32,20 +29,12 @@ CASES = [
 
 @pytest.mark.parametrize(("path", "case"), CASES)
 def test_a_case_passes_or_waits(spark, path, case):
-    result = run_case(case, path.name, lambda: spark, Options(every_step=False))
+    result = run_case(case, path.name, lambda: spark)
     feature = WAITING.get(path.stem, {}).get(case.name)
     if feature is None:
         assert result.status == PASSED, result.detail
     else:
         assert result.status != PASSED, f"it passes: take it from waiting.yaml ({feature})"
-
-
-@pytest.mark.extended
-@pytest.mark.parametrize(("path", "case"), [param for param in CASES if len(param.values[1].steps) > 1])
-def test_a_case_is_right_after_every_step(spark, path, case):
-    result = run_case(case, path.name, lambda: spark, Options(compact=True))
-    waits = case.name in WAITING.get(path.stem, {})
-    assert waits or result.status == PASSED, result.detail
 
 
 def test_all_cases_are_here():

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import psycopg
 import pytest
+from tests.services.topics import Topics
 
 HERE = Path(__file__).resolve().parent
 SCRIPT = HERE.parents[1] / "scripts" / "services.sh"
@@ -48,6 +49,12 @@ def kafka() -> Iterator[str]:
     """The address of a Kafka broker, for `bootstrap.servers`."""
     with running("kafka") as address:
         yield address
+
+
+@pytest.fixture(scope="session")
+def topics(kafka: str) -> Topics:
+    """Topics of that broker."""
+    return Topics(kafka)
 
 
 @pytest.fixture(scope="session")

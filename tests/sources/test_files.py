@@ -139,7 +139,7 @@ def test_times_and_envelopes_are_read_at_once(tmp_path):
     found = source(tmp_path, "json", "a INT, ts TIMESTAMP, d DATE")
     (stream,) = found.transport.streams(Report(found.table, Rejections()), ended=False)
     piece = found.format.piece(stream, Position(), 10, complete=True)
-    assert found.format._parsed(piece) is not None
+    assert found.format.parsed(piece) is not None
     rows, _ = all_of(found)
     assert [(operation, row[0]) for operation, row in rows] == [("+", 1), ("-", 2), ("+", 3)]
     assert rows[1][1][1].isoformat() == "2024-01-01T10:00:00.500000+00:00"

@@ -108,6 +108,7 @@ class Column:
     optional: bool = False
     hidden: bool = False
     written: str | None = None
+    metadata: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property

@@ -60,6 +60,13 @@ VIEW: tuple[Property, ...] = (
     _COMMENT,
 )
 
+_OF_KAFKA = (
+    "topic", "topic-pattern", "bootstrap.servers", "properties.*", "scan.startup.mode",
+    "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "scan.topic-partition-discovery.interval",
+    "timeout", "on_lost", "rows_per_step", FORMAT, "value.format", "key.format", "key.fields", "value.fields-include",
+    "on_error", "unknown_columns", "epoch", "delimiter", "quote", "null_text",
+)  # fmt: skip
+
 # What the tables of a connector may say beside that, by the connector's name; the connector itself says what of it.
 # A name that ends in `*` is all that begin so.
 CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
@@ -71,6 +78,8 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "delta": ("path", "starting_version", "on_error", "unknown_columns", "epoch"),
         "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
         "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
+        "kafka": _OF_KAFKA,
+        "upsert-kafka": _OF_KAFKA,
     }
 )  # fmt: skip
 

@@ -1,9 +1,10 @@
 """The interfaces that the run loop expects of sources and outputs, and the connectors by name.
 
 A connector is a module with `PROPERTIES` (what a table may say of it, see `properties`) and
-`open_source(table, readers, zone)`; most give a `reading.RecordSource` with a transport of their own. One whose
-properties are to be looked at together has a `check(table)`, too. Those of Penstock are in `CONNECTORS`; another
-package brings one by an entry point of the group `penstock.sources` (`installed`).
+`open_source(table, readers, zone)`; one whose properties are to be looked at together has a `check(table)`, one that
+fills columns of METADATA the names of those as `METADATA`. Most give a `reading.RecordSource` with their own transport,
+or rows of whole messages (`messages`). Those of Penstock are in `CONNECTORS`; another package brings one by an entry
+point of the group `penstock.sources` (`installed`).
 """
 
 from __future__ import annotations
@@ -81,19 +82,35 @@ CONNECTORS = {
     "delta": "penstock.sources.delta",
     "iceberg": "penstock.sources.iceberg",
     "datagen": "penstock.sources.datagen",
+    "kafka": "penstock.sources.kafka",
+    "upsert-kafka": "penstock.sources.kafka.upsert",
 }
 
 
 def check_source(table: Table) -> None:
     """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
-    if "connector" in table.properties:
-        connector = _connector(table)
+    connector = _connector(table) if "connector" in table.properties else None
+    _check_metadata(table, tuple(getattr(connector, "METADATA", ())))
+    if connector is not None:
         check_properties(table, connector.PROPERTIES)
         getattr(connector, "check", _checked)(table)
 
 
 def _checked(_table: Table) -> None:
     """A connector without a `check` of its own has nothing to add."""
+
+
+def _check_metadata(table: Table, known: tuple[str, ...]) -> None:
+    """SqlError for a column of METADATA that nothing fills."""
+    unknown = (item for item in table.columns if item.metadata is not None and item.metadata not in known)
+    found = next(unknown, None)
+    if found is not None:
+        message = (
+            f"column {found.name}: what brings the rows of table {table.name} knows no {str(found.metadata)[:60]!r}"
+        )
+        near = did_you_mean(str(found.metadata), list(known))
+        hint = f"it knows {', '.join(known)}" if known else "leave METADATA out"
+        raise SqlError(Diagnostic("UNKNOWN_METADATA", message, found.span, near, hint))
 
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:

@@ -110,6 +110,8 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
         return replace(column, watermark=spark_sql(_bound(cursor)))
     if cursor.accept("COMMENT"):
         return replace(column, comment=cursor.string("the comment"))
+    if cursor.accept("METADATA"):
+        return _metadata(cursor, column)
     if cursor.accept("DOMAIN", "CONSTANT"):
         return replace(column, domain_constant=True)
     if cursor.accept("PRIMARY", "KEY"):
@@ -118,6 +120,13 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
         _enforcement(cursor)
         return column
     return _foreign(cursor, column, elements)
+
+
+def _metadata(cursor: Cursor, column: Column) -> Column:
+    """`METADATA [FROM 'name'] [VIRTUAL]`, as Flink has it; without a name it is the column's."""
+    name = cursor.string("the metadata") if cursor.accept("FROM") else column.name
+    cursor.accept("VIRTUAL")
+    return replace(column, metadata=name.lower())
 
 
 def _refuse_second(cursor: Cursor, column: Column) -> None:

@@ -57,12 +57,12 @@ class JsonLines:
         if not isinstance(piece.data, bytes) or not piece.data:
             return broken_batch(self._table, piece, self._reader, rejections)
         if self._fast is not None:
-            table = self._parsed(piece)
+            table = self.parsed(piece)
             if table is not None:
                 return self._reader.read_arrow(table, rejections, piece.place)
         return self._line_by_line(piece, rejections)
 
-    def _parsed(self, piece: Piece) -> pa.Table | None:
+    def parsed(self, piece: Piece) -> pa.Table | None:
         """All lines at once, where each is a plain row or an insert; None where a line must be looked at alone."""
         text = piece.data
         objects = _objects(text)
@@ -103,16 +103,17 @@ class JsonLines:
         return pa.table([*columns, marks], names=[*plain.column_names, OPERATION])
 
     def _line_by_line(self, piece: Piece, rejections: Rejections) -> Batch:
-        records = Records(self._table, piece, rejections, self._row, readable)
+        records = Records(self._table, piece, rejections, self.row, readable)
         for index, line in enumerate(piece.data.splitlines()):
             if line.strip():
                 records.add(index, line)
         return records.batch(self._reader)
 
-    def _row(self, line: bytes, place: str) -> Operated:
+    def row(self, line: bytes, place: str) -> Operated:
+        """The operation that one line says; DataError if it says none."""
         text = utf8(self._table, line, place)
         try:
-            value = json.loads(text, parse_float=_number)
+            value = json.loads(text, parse_float=exact_number)
         except (ValueError, RecursionError, ArithmeticError) as error:
             refuse_record(self._table, place, f"not JSON: {error}")
         if not isinstance(value, Mapping):
@@ -160,7 +161,7 @@ def _is_utf8(text: bytes) -> bool:
     return True
 
 
-def _number(text: str) -> Any:
+def exact_number(text: str) -> Any:
     """A JSON number that a float cannot hold exactly stays exact."""
     exact, near = Decimal(text), float(text)
     return near if len(exact.as_tuple().digits) <= _FLOAT_DIGITS else exact

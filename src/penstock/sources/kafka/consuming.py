@@ -1,0 +1,133 @@
+"""Messages as the client brings them: of which partitions, from where, and whether there are more.
+
+A partition is `behind` until the broker has said that its end is reached. What has come of it since is told by the
+messages themselves, so a look at partitions that are not behind waits for nobody.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+
+from penstock.sources.kafka.client import Client
+from penstock.sources.kafka.topics import Partition
+from penstock.sources.messages.api import Message
+
+_EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
+_GLANCE = 0.005  # seconds to look into what has been fetched already
+_LOOK = 0.5  # seconds that a look waits for partitions that are behind
+_DOUBT = 2.0  # seconds between two questions whether a broker is there at all
+_GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001 - that is its name
+_NOT_NOW = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE)  # noqa: SLF001
+
+
+class OffsetsGoneError(Exception):
+    """The messages from an offset on are not there any more."""
+
+    def __init__(self, partition: Partition) -> None:
+        super().__init__(partition)
+        self.partition = partition
+
+
+@dataclass
+class Consuming:
+    """The client at work on some partitions; `reached` are those whose end has been reached."""
+
+    client: Client
+    beside: bool = True  # whether anybody asks for what is known of a message beside its value
+    consumer: Consumer = field(init=False)
+    reached: set[Partition] = field(default_factory=set)
+    assigned: set[Partition] = field(default_factory=set)
+    _trouble: str = ""
+    _since: float | None = None
+    _asked: float = 0.0
+
+    def __post_init__(self) -> None:
+        """SqlError for settings that the client does not take."""
+        self.consumer = self.client.consumer(self.told)
+
+    def told(self, error: Any) -> None:
+        """The client has met an error; those that pass are kept in mind, in case nothing comes any more."""
+        self._trouble = self.client.said(error)
+        if self._since is None:
+            self._since = time.monotonic()
+
+    def assign(self, offsets: Mapping[Partition, int]) -> None:
+        """Read these partitions from these offsets on."""
+        self.consumer.assign([TopicPartition(*partition, offset) for partition, offset in offsets.items()])
+        self.assigned, self.reached = set(offsets), set()
+
+    @property
+    def is_behind(self) -> bool:
+        """True if a partition may have more than has been fetched."""
+        return self.reached != self.assigned
+
+    def messages(self, most: int, *, wait: float = _LOOK) -> list[Message]:
+        """Up to that many messages; none if none have come, within `wait` seconds where partitions are behind."""
+        until = time.monotonic() + wait
+        found = self._consumed(most, _GLANCE)
+        while not found and self.is_behind and time.monotonic() < until:
+            found = self._consumed(1, min(_LOOK, max(0.0, until - time.monotonic())))
+        if found and len(found) < most:
+            found += self._consumed(most - len(found), _GLANCE)
+        if found:
+            self._since = None
+        else:
+            self._check_reach()
+        return found
+
+    def _consumed(self, most: int, wait: float) -> list[Message]:
+        found = []
+        for item in self.consumer.consume(most, wait):
+            error = item.error()
+            if error is not None:
+                self._noted(error, (item.topic() or "", item.partition() or 0))
+                continue
+            message = _message(item) if self.beside else _bare(item)
+            self.reached.discard((message.topic, message.partition))
+            found.append(message)
+        return found
+
+    def _noted(self, error: KafkaError, partition: Partition) -> None:
+        """An event among the messages: an end, or an error that concerns a partition."""
+        if error.code() == KafkaError._PARTITION_EOF:  # noqa: SLF001 - that is its name
+            self.reached.add(partition)
+            self._since = None
+        elif error.code() in _GONE:
+            raise OffsetsGoneError(partition)
+        elif error.code() in _NOT_NOW or error.retriable():
+            self.told(error)
+        else:
+            raise self.client.unreadable(partition[0], error)
+
+    def _check_reach(self) -> None:
+        """DataError if no broker has answered for as long as the client is to wait."""
+        now = time.monotonic()
+        if self._since is None or now - self._asked < min(_DOUBT, self.client.patience):
+            return
+        self._asked = now
+        try:
+            self.consumer.list_topics(timeout=min(_DOUBT, self.client.patience))
+        except KafkaException as error:
+            if now - self._since >= self.client.patience:
+                raise self.client.out_of_reach(self._trouble or self.client.said(error)) from None
+        else:
+            self._since = None
+
+
+def _message(item: Any) -> Message:
+    kind, moment = item.timestamp()
+    at = _EPOCH + timedelta(milliseconds=moment) if kind and moment >= 0 else None
+    return Message(
+        item.value(), item.key(), item.topic(), item.partition(), item.offset(), at, tuple(item.headers() or ())
+    )
+
+
+def _bare(item: Any) -> Message:
+    """The same without its time and headers, which cost more than the rest."""
+    return Message(item.value(), item.key(), item.topic(), item.partition(), item.offset())

@@ -1,0 +1,77 @@
+"""The reading of a table's messages: the format of their values, and of their keys, as its properties say."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from penstock.catalog.model import Table
+from penstock.errors import Diagnostic, SqlError, did_you_mean
+from penstock.sources.formats import declared as formats
+from penstock.sources.formats.choice import csv_shape
+from penstock.sources.messages import declared
+from penstock.sources.messages.api import MessageFormat
+from penstock.sources.messages.csv import CsvMessages
+from penstock.sources.messages.debezium import DebeziumMessages
+from penstock.sources.messages.json import JsonMessages
+from penstock.sources.messages.keys import KeyFormat
+from penstock.sources.messages.raw import RawMessages
+from penstock.sources.messages.rows import MessageRows
+from penstock.steps.intake.inputs import MakeReader
+from penstock.steps.rows.values import Leniency
+
+
+def rows_of(table: Table, readers: MakeReader, *, upserts: bool) -> MessageRows:
+    """The maker of rows from a table's messages; SqlError if its columns do not go with its format."""
+    style = declared.style_of(table)
+    ignore = formats.UNKNOWN_COLUMNS.value(table) == "ignore"
+    epoch = formats.EPOCH.value(table)
+    lenient = Leniency(text=True, epoch=epoch, epoch_text=style == "csv" and epoch != "auto", ignore_unknown=ignore)
+    fields = _key_columns(table, upserts=upserts)
+    key = KeyFormat(table, fields, declared.KEY_FORMAT.value(table)) if fields else None
+    value = _of_value(table, fields if style == "raw" or _leaves_out(table) else ())
+    return MessageRows(table, readers(table, lenient), _format(style, value, readers, lenient), key)
+
+
+def check_messages(table: Table, *, upserts: bool) -> None:
+    """SqlError for columns of the key that there are not, and for upserts without a key to go by."""
+    missing = [name for name in declared.key_fields(table) if table.column(name) is None]
+    if missing:
+        known = [column.name for column in table.shown]
+        message = f"table {table.name}: 'key.fields' names {missing[0][:60]!r}, which is no column of it"
+        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, table.span, did_you_mean(missing[0], known)))
+    if upserts and not table.key:
+        message = f"table {table.name}: messages that replace each other by key need a PRIMARY KEY"
+        hint = "add PRIMARY KEY (…) to its columns"
+        raise SqlError(Diagnostic("NO_PRIMARY_KEY", message, table.span, hint=hint))
+    fields = _key_columns(table, upserts=upserts)
+    if declared.KEY_FORMAT.value(table) == "raw" and len(fields) > 1:
+        message = f"table {table.name}: 'key.format' = 'raw' fills one column, and the key has {', '.join(fields)}"
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint="'key.format' = 'json'"))
+
+
+def _key_columns(table: Table, *, upserts: bool) -> tuple[str, ...]:
+    return declared.key_fields(table) or (table.key if upserts else ())
+
+
+def _leaves_out(table: Table) -> bool:
+    return declared.FIELDS_INCLUDE.value(table) == "except_key"
+
+
+def _of_value(table: Table, without: tuple[str, ...]) -> Table:
+    """The table with the columns that the value fills."""
+    lower = {name.lower() for name in without}
+    columns = tuple(item for item in table.columns if item.metadata is None and item.name.lower() not in lower)
+    names = {item.name.lower() for item in columns}
+    return replace(table, columns=columns, key=tuple(name for name in table.key if name.lower() in names))
+
+
+def _format(style: str, table: Table, readers: MakeReader, lenient: Leniency) -> MessageFormat:
+    match style:
+        case "csv":
+            return CsvMessages(table, csv_shape(table))
+        case "raw":
+            return RawMessages(table)
+        case "debezium" | "debezium-json":
+            return DebeziumMessages(table)
+        case _:
+            return JsonMessages(table, readers(table, lenient), ignore_unknown=lenient.ignore_unknown)

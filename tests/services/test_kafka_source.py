@@ -1,0 +1,224 @@
+"""Rows from topics of a real broker: what comes, what comes later, what is gone, and going on where one was."""
+
+import socket
+
+import pytest
+from tests.services.conftest import running, scripted
+from tests.services.topics import Topics
+from tests.steps.tables import NO_DEFAULTS, declared
+
+import penstock
+from penstock.errors import DataError, SqlError
+from penstock.sources import api
+from penstock.steps.rows.batch import RowReader
+from penstock.steps.rows.rejected import Rejections
+
+
+def table(address, topic, columns="a INT", **properties):
+    said = {"connector": "kafka", "topic": topic, "bootstrap.servers": address, "timeout": "20 seconds", **properties}
+    words = ", ".join(f"'{name.replace('__', '-')}' = '{value}'" for name, value in said.items() if value is not None)
+    return f"CREATE TABLE t ({columns}) WITH ({words});"
+
+
+def opened(text):
+    readers = lambda table, lenient: RowReader(table, NO_DEFAULTS, lenient=lenient)  # noqa: E731
+    return api.open_source(declared(text.rstrip(";")), readers, None)
+
+
+def received(source, rejections=None, *, rows=1000):
+    """All values that there are now, as a run that ends with its input has them."""
+    found, ended = [], False
+    while True:
+        batch = source.read(rows, rejections or Rejections(), ended=ended)
+        if batch is None and ended:
+            return found
+        found += [] if batch is None else batch.rows.column(0).to_pylist()
+        ended = batch is None
+
+
+@pytest.mark.thin
+def test_a_program_reads_topics_to_their_end(topics):
+    orders = topics.new("orders", 3)
+    for number in range(300):
+        topics.write(orders, {"a": number, "b": number % 7}, partition=number % 3)
+    topics.write(orders, b"poison", partition=1)
+    program = table(topics.address, orders, "a INT, b INT, p INT METADATA FROM 'partition'")
+    program += "CREATE VIEW v AS SELECT p, COUNT(*) AS n, SUM(a) AS s FROM t GROUP BY p"
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.run(once=True)
+        rows = sorted(pipeline.query("SELECT * FROM v").rows)
+        ((place,),) = pipeline.query("SELECT metadata FROM error_view").rows
+    assert rows == [(part, 100, sum(range(part, 300, 3))) for part in range(3)]
+    assert f'"{orders}/1@100"' in place
+
+
+def test_a_keyed_topic_is_a_table_that_changes(topics):
+    topic = topics.new()
+    for key, value in [(b"1", {"b": "x"}), (b"2", {"b": "y"}), (b"1", {"b": "z"}), (b"2", None)]:
+        topics.write(topic, value, key=key)
+    text = table(topics.address, topic, "a INT PRIMARY KEY, b STRING", connector="upsert-kafka")
+    with penstock.Pipeline(text + "CREATE MATERIALIZED VIEW v AS SELECT * FROM t", engine="native") as pipeline:
+        pipeline.run(once=True)
+        assert pipeline.query("SELECT * FROM v").rows == [(1, "z")]
+
+
+def test_a_source_goes_on_behind_a_step_and_reads_it_again_exactly(topics):
+    topic = topics.new(partitions=2)
+    topics.write(topic, *({"a": number} for number in range(10)))
+    topics.write(topic, *({"a": number} for number in range(100, 105)), partition=1)
+    source = opened(table(topics.address, topic))
+    assert received(source, rows=4) == [*range(10), *range(100, 105)]
+    taken = source.taken()
+    assert [item["to"] for item in taken["read"]] == [{"offset": 10, "messages": 10}, {"offset": 5, "messages": 5}]
+    source.rewind()
+    assert received(source) == [*range(10), *range(100, 105)]
+    source.commit()
+    topics.write(topic, {"a": 10})
+    again = opened(table(topics.address, topic))
+    again.seek(taken)
+    batch = again.read(1, Rejections())
+    assert batch.rows.column(0).to_pylist() == [*range(10), *range(100, 105)]
+    again.commit()
+    assert received(again) == received(source) == [10]
+    later = opened(table(topics.address, topic))
+    later.skip(taken)
+    later.skip(source.taken())
+    assert received(later) == []
+
+
+def test_a_transaction_that_was_not_committed_is_not_read(topics):
+    from confluent_kafka import Producer
+
+    topic = topics.new()
+    writer = Producer({"bootstrap.servers": topics.address, "transactional.id": topic})
+    writer.init_transactions()
+    for value, commits in ((b'{"a": 1}', False), (b'{"a": 2}', True)):
+        writer.begin_transaction()
+        writer.produce(topic, value)
+        writer.commit_transaction() if commits else writer.abort_transaction()
+    source = opened(table(topics.address, topic))
+    assert received(source) == [2]
+    taken = source.taken()
+    source.commit()
+    source.seek(taken)
+    assert source.read(1, Rejections()).rows.column(0).to_pylist() == [2]
+
+
+@pytest.mark.parametrize(
+    ("mode", "found"),
+    [
+        ({"scan.startup.mode": "latest-offset"}, []),
+        ({"scan.startup.mode": "specific-offsets", "scan.startup.specific-offsets": "partition:0,offset:2"}, [2, 3]),
+        ({"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": "4102444800000"}, []),
+        ({"scan.startup.mode": "timestamp", "scan.startup.timestamp-millis": "1"}, [0, 1, 2, 3]),
+        ({}, [0, 1, 2, 3]),
+    ],
+)
+def test_reading_begins_where_the_table_says(topics, mode, found):
+    topic = topics.new()
+    topics.write(topic, *({"a": number} for number in range(4)))
+    source = opened(table(topics.address, topic, **mode))
+    assert received(source) == found
+    taken = source.taken()
+    source.commit()
+    topics.write(topic, {"a": 4})
+    again = opened(table(topics.address, topic, **mode))
+    again.skip(taken)
+    assert received(again) == received(source) == [4]
+
+
+@pytest.mark.thin
+def test_partitions_and_topics_that_come_later_are_read_from_their_beginning(topics):
+    first = topics.new("late")
+    every = {"scan.topic-partition-discovery.interval": "0 seconds", "scan.startup.mode": "latest-offset"}
+    pattern = first.rpartition("-")[0] + "-.*"
+    topics.write(first, {"a": 0})
+    source = opened(table(topics.address, None, **{"topic-pattern": pattern}, **every))
+    assert received(source) == []
+    second = topics.new("late")
+    topics.grow(first, 2)
+    topics.write(second, {"a": 1})
+    topics.write(first, {"a": 2}, partition=1)
+    topics.write(first, {"a": 3})
+    found = []
+    while len(found) < 3:
+        batch = source.read(10, Rejections())
+        found += [] if batch is None else batch.rows.column(0).to_pylist()
+    assert sorted(found) == [1, 2, 3]
+
+
+def test_messages_that_have_gone_stop_the_run_or_are_told_of(topics):
+    topic = topics.new()
+    topics.write(topic, *({"a": number} for number in range(4)))
+    source = opened(table(topics.address, topic, rows_per_step=1))
+    assert source.read(100, Rejections()).rows.column(0).to_pylist() == [0]
+    taken = source.taken()
+    topics.forget(topic, 0, 3)
+    again = opened(table(topics.address, topic))
+    again.skip(taken)
+    with pytest.raises(DataError) as caught:
+        again.read(10, Rejections())
+    (found,) = caught.value.diagnostics
+    assert (found.code, f"{topic}/0: the messages from offset 1 up to 3 have gone" in found.message) == (
+        "OFFSETS_GONE",
+        True,
+    )
+    lenient = opened(table(topics.address, topic, on_lost="skip"))
+    lenient.skip(taken)
+    rejections = Rejections(tolerant=True)
+    assert received(lenient, rejections) == [3]
+    assert f"{topic}/0@1" in rejections.rows[0].metadata
+    exact = opened(table(topics.address, topic))
+    exact.seek(taken)
+    with pytest.raises(DataError, match="cannot be read again: of 1 messages"):
+        exact.read(1, Rejections())
+
+
+@pytest.mark.thin
+def test_a_topic_that_is_not_there_is_named_with_those_that_are_near(topics):
+    topic = topics.new("orders-of-shop")
+    with pytest.raises(DataError) as caught:
+        opened(table(topics.address, topic.replace("shop", "shpo")))
+    (found,) = caught.value.diagnostics
+    assert (found.code, found.candidates[0]) == ("NO_SUCH_TOPIC", topic)
+
+
+def test_no_broker_is_an_error_once_it_was_waited_for():
+    with socket.socket() as taken:
+        taken.bind(("127.0.0.1", 0))  # nobody listens there
+        with pytest.raises(DataError) as caught:
+            opened(table(f"127.0.0.1:{taken.getsockname()[1]}", "t", timeout="1 second"))
+    assert caught.value.diagnostics[0].code == "SOURCE_UNREACHABLE"
+
+
+def test_a_secret_is_in_no_error(topics, monkeypatch):
+    monkeypatch.setenv("HIDDEN_WORD", "hush-hush")
+    wrong = {"properties.security.protocol": "${env:HIDDEN_WORD}"}
+    with pytest.raises(SqlError) as caught:
+        opened(table(topics.address, topics.new(), **wrong))
+    assert "hush-hush" not in str(caught.value)
+    assert "***" in str(caught.value)
+
+
+def test_a_broker_that_restarts_is_waited_for(tmp_path):
+    with running("kafka", tmp_path) as address:
+        own = Topics(address)
+        topic = own.new()
+        own.write(topic, {"a": 1})
+        source = opened(table(address, topic, timeout="60 seconds"))
+        assert received(source) == [1]
+        source.commit()
+        scripted("kill", "kafka", folder=tmp_path)
+        assert source.read(10, Rejections()) is None
+        scripted("start", "kafka", folder=tmp_path)
+        own.write(topic, {"a": 2})
+        found = None
+        while found is None:
+            found = source.read(10, Rejections())
+        assert found.rows.column(0).to_pylist() == [2]
+        impatient = opened(table(address, topic, timeout="2 seconds"))
+        assert received(impatient) == [1, 2]
+        scripted("kill", "kafka", folder=tmp_path)
+        with pytest.raises(DataError, match="no broker at"):
+            for _ in iter(lambda: impatient.read(10, Rejections()), ()):
+                pass
