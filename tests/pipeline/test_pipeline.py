@@ -281,8 +281,10 @@ def test_the_log_has_a_manifest_for_each_step(spark, tmp_path):
     first = json.loads(manifests[0].read_text())
     assert (first["step"], first["clock"], first["tables"]["clicks"]["rows"]) == (1, "2024-01-01T12:00:00", 1)
     assert (tmp_path / "log" / first["tables"]["clicks"]["file"]).exists()
-    with pytest.raises(penstock.UnsupportedError, match="holds the log of an earlier run"):
-        penstock.Pipeline(PROGRAM, spark=spark, directory=tmp_path).step()
+    with penstock.Pipeline(PROGRAM, spark=spark, directory=tmp_path) as again:
+        assert (again.steps, content(again.query("SELECT * FROM clicks"))) == (2, [])
+    with pytest.raises(penstock.DataError, match="belongs to another program"):
+        penstock.Pipeline("CREATE TABLE clicks (a INT);", spark=spark, directory=tmp_path).step()
 
 
 def test_state_of_a_dropped_view_is_not_merged(spark):

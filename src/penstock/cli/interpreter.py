@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, TextIO
@@ -36,9 +36,13 @@ if TYPE_CHECKING:
 
     Changes = Mapping[str, Change]
 
-_RUN_LATER = (
+_CHANGING = (
     sql.Insert, sql.Update, sql.Delete, sql.Advance, sql.Begin, sql.Commit, sql.Rollback,
-    sql.SavePosition, sql.DropPosition, sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery,
+    sql.SavePosition, sql.DropPosition,
+)  # fmt: skip
+_RUN_LATER = (
+    *_CHANGING,
+    sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery,
 )  # fmt: skip
 
 
@@ -68,6 +72,7 @@ class Interpreter:
         self.pipeline = pipeline
         self.results = results
         self._standing: list[StandingQuery] = []
+        self.lasting = False  # while the program's statements run: its queries go on when it is started again
         self.emissions = Emissions(lambda: self._standing, results.style, results.stream)
 
     @property
@@ -79,6 +84,26 @@ class Interpreter:
     def in_transaction(self) -> bool:
         """True between BEGIN and its end."""
         return self.pipeline.in_transaction
+
+    def run_program(self, statements: Sequence[sql.Statement], source: str) -> None:
+        """Run the program's statements; those that change something not again, where a directory has their steps."""
+        self.lasting = True
+        done = self.pipeline.program_statements
+        for statement in statements:
+            if not self._changes_something(statement):
+                self.run(statement, source)
+            elif done:
+                done -= 1
+            else:
+                with self.pipeline.counted():
+                    self.run(statement, source)
+        self.lasting = False
+        self.pipeline.leave_other_queries()
+
+    def _changes_something(self, statement: sql.Statement) -> bool:
+        if isinstance(statement, sql.Insert) and stands_as_statement(statement, self.pipeline.catalog):
+            return False
+        return isinstance(statement, _CHANGING)
 
     def run_text(self, text: str) -> None:
         """Run each statement of a text; the first that is refused ends it."""
@@ -118,7 +143,7 @@ class Interpreter:
 
     def _stand(self, text: str) -> None:
         """Have a query stand. Where there are sources they are followed until Ctrl-C, or all that it shows is shown."""
-        query = self.pipeline.subscribe(text)
+        query = self.pipeline.subscribe(text, lasting=self.lasting)
         if not has_sources(self.pipeline.catalog):
             self._standing.append(query)
             note(f"{query.name} stands: its rows are shown as they come; KILL QUERY {query.name} ends it")
@@ -127,7 +152,7 @@ class Interpreter:
 
     def _write(self, statement: sql.Insert, text: str) -> None:
         """Have an INSERT stand."""
-        query = self.pipeline.subscribe(text)
+        query = self.pipeline.subscribe(text, lasting=self.lasting)
         note(f"{query.name} stands: it writes into {statement.table}; KILL QUERY {query.name} ends it")
 
     def _kill(self, statement: sql.KillQuery) -> None:
@@ -216,6 +241,7 @@ def open_interpreter(
     retain: str = "materialized",
     profile: bool = False,
     writes: bool = False,
+    rebuild: bool = False,
 ) -> tuple[Interpreter, tuple[sql.Statement, ...]]:
     """The interpreter of a program, and the statements that wait to be run. Compiling it starts no JVM.
 
@@ -237,6 +263,7 @@ def open_interpreter(
             profile=profile,
             writes=writes,
             on_event=results.on_event,
+            rebuild=rebuild,
         )
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__

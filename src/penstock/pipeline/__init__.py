@@ -18,6 +18,8 @@
 | `supervisor` | the run under way, on which thread, and what became of the last |
 | `outlets` | the outputs that a program declares, at work |
 | `parcels` | what they have not taken yet, in the directory |
+| `recovery` | a pipeline goes on from its directory |
+| `source_positions` | how far sources have been read |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |
 | `standing` | a standing query as its reader sees it |

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -39,6 +40,7 @@ from penstock.pipeline.reads import (
     with_views,
     without_hidden,
 )
+from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.supported import check_promises, check_supported, is_source
 from penstock.plan.nodes import Plan
 from penstock.rewrite.from_views import from_views
@@ -52,7 +54,7 @@ from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
-from penstock.steps.manifest import Advances
+from penstock.steps.manifest import PROGRAM, Advances, Declaration
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.fetched import constant_row
 from penstock.steps.saved_positions import Position
@@ -99,6 +101,7 @@ class Execution:
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
+    taken: SourcePositions = field(default_factory=SourcePositions)
     standing: Callable[[sql.Insert, str], object] = lambda _statement, _text: None  # begins an INSERT that stands
     sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
     _visible: tuple[Catalog, Catalog] | None = None
@@ -117,7 +120,9 @@ class Execution:
         for name, table in self.catalog.tables.items():
             known = self.sources.get(name)
             if is_source(table, self.catalog) and (known is None or known.table is not table):
-                self.sources[name] = open_source(table, self.readers, zone)
+                self.sources[name] = source = open_source(table, self.readers, zone)
+                for taken in self.taken.of(name):
+                    source.skip(taken)
         return [source for name, source in self.sources.items() if name in self.catalog.tables]
 
     def run(self, text: str) -> Changes:
@@ -130,16 +135,35 @@ class Execution:
             changes = merged(changes, self.statement(statement, text))
         return changes
 
+    def begin_program(self, statements: Iterable[sql.Statement], began: datetime) -> None:
+        """Have the log know what a program declares, and when it began."""
+        texts = [item.text for item in statements if self.declares(item)]
+        self.declared([Declaration(text, PROGRAM, began) for text in texts])
+
+    def declares(self, statement: sql.Statement) -> bool:
+        """True for a statement of a program that stands as long as the program does."""
+        return isinstance(statement, _DECLARATIONS) or self._stands(statement)
+
     def run_program(self, statements: Iterable[sql.Statement], source: str) -> Changes:
         """Run what a program does beside its declarations, which stand already; queries are for `query()`."""
         changes: Changes = {}
-        statements = tuple(statements)
-        declared = [item for item in statements if isinstance(item, _DECLARATIONS) or self._stands(item)]
-        self.declared(statement.text for statement in declared)
-        for statement in statements:
-            if statement not in declared and not isinstance(statement, _ASKING):
-                changes = merged(changes, self.statement(statement, source))
+        waiting = [item for item in statements if not self.declares(item) and not isinstance(item, _ASKING)]
+        for statement in waiting[self.stepper.program :]:
+            with self.counted():
+                found = self.statement(statement, source)
+            changes = merged(changes, found)
         return changes
+
+    @contextmanager
+    def counted(self) -> Iterator[None]:
+        """Run a statement of the program that changes something: it is not run again once its step is there."""
+        before = self.stepper.program
+        self.stepper.goes_on_at(before + 1)
+        try:
+            yield
+        except BaseException:
+            self.stepper.goes_on_at(before)
+            raise
 
     def _stands(self, statement: sql.Statement) -> bool:
         return isinstance(statement, sql.Insert) and stands_as_statement(statement, self.catalog)
@@ -325,16 +349,18 @@ class Execution:
         self._check_dependents(gone, after)
         replaced = [name for name, table in before.tables.items() if after.tables.get(name) is not table]
         self.install(after, added, removed=gone, forgotten=replaced)
-        self.declared([statement.text])
+        for name in replaced:
+            self.taken.forget(name)
+        self.declared([Declaration(statement.text, at=self.clock())])
 
-    def declared(self, texts: Iterable[str]) -> None:
+    def declared(self, found: Iterable[Declaration]) -> None:
         """Have the log know what has been declared."""
         understood = {
             "dialect": self.dialect,
             "ansi": True,  # a session in another mode is refused
             "time zone": self.catalog.settings.get(TIME_ZONE, "UTC"),
         }
-        self.stepper.declare(understood, texts)
+        self.stepper.declare(understood, found)
 
     def _check_dependents(self, gone: Sequence[str], after: Catalog) -> None:
         for name in gone:

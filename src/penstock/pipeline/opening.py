@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
 from penstock.backends.spark.workspace import Opener, Workspace
+from penstock.bind.program.compile import Program
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
@@ -21,7 +22,9 @@ from penstock.engine.placing import Kept, none_kept
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.outputs.receiver import Owner
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
+from penstock.pipeline.recovery import ProgramRecord, Recovery, Stand, check_program, no_stand, program_record
 from penstock.pipeline.supported import check_supported
 from penstock.steps.directory import directory_id
 from penstock.steps.intake.inputs import Readers
@@ -33,6 +36,7 @@ if TYPE_CHECKING:
 
 
 _ERROR_HISTORY = 1_000_000
+Clock = Callable[[], datetime]
 
 
 @dataclass
@@ -45,6 +49,8 @@ class Opened:
     conf: Mapping[str, str]
     retain: str
     kept: Kept = none_kept
+    rebuild: bool = False
+    stand: Stand = no_stand
 
     def __post_init__(self) -> None:
         """UnsupportedError for a setting under which a program would mean something else."""
@@ -71,9 +77,12 @@ class Opened:
         return Owner(own, self.directory)
 
     def execution(
-        self, catalog: Catalog, dialect: str, readers: Readers, clock: Callable[[], datetime], outlets: Outlets
+        self, program: Program, catalog: Catalog, dialect: str, readers: Readers, *, clock: Clock, outlets: Outlets
     ) -> Execution:
-        """The program at work, its views installed and its outputs open, before its first step."""
+        """The program at work, its views installed and its outputs open.
+
+        It is before its first step, or where its directory has got to.
+        """
         check_supported(catalog)
         log = InputLog(self.directory, int(catalog.settings.get("error_history", _ERROR_HISTORY)))
         engine = Engine(self.workspace, self.directory, self.kept)
@@ -82,7 +91,7 @@ class Opened:
             stepper = Stepper(engine, log, self.retain)
             stepper.read_by(readers)
             execution = Execution(stepper, dialect, readers, clock, outlets)
-            execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+            self._begin(execution, program, catalog)
             outlets.start(stepper.number, self.workspace)
             stepper.keep_by(outlets)
         except BaseException:
@@ -90,6 +99,27 @@ class Opened:
             log.close()
             raise
         return execution
+
+    def _begin(self, execution: Execution, program: Program, catalog: Catalog) -> None:
+        clock, known = execution.clock, None if self.directory is None else program_record(self.directory)
+        began = clock() if known is None else known.began
+        execution.clock = lambda: began
+        execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+        execution.clock = clock
+        record = ProgramRecord(tuple(item.text for item in program.statements if execution.declares(item)), began)
+        if self.directory is None:
+            execution.begin_program(program.statements, began)
+            return
+        execution.outbox = Outbox(Taken(self.directory))
+        if known is None:
+            record.write(self.directory)
+            execution.begin_program(program.statements, began)
+            return
+        if not self.rebuild:
+            check_program(known, record.statements, self.directory)
+        elif not known.is_of(record.statements):
+            record.write(self.directory)
+        Recovery(execution, self.stand).run()
 
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""

@@ -2,15 +2,26 @@
 
 An output that fails is given the same step again, and later steps only behind it; the others do not wait for it. The
 outbox outlives a run, so that one that is started again goes on where an output had stopped.
+
+With a directory `<directory>/outputs.json` says which step each output has taken last. A process that goes on from
+there makes the later steps again (`pipeline.recovery`), and each output is given those that it has not taken. One that
+can tell by itself which step it has, because its receiver keeps the number, is asked: it has `taken_step()`.
 """
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 
+from penstock.errors import DataError, Diagnostic
+from penstock.failpoints import reach
 from penstock.sources.api import Output
 from penstock.steps.change import Change
+from penstock.steps.log import replace_atomically
+
+FORMAT = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -18,14 +29,41 @@ class Parcel:
     """The changes of one step for one output."""
 
     output: Output
+    step: int
     changes: Mapping[str, Change]
+
+
+class Taken:
+    """The step that each output has taken last, by its name; with a file if the pipeline has a directory."""
+
+    def __init__(self, directory: Path | None = None) -> None:
+        self._path = None if directory is None else directory / "outputs.json"
+        self.steps: dict[str, int] = {}
+        if self._path is not None and self._path.exists():
+            self.steps = dict(json.loads(self._path.read_text(encoding="utf-8"))["taken"])
+
+    def note(self, steps: Mapping[str, int]) -> None:
+        """Write down what outputs have taken."""
+        if not steps.items() <= self.steps.items():
+            self.steps |= steps
+            if self._path is not None:
+                text = json.dumps({"format": FORMAT, "taken": self.steps}, ensure_ascii=False)
+                replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 @dataclass
 class Outbox:
-    """The parcels that have not been taken, oldest first."""
+    """The parcels that have not been taken, oldest first.
 
+    `again` has the changes of the steps that recovery has made again, for outputs that have not taken them; `since` is
+    the first step whose changes can be given.
+    """
+
+    taken: Taken = field(default_factory=Taken)
+    again: dict[int, Mapping[str, Change]] = field(default_factory=dict)
+    since: int = 1
     _waiting: list[Parcel] = field(default_factory=list)
+    _known: set[str] = field(default_factory=set)
 
     @property
     def is_empty(self) -> bool:
@@ -37,28 +75,55 @@ class Outbox:
         """The number of parcels that have not been taken."""
         return len(self._waiting)
 
-    def put(self, outputs: Sequence[Output], changes: Mapping[str, Change]) -> None:
+    def put(self, outputs: Sequence[Output], step: int, changes: Mapping[str, Change]) -> None:
         """Add what a step has changed, for each of the outputs."""
-        self._waiting += [Parcel(output, changes) for output in outputs]
+        self._waiting += [Parcel(output, step, changes) for output in outputs]
 
-    def opened_again(self, outputs: Sequence[Output]) -> None:
-        """Have the outputs of a new run take what those of the same name had not taken."""
+    def opened_again(self, outputs: Sequence[Output], step: int) -> None:
+        """Have the outputs of a new run, behind `step`, take what those of the same name had not taken.
+
+        An output that is not known begins here. DataError if what an output lacks cannot be given any more.
+        """
         by_name = {output.describe(): output for output in outputs}
         self._waiting = [
-            Parcel(by_name.get(parcel.output.describe(), parcel.output), parcel.changes) for parcel in self._waiting
+            Parcel(by_name.get(parcel.output.describe(), parcel.output), parcel.step, parcel.changes)
+            for parcel in self._waiting
         ]
+        new = {name: output for name, output in by_name.items() if name not in self._known}
+        last = {name: self._last(name, output, step) for name, output in new.items()}
+        missed = [
+            Parcel(new[name], number, changes)
+            for number, changes in self.again.items()
+            for name in new
+            if number > last[name]
+        ]
+        self._waiting = missed + self._waiting
+        self._known |= new.keys()
+        self.taken.note(last)
+
+    def _last(self, name: str, output: Output, step: int) -> int:
+        """The step that an output has taken last; the present one for an output that begins."""
+        asked = getattr(output, "taken_step", None)
+        told = None if asked is None else asked()
+        last = self.taken.steps.get(name, step) if told is None else int(told)
+        if last < step and last + 1 < self.since:
+            message = f"{name} has taken step {last} last, and the steps before {self.since} cannot be given again"
+            hint = "penstock run --rebuild makes them again from the log, as far as it is kept"
+            raise DataError(Diagnostic("STEPS_GONE", message, hint=hint))
+        return last
 
     def deliver(self) -> list[tuple[Output, Exception]]:
         """Give each output what waits for it, in the order of the steps; which have failed, with what they raised."""
         waiting, self._waiting = self._waiting, []
         failed: dict[int, tuple[Output, Exception]] = {}
+        done: dict[str, int] = {}
         while waiting:
             parcel = waiting[0]
             if id(parcel.output) in failed:
                 self._waiting.append(parcel)
             else:
                 try:
-                    parcel.output.write(parcel.changes)
+                    self._give(parcel, done)
                 except Exception as error:  # noqa: BLE001 - it is told, and the step given again
                     failed[id(parcel.output)] = parcel.output, error
                     self._waiting.append(parcel)
@@ -66,4 +131,13 @@ class Outbox:
                     self._waiting += waiting
                     raise
             del waiting[0]
+        self.taken.note(done)
+        reach("output.position")
         return list(failed.values())
+
+    @staticmethod
+    def _give(parcel: Parcel, done: dict[str, int]) -> None:
+        reach("output.before")
+        parcel.output.write(parcel.changes)
+        reach("output.written")
+        done[parcel.output.describe()] = parcel.step

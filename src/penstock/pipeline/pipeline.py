@@ -61,7 +61,9 @@ class Pipeline:
 
     `program` is SQL text or the path of a file. `spark` is a session to use, or a function that gives one when it is
     first needed: it is set to what Penstock needs, such as ANSI mode, and stays so. Without it one is opened by
-    `master` and `conf` when it is first needed. `directory` keeps the input log; without it the log is temporary.
+    `master` and `conf` when it is first needed. `directory` keeps the input log; without it the log is temporary. One
+    that holds steps is gone on from: as if the process had not ended. With `rebuild` everything is made again from its
+    log, by this program, if it is another.
     `dialect` is the SQL's, `penstock` unless the program says another. `retain` says whose content is kept for
     `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
     `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where operators work: 'spark', 'native'
@@ -89,21 +91,23 @@ class Pipeline:
         memory_limit: str | None = None,
         writes: bool = True,
         on_event: Callable[[Event], None] | None = None,
+        rebuild: bool = False,
     ) -> None:
         self.source: str = read_program(program)
         self.program: Program = compile_program(self.source, dialect)
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
         declared = self.program.catalog
         self._catalog: Catalog = as_wanted(declared, profile=profile, engine=engine, memory_limit=memory_limit)
-        self._opening = Opened(spark, None if directory is None else Path(directory), master, conf or {}, retain)
         self._lock = threading.RLock()
+        self._standing = StandingQueries(self._lock)
+        place = None if directory is None else Path(directory)
+        self._opening = Opened(spark, place, master, conf or {}, retain, rebuild=rebuild, stand=self._standing.restore)
         self._writes = writes
         self._listeners: list[Callable[[Event], None]] = [] if on_event is None else [on_event]
         self._endpoints: list[Endpoint] = []
         self._outputs: tuple[str, ...] = ()
         self._born = time.monotonic()
         self._subscriptions: list[Subscription] = []
-        self._standing = StandingQueries(self._lock)
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
         self._supervisor = Supervisor(self._failed)
@@ -278,6 +282,20 @@ class Pipeline:
                 self._manual_clock = before
             raise
 
+    @property
+    def program_statements(self) -> int:
+        """The number of the program's statements that have changed something, and are not to be run again."""
+        return self._opened().stepper.program
+
+    def counted(self) -> AbstractContextManager[None]:
+        """A block in which one more of these runs."""
+        return self._opened().counted()
+
+    def leave_other_queries(self) -> None:
+        """Have the lasting queries go that stood when the directory was left, and have not been asked for again."""
+        with self._lock:
+            self._standing.leave_others(self._opened())
+
     def begin(self) -> None:
         """Begin a transaction; `step()` and statements add to it until `commit()`. SqlError if one is open."""
         self._opened().begin()
@@ -361,20 +379,42 @@ class Pipeline:
         return subscription
 
     def subscribe(
-        self, sql: str, *, name: str | None = None, clock: datetime | str | None = None, at: Point | None = None
+        self,
+        sql: str,
+        *,
+        name: str | None = None,
+        clock: datetime | str | None = None,
+        at: Point | None = None,
+        lasting: bool = False,
     ) -> StandingQuery:
         """Have a query stand, and give what it shows: an `Emission`, a sequence of rows, whenever its EMIT says so.
 
         It stands until it is closed, has shown as many rows as its LIMIT says, or the pipeline is closed. Its ticks are
         counted from `clock`, which stays as that of `step()` does. With `at`, a position or the number of a step, it
-        reads of each stream what came after that, as START AT says in SQL. Raises
+        reads of each stream what came after that, as START AT says in SQL. One that is `lasting` goes on where it was
+        when the pipeline is opened again on its directory and is asked for it again; any other ends with its process.
+        Raises
         SqlError or UnsupportedError for the query, and DataError as `query()` does.
         """
         self._supervisor.check()
         with self._lock, self._clocked(clock):
             execution = self._opened()
             step = None if at is None else execution.points.step_of_value(at)
-            return self._sourced(sql, lambda: self._standing.stand(execution, sql, name, step))
+            return self._sourced(sql, lambda: self._standing.stand(execution, sql, name, step, lasting=lasting))
+
+    def give(self, outputs: Sequence[Output], changes: Mapping[str, Change] | None = None) -> None:
+        """Give outputs what the last step has changed, and what they have not taken before; raises what one raises.
+
+        `run()` does so by itself. Outputs that are given something for the first time begin with the present step.
+        """
+        with self._lock:
+            execution = self._opened()
+            execution.outbox.opened_again(outputs, execution.stepper.number)
+            if changes:
+                execution.outbox.put(outputs, execution.stepper.number, changes)
+            failed = execution.outbox.deliver()
+        if failed:
+            raise failed[0][1]
 
     @property
     def queries(self) -> list[StandingQuery]:
@@ -516,7 +556,9 @@ class Pipeline:
         zone = zone_of(self._catalog)
         readers = Readers(lambda: self.spark, zone, self._now, self._store)
         outlets = Outlets(self._opening.owner(), self._tell, writes=self._writes)
-        return self._opening.execution(self._catalog, self.dialect, readers, self._now, outlets)
+        return self._opening.execution(
+            self.program, self._catalog, self.dialect, readers, clock=self._now, outlets=outlets
+        )
 
     def _store(self) -> Store | None:
         return None if self._execution is None else self._execution.stepper.engine.process(self.catalog)

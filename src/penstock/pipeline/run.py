@@ -122,7 +122,7 @@ class RunLoop:
         self._tell(RunStarted(sources, outputs))
         last_step = 0.0
         try:
-            self._outbox.opened_again(self._outputs)
+            self._outbox.opened_again(self._outputs, self._execution.stepper.number)
             while not (self._stopping.is_set() or self._has_stepped_enough()):
                 if not self._handed_over():
                     self._stopping.wait(self._options.retry_seconds)
@@ -230,6 +230,7 @@ class RunLoop:
 
         def happened(changes: Mapping[str, Change]) -> None:
             delivery.stepped = True
+            self._execution.taken.add(delivery.ranges)
             self._written(delivery.rows, changes, rejections)
 
         with self._lock:
@@ -245,7 +246,7 @@ class RunLoop:
             self._execution.stepper.step(given, happened)
 
     def _written(self, rows: int, changes: Mapping[str, Change], rejections: Rejections) -> None:
-        self._outbox.put(self._outputs, changes)
+        self._outbox.put(self._outputs, self._execution.stepper.number, changes)
         totals = self._totals
         totals.steps += 1
         totals.rows += rows

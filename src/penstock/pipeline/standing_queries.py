@@ -13,6 +13,13 @@ from penstock.pipeline.standing import StandingQuery, emission_of
 from penstock.sql import statements
 from penstock.sql.parse import parse
 from penstock.steps.change import Change
+from penstock.steps.manifest import Declaration
+
+_QUERY, _GONE = "query ", "KILL QUERY"
+
+
+def _by(name: str) -> str:
+    return f"{_QUERY}{name}"
 
 
 class StandingQueries:
@@ -22,15 +29,29 @@ class StandingQueries:
         self._lock = lock
         self._standing: dict[str, tuple[StandingQuery, Bound, Execution]] = {}
         self._number = 0
+        self._restored: dict[str, tuple[str, Bound]] = {}  # lasting ones that nobody has asked for again
+        self._lasting: set[str] = set()
 
     @property
     def queries(self) -> list[StandingQuery]:
         """Those that stand, in the order in which they began."""
         return [query for query, _, _ in self._standing.values() if not query.has_ended]
 
-    def stand(self, execution: Execution, text: str, name: str | None, at: int | None = None) -> StandingQuery:
+    def stand(
+        self, execution: Execution, text: str, name: str | None, at: int | None = None, *, lasting: bool = False
+    ) -> StandingQuery:
         """Begin a query, at a step if one is given; SqlError for a text that is not one, or a name that is taken."""
         self.sweep()
+        again = self._again(execution, text) if lasting else None
+        if again is not None:
+            return again
+        query = self._begun(execution, text, name, at)
+        if lasting:
+            self._lasting.add(query.name.lower())
+            execution.declared([Declaration(text, _by(query.name), execution.clock())])
+        return query
+
+    def _begun(self, execution: Execution, text: str, name: str | None, at: int | None) -> StandingQuery:
         found = parse(text, execution.dialect)
         if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
             return self.stand_statement(execution, found[0], text, name)
@@ -46,6 +67,45 @@ class StandingQueries:
         if showing.limit == 0:
             query.end()
         return query
+
+    def restore(self, execution: Execution, item: Declaration) -> None:
+        """Have a lasting query stand as it did; or have it go, where it went."""
+        name = item.by.removeprefix(_QUERY)
+        if item.text.startswith(_GONE):
+            execution.fall(self._restored.pop(name.lower())[1])
+            return
+        (statement,) = parse(item.text, execution.dialect)
+        if isinstance(statement, statements.Insert):
+            bound = execution.stand_statement(statement, item.text, name)
+        else:
+            assert isinstance(statement, statements.Query)  # noqa: S101 - `stand` has looked
+            bound = execution.stand(statement.tree, item.text, name)
+        self._restored[name.lower()] = item.text, bound
+
+    def _again(self, execution: Execution, text: str) -> StandingQuery | None:
+        """The lasting query of that text that stands since before the pipeline was opened."""
+        name = next((name for name, (known, _) in self._restored.items() if known.strip() == text.strip()), None)
+        if name is None:
+            return None
+        _, bound = self._restored.pop(name)
+        columns = bound.view.writes.columns if bound.view.showing is None else bound.view.showing.shown_names  # type: ignore[union-attr]
+        shown = str(bound.view.owner) if bound.view.writes is not None else bound.view.name
+        query = StandingQuery(shown, text, columns, partial(self._left, execution))
+        self._standing[name] = query, bound, execution
+        self._lasting.add(name)
+        if execution.stepper.has_finished(bound.view.name):
+            query.end()
+        return query
+
+    def leave_others(self, execution: Execution) -> None:
+        """Have those that nobody has asked for again go: the program does not have them any more."""
+        for name, (_, bound) in list(self._restored.items()):
+            del self._restored[name]
+            self._fall(execution, name, bound)
+
+    def _fall(self, execution: Execution, name: str, bound: Bound) -> None:
+        execution.fall(bound)
+        execution.declared([Declaration(f"{_GONE} {name}", _by(name), execution.clock())])
 
     def stand_statement(
         self, execution: Execution, statement: statements.Insert, text: str, name: str | None = None
@@ -84,7 +144,11 @@ class StandingQueries:
         for name, (query, bound, execution) in list(self._standing.items()):
             if query.has_ended:
                 del self._standing[name]
-                execution.fall(bound)
+                if name in self._lasting:
+                    self._lasting.remove(name)
+                    self._fall(execution, name, bound)
+                else:
+                    execution.fall(bound)
 
     def _left(self, execution: Execution, query: StandingQuery) -> None:
         """A reader has left; its query goes with the next call, since a step may be under way."""

@@ -119,7 +119,10 @@ class RecordSource:
     def skip(self, taken: Mapping[str, Any]) -> None:
         """Go on behind what a manifest says was taken."""
         for item in taken.get("read", ()):
-            found = self._range(item)
+            try:
+                found = self._range(item)
+            except DataError:  # what is gone cannot be read again either
+                continue
             found.stream.move(found.end)
 
     def _range(self, item: Mapping[str, Any]) -> _Range:

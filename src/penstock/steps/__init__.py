@@ -33,5 +33,8 @@
 | `saved_positions` | points between steps that have names |
 | `past` | tables as they were after an earlier step |
 | `manifest` | what the manifest of a step says |
+| `again` | a step that the log has, made again |
+| `recorded` | the steps that a log has, read again |
+| `exact` | values as a manifest keeps them |
 | `directory` | a pipeline's directory is one process's at a time |
 """

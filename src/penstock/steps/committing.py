@@ -19,7 +19,8 @@ def commit(state: State, proposal: Proposal) -> None:
     nothing may be built on it.
     """
     try:
-        state.log.publish(proposal.staged)
+        if not proposal.staged.exists:
+            state.log.publish(proposal.staged)
     except BaseException as error:
         raise abandoned(state, error, proposal.result, proposal.staged) from error
     try:

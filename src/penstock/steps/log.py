@@ -4,8 +4,11 @@
     <directory>/log/data/<table>/000000000042.parquet    (.arrow for types that Parquet lacks)
     <directory>/log/declarations.json          what has been declared since the last step, if its `after` is that step
 
+    <directory>/log/data/<table>/000000000042.held.arrow    rows that have come and wait for later ones (WATERMARK)
+
 A step exists once its manifest does, which appears in one rename, when the files that it names are on the disk; any
-other file is of no step. `steps.manifest` says what a manifest holds. Without a directory the log is a temporary
+other file is of no step. `steps.manifest` says what a manifest holds. What a table's history does not need is kept as
+long as recovery may (`forget_before`). Without a directory the log is a temporary
 folder, small changes stay in memory until they are worth a file, and no manifests are written.
 """
 
@@ -16,10 +19,11 @@ import os
 import shutil
 import zlib
 from array import array
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -31,7 +35,8 @@ from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
-from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
+from penstock.errors import DataError, Diagnostic, SqlError
+from penstock.failpoints import reach
 from penstock.plan.scalar import quoted
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.moments import Moments
@@ -45,7 +50,7 @@ if TYPE_CHECKING:
     from penstock.backends.spark.change import Delta
     from penstock.backends.spark.workspace import Workspace
 
-FORMAT = 1
+FORMAT = 2
 _ARROW = ".arrow"
 
 
@@ -72,12 +77,17 @@ class Segment:
 
 @dataclass(frozen=True)
 class Staged:
-    """A step that has been written but does not exist yet."""
+    """A step that has been written but does not exist yet, or one that `exists` and is made again.
+
+    `held` are files of rows that wait.
+    """
 
     step: int
     clock: datetime
     segments: Mapping[str, Segment]
     manifest: Mapping[str, Any]
+    held: Sequence[Path] = ()
+    exists: bool = False
 
 
 @dataclass
@@ -99,7 +109,10 @@ class InputLog:
             self._folder = self._temporary.path
         else:
             self._lock = DirectoryLock(directory)
-            self._folder = _prepared(directory, self._lock)
+            self._lock.take()
+            self._folder = directory / "log"
+        self._passing: list[tuple[int, Path]] = []  # files that recovery alone may need, each with its step
+        self.is_silent = False  # while steps are made again nothing is declared anew
         self._histories: dict[str, _History] = {}
         self._error_history = error_history
         self.moments = Moments()
@@ -109,59 +122,109 @@ class InputLog:
         """The file of the saved positions; None for a log that goes with its pipeline."""
         return self._folder / "positions.json" if self._durable else None
 
+    @property
+    def folder(self) -> Path:
+        """The folder of the log."""
+        return self._folder
+
+    @property
+    def is_durable(self) -> bool:
+        """True if it lies in a pipeline's directory."""
+        return self._durable
+
     def stage(
-        self, step: int, clock: datetime, changes: Sequence[tuple[Table, pa.Table | Delta]], facts: Mapping[str, Any]
+        self,
+        step: int,
+        clock: datetime,
+        changes: Sequence[tuple[Table, pa.Table | Delta]],
+        facts: Mapping[str, Any],
+        arrived: Mapping[str, pa.Table] = MappingProxyType({}),
     ) -> Staged:
-        """Write a step's changes; `facts` (waterlines, statements) go into the manifest."""
+        """Write a step's changes; `facts` (waterlines, statements) go into the manifest.
+
+        `arrived` has for each table that holds rows back those that have come.
+        """
         segments: dict[str, Segment] = {}
+        held: dict[str, Path] = {}
         try:
             for table, change in changes:
-                if table.history.lower() != "none":
+                if self._durable or table.history.lower() != "none":
                     segments[table.name.lower()] = self._written(step, clock, table, change)
+            for name, rows in arrived.items() if self._durable else ():
+                held[name] = self._folder / "data" / _folder_name(name) / f"{step:012}.held{_ARROW}"
+                _write_whole(rows, held[name])
         except BaseException:
             _remove(segments)
+            _remove_files(held.values())
             raise
         files = {
-            name: {"file": str(segment.path.relative_to(self._folder)), "rows": segment.rows}
+            name: {"file": self._relative(segment.path), "rows": segment.rows, "retracts": segment.retracts}
             for name, segment in segments.items()
             if segment.path is not None
         }
         manifest = {"format": FORMAT, "step": step, "clock": clock.isoformat(), "tables": files, **facts}
-        return Staged(step, clock, segments, manifest)
+        if held:
+            manifest["held"] = {name: self._relative(path) for name, path in held.items()}
+        return Staged(step, clock, segments, manifest, tuple(held.values()))
+
+    def _relative(self, path: Path) -> str:
+        return str(path.relative_to(self._folder))
 
     def publish(self, staged: Staged) -> None:
         """Write the manifest: from here on the step exists."""
         if not self._durable:
             return
-        for segment in staged.segments.values():
-            _sync(segment.path)
+        for path in (*(segment.path for segment in staged.segments.values()), *staged.held):
+            _sync(path)
+        reach("log.data")
         manifest = json.dumps(staged.manifest, default=str, ensure_ascii=False)
         write_atomically(self._folder / "steps" / f"{staged.step:012}.json", manifest)
+        reach("log.manifest")
 
     def adopt(self, staged: Staged, tables: Callable[[str], Table | None]) -> None:
         """Answer from a published step too; `tables` finds a table by its lower-case name."""
         self.moments.add(staged.step, staged.clock)
+        self._passing += [(staged.step, path) for path in staged.held]
         for name, segment in staged.segments.items():
+            table = tables(name) or ERROR_VIEW
+            if table.history.lower() == "none":
+                self._pass(segment)
+                continue
             history = self._histories.setdefault(name, _History())
             history.segments.append(segment)
             history.rows += segment.rows
-            self._tidy(name, history, tables(name) or ERROR_VIEW, staged)
+            self._tidy(name, history, table, staged)
+
+    def _pass(self, segment: Segment) -> None:
+        """Give up what no history needs: recovery may still."""
+        if self._durable and segment.path is not None:
+            self._passing.append((segment.step, segment.path))
+        else:
+            _remove({"": segment})
+
+    def forget_before(self, step: int) -> None:
+        """Remove what only a recovery of steps up to this one needs."""
+        gone = [path for at, path in self._passing if at <= step]
+        self._passing = [item for item in self._passing if item[0] > step]
+        _remove_files(gone)
 
     def declare(self, after: int, declared: Mapping[str, Any]) -> None:
         """Keep the statements declared since step `after`, until the manifest of the next step has them."""
-        if self._durable:
+        if self._durable and not self.is_silent:
             text = json.dumps({"format": FORMAT, "after": after, **declared}, ensure_ascii=False)
             write_atomically(self._folder / "declarations.json", text)
+            reach("log.declarations")
 
     def discard(self, staged: Staged) -> None:
         """Remove what a staged step has written."""
         _remove(staged.segments)
+        _remove_files(staged.held)
 
     def forget(self, table: Table) -> None:
         """Remove a dropped table's history."""
         history = self._histories.pop(table.name.lower(), None)
-        if history is not None:
-            _remove(dict(enumerate(history.segments)))
+        for segment in () if history is None else history.segments:
+            self._pass(segment)
 
     def weighted(self, workspace: Workspace, table: Table) -> DataFrame | None:
         """Every accepted change of a table with its weight; None if there was none.
@@ -242,12 +305,7 @@ class InputLog:
             return segment
         plain = all(parquet_plain(column.type) for column in table.columns)
         path = path if plain else path.with_suffix(_ARROW)
-        try:
-            with writing(path):
-                _write(segment.arrow, path)
-        except BaseException:
-            path.unlink(missing_ok=True)
-            raise
+        _write_whole(segment.arrow, path)
         return replace(segment, arrow=None, path=path)
 
     def _tidy(self, name: str, history: _History, table: Table, staged: Staged) -> None:
@@ -284,7 +342,7 @@ class InputLog:
         gone = history.segments.pop(0)
         history.rows -= gone.rows
         history.first_step = history.segments[0].step
-        _remove({"": gone})
+        self._pass(gone)
 
     def _frames(self, workspace: Workspace, table: Table, segments: Sequence[Segment]) -> list[DataFrame]:
         schema = plain_schema(table, weighted=True)
@@ -327,10 +385,8 @@ def _union(frames: Sequence[DataFrame]) -> DataFrame:
 def _rows(segment: Segment) -> Iterator[pa.Table]:
     if segment.arrow is not None:
         yield segment.arrow
-    elif segment.path is not None and segment.path.suffix == _ARROW:
-        yield feather.read_table(segment.path)
     elif segment.path is not None:
-        yield from _read(segment.path)
+        yield from read_pieces(segment.path)
 
 
 def _part(segment: Segment, inside: Sequence[bool]) -> pa.Table:
@@ -339,13 +395,26 @@ def _part(segment: Segment, inside: Sequence[bool]) -> pa.Table:
     return pa.concat_tables(_rows(segment)).filter(pa.array(mask))
 
 
-def _read(path: Path) -> Iterator[pa.Table]:
-    """The rows of a Parquet file, or of a folder that Spark has written, which writes times as it did long ago."""
+def read_pieces(path: Path) -> Iterator[pa.Table]:
+    """The rows of a file of the log, or of a folder that Spark has written, which writes times as it did long ago."""
+    if path.suffix == _ARROW:
+        yield feather.read_table(path)
+        return
     from pyarrow import dataset  # noqa: PLC0415 - it imports pandas, for which a shell need not wait
 
     style = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
     for batch in dataset.dataset(path, format=style).to_batches():
         yield pa.Table.from_batches([batch])
+
+
+def _write_whole(rows: pa.Table, path: Path) -> None:
+    """Write a file, or nothing."""
+    try:
+        with writing(path):
+            _write(rows, path)
+    except BaseException:
+        path.unlink(missing_ok=True)
+        raise
 
 
 def _write(rows: pa.Table, path: Path) -> None:
@@ -408,33 +477,12 @@ def _folder_name(table: str) -> str:
 
 
 def _remove(segments: Mapping[Any, Segment]) -> None:
-    for segment in segments.values():
-        if segment.path is not None and segment.path.is_dir():
-            shutil.rmtree(segment.path, ignore_errors=True)
-        elif segment.path is not None:
-            segment.path.unlink(missing_ok=True)
+    _remove_files(segment.path for segment in segments.values() if segment.path is not None)
 
 
-def _prepared(directory: Path, lock: DirectoryLock) -> Path:
-    """The folder of a new log in a directory that nobody else has."""
-    lock.take()
-    try:
-        return _empty_log(directory)
-    except BaseException:
-        lock.release()
-        raise
-
-
-def _empty_log(directory: Path) -> Path:
-    folder = directory / "log"
-    steps = sorted((folder / "steps").glob("*.json"))
-    if steps:
-        message = (
-            f"{directory} holds the log of an earlier run, {len(steps)} steps; going on from it is not supported yet"
-        )
-        hint = (
-            "name another directory, or move this one away; its steps and their rows can be read, as JSON and Parquet"
-        )
-        raise UnsupportedError(Diagnostic("RECOVERY", message, hint=hint))
-    (folder / "steps").mkdir(parents=True, exist_ok=True)
-    return folder
+def _remove_files(paths: Iterable[Path]) -> None:
+    for path in paths:
+        if path.is_dir():
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            path.unlink(missing_ok=True)

@@ -2,35 +2,72 @@
 
 session       the dialect, ANSI mode and time zone
 declarations  the statements declared since the step before, in order; the first step has the program's
+declared      for each of these who declared it ('program', 'session', or the name of the query that stands), and when
+program       how many of the program's statements have been run once the step is there
+intakes       per table the number of rows received, and exactly how far its waterlines have got
+rejected      how many rows of `error_view` have come before views were evaluated
 waterlines    each LATENESS column's waterline after the step
 advances      the promises of ADVANCE: (column, value)
 sources       per table, what was read from where to where (`connectors`): the step has all of it but for the rejected
 ended         true for the step that the end of the input makes
+
+`recorded` reads them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from types import MappingProxyType
 from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.steps.exact import exact, from_exact
 from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.lateness import NONE_YET, TableLateness, Waterline
 
 Advances = Sequence[tuple[Table, str, Any]]
 
 
+PROGRAM, SESSION = "program", "session"
+
+
+@dataclass(frozen=True, slots=True)
+class Declaration:
+    """A statement that declares something: its text, who has said it (`by`), and at what clock.
+
+    A query or INSERT that stands by itself is said `by` its own name, as `query q1`.
+    """
+
+    text: str
+    by: str = SESSION
+    at: datetime | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """All but the text, ready for JSON."""
+        return {"by": self.by, "at": None if self.at is None else self.at.isoformat()}
+
+
 @dataclass
 class Declared:
-    """The session in which statements are understood, and those that no manifest has yet."""
+    """The session in which statements are understood, and those that no manifest has yet.
+
+    `program` is the number of the program's statements that have been run, those that declare among them.
+    """
 
     session: Mapping[str, Any] = field(default_factory=dict)
-    statements: list[str] = field(default_factory=list)
+    statements: list[Declaration] = field(default_factory=list)
+    program: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """As a manifest has it."""
-        return {"session": dict(self.session), "declarations": list(self.statements)}
+        return {
+            "session": dict(self.session),
+            "declarations": [item.text for item in self.statements],
+            "declared": [item.facts() for item in self.statements],
+            "program": self.program,
+        }
 
 
 def promised(advances: Advances) -> Advances:
@@ -44,11 +81,19 @@ def promised(advances: Advances) -> Advances:
 
 
 def step_facts(
-    declared: Declared, intakes: Sequence[Intake], advances: Advances, sources: Mapping[str, Any], *, ended: bool
+    declared: Declared,
+    intakes: Sequence[Intake],
+    advances: Advances,
+    sources: Mapping[str, Any],
+    *,
+    ended: bool,
+    rejected: int = 0,
 ) -> dict[str, Any]:
     """The facts of one step, ready for JSON."""
     changed = {intake.table.name: intake.lateness for intake in intakes}
     found: dict[str, Any] = declared.to_json()
+    found["rejected"] = rejected
+    found["intakes"] = [_intake_facts(intake, ended=ended) for intake in intakes]
     found["waterlines"] = {
         f"{table}.{column}": _text(waterline.at)
         for table, lateness in changed.items()
@@ -56,11 +101,40 @@ def step_facts(
     }
     if advances:
         found["advances"] = [[f"{table.name}.{column}", _text(value)] for table, column, value in advances]
+        found["promises"] = [[table.name, column, exact(value)] for table, column, value in advances]
     if sources:
         found["sources"] = dict(sources)
     if ended:
         found["ended"] = True
     return found
+
+
+def _intake_facts(intake: Intake, *, ended: bool) -> dict[str, Any]:
+    """The way in which a table's memory goes on, so that it can be followed without the rows that were not accepted."""
+    found: dict[str, Any] = {"table": intake.table.name, "received": intake.received}
+    lines = {name: _line(item) for name, item in intake.lateness.waterlines.items() if item != NONE_YET}
+    if lines:
+        found["lines"] = lines
+    if intake.holding.columns:
+        found["seen"] = {name: exact(value) for name, value in intake.holding.seen.items()}
+        found["emptied"] = ended and intake.holding.waiting is None
+    return found
+
+
+def _line(waterline: Waterline) -> dict[str, Any]:
+    found = {"at": exact(waterline.at), "seen": exact(waterline.seen)}
+    return {**found, "largest": list(map(exact, waterline.largest))} if waterline.largest else found
+
+
+def lateness_of(before: TableLateness, facts: Mapping[str, Any]) -> TableLateness:
+    """The waterlines of a table after a step, as its manifest tells them."""
+    lines = {
+        name: Waterline(
+            from_exact(item["at"]), tuple(map(from_exact, item.get("largest", ()))), from_exact(item["seen"])
+        )
+        for name, item in facts.get("lines", {}).items()
+    }
+    return replace(before, waterlines=MappingProxyType({**before.waterlines, **lines}))
 
 
 def _text(value: Any) -> Any:

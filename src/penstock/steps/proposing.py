@@ -16,6 +16,7 @@ from penstock.backends.spark.change import Delta
 from penstock.catalog.model import ERROR_VIEW
 from penstock.engine.result import StepResult
 from penstock.errors import DataError, Diagnostic
+from penstock.steps.again import Again
 from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import error_rows
@@ -37,7 +38,8 @@ class StepInput:
     """The input of a step; `sources` tells the log where the rows come from.
 
     With `ended` nothing will follow: what WATERMARK holds back is released. With `spares` rows for which a view raises
-    are looked for (`setting_aside`), and the step goes without them: they are `refused`.
+    are looked for (`setting_aside`), and the step goes without them: they are `refused`. A step that the log has is
+    made `again`: with the effects on tables that are known, and no batches.
     """
 
     clock: datetime
@@ -48,6 +50,7 @@ class StepInput:
     sources: Mapping[str, Any] = field(default_factory=lambda: _NOTHING)
     spares: bool = False
     refused: Refused = field(default_factory=Refused)
+    again: Again | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,7 +77,8 @@ def propose(state: State, given: StepInput) -> Proposal:
     try:
         state.engine.workspace.check_session()
         with phase("intake"):
-            intakes = taken_in(state, given)
+            again = given.again
+            intakes = taken_in(state, given) if again is None else again.of(_plain_names(state, again))
         for item in state.targets:
             state.tables.ready(item.table, own_batches(given.batches, item.table), takes_back=item.takes_back)
         written = Written(state, given, intakes)
@@ -82,6 +86,7 @@ def propose(state: State, given: StepInput) -> Proposal:
         state.stepping = given.clock
         with phase("engine"):
             result = state.engine.step(inputs, given.clock, written.following())
+            rejected = len(given.rejections.rows)
             for row in error_rows(result.late):
                 given.rejections.add(*row)
             views = result.settled(state.catalog.views)
@@ -94,7 +99,7 @@ def propose(state: State, given: StepInput) -> Proposal:
                 views, lambda wanted: state.line_reader.values(wanted, lines), moment, written.emitted
             )
         with phase("log"):
-            staged = _staged(state, given, intakes)
+            staged = _staged(state, given, intakes, rejected) if again is None else again.staged
     except BaseException as error:
         del given.rejections.rows[reported:]
         raise abandoned(state, error, result) from error
@@ -105,7 +110,7 @@ def abandoned(
     state: State, error: BaseException, result: StepResult | None, staged: Staged | None = None
 ) -> BaseException:
     """The error to raise for a step that leaves no trace."""
-    if staged is not None:
+    if staged is not None and not staged.exists:
         state.log.discard(staged)
     state.views.discard()
     if result is not None:
@@ -129,9 +134,16 @@ def taken_in(state: State, given: StepInput) -> list[Intake]:
     return intakes + state.tables.released(intakes, given.rejections, given.refused, others)
 
 
-def _staged(state: State, given: StepInput, intakes: Sequence[Intake]) -> Staged:
-    facts = step_facts(state.declared, intakes, given.advances, given.sources, ended=given.ended)
+def _plain_names(state: State, again: Again) -> list[str]:
+    """The tables of a step that is made again into which no statement writes."""
+    written = {name for item in state.targets for name in item.tables}
+    return [name for name in again.intakes if name not in written]
+
+
+def _staged(state: State, given: StepInput, intakes: Sequence[Intake], rejected: int) -> Staged:
+    facts = step_facts(state.declared, intakes, given.advances, given.sources, ended=given.ended, rejected=rejected)
     changes = [(intake.table, intake.change) for intake in intakes if not intake.is_empty]
     if given.rejections.rows:
         changes.append((ERROR_VIEW, given.rejections.change()))
-    return state.log.stage(state.number + 1, given.clock, changes, facts)
+    arrived = {intake.table.name: intake.arrived for intake in intakes if intake.arrived is not None}
+    return state.log.stage(state.number + 1, given.clock, changes, facts, arrived)

@@ -40,8 +40,10 @@ from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.log import InputLog
+from penstock.steps.manifest import Declaration
 from penstock.steps.phases import Stopwatch
-from penstock.steps.proposing import Proposal, StepInput, abandoned
+from penstock.steps.proposing import Proposal, StepInput, abandoned, propose
+from penstock.steps.recorded import RecordedStep
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.saved_positions import SavedPositions
@@ -135,6 +137,10 @@ class Stepper:
         """The number of rows that went to `error_view`, by relation and message."""
         return self._state.rejected
 
+    def has_finished(self, view: str) -> bool:
+        """True if a standing query has shown all that it may."""
+        return self._state.views.has_finished(view.lower())
+
     def has_rows(self, table: str) -> bool:
         """True if rows have ever come in for a table, named in lower case."""
         memory = self._state.tables.known(table)
@@ -190,12 +196,21 @@ class Stepper:
             return False
         return self._state.views.keeps(view) and not reads_error_view(view.plan, catalog)
 
-    def declare(self, session: Mapping[str, Any], texts: Iterable[str]) -> None:
+    def declare(self, session: Mapping[str, Any], found: Iterable[Declaration]) -> None:
         """Have the log know what has been declared, and how it is understood."""
         declared = replace(self._state.declared, session=session)
-        declared.statements += texts
+        declared.statements += found
         self._state.declared = declared
         self.log.declare(self.number, declared.to_json())
+
+    @property
+    def program(self) -> int:
+        """The number of the program's statements that have been run, those that declare among them."""
+        return self._state.declared.program
+
+    def goes_on_at(self, place: int) -> None:
+        """Have the next manifest say that so many of the program's statements have been run."""
+        self._state.declared.program = place
 
     def read_by(self, reader: Callable[[Table], RowReader]) -> None:
         """Have the rows that standing statements write checked by these."""
@@ -240,6 +255,18 @@ class Stepper:
             if isinstance(error, StateBehindLogError):
                 self._broken = error
             raise
+
+    def declared_again(self, item: Declaration) -> None:
+        """Know of a statement that stands already, and that no step has followed, if none has."""
+        self._state.declared.statements.append(item)
+
+    def again_of(self, found: RecordedStep) -> dict[str, Change]:
+        """Make a step again that the log has; gives its changes, and nobody is told of it."""
+        self.maintain()
+        proposal = propose(self._state, found.given(self._state))
+        commit(self._state, proposal)
+        self.stopwatch.taken()
+        return changes_of(self._state, proposal)
 
     def step(self, given: StepInput, then: Callable[[dict[str, Change]], None] | None = None) -> dict[str, Change]:
         """One step; gives the change of every view that is not LOCAL, and of `error_view`.

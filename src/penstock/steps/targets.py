@@ -22,6 +22,12 @@ class Target:
     takes_back: bool
 
     @property
+    def tables(self) -> tuple[str, ...]:
+        """The lower-case names of the table and, if it has any, of its versions."""
+        versions = self.table.versions
+        return (self.table.name.lower(), *(() if versions is None else (versions.name.lower(),)))
+
+    @property
     def names(self) -> tuple[str, ...]:
         """The lower-case names of the writers."""
         return tuple(view.name.lower() for view in self.writers)

@@ -14,6 +14,7 @@ from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
 from penstock.catalog.model import INTO, Catalog, View
 from penstock.emit.api import Emission, Emitted, Moment, Promise
+from penstock.emit.standing import Standing
 from penstock.engine.engine import Engine
 from penstock.steps.kept import KeptRows, kept_rows
 from penstock.steps.layers import Layers
@@ -143,6 +144,11 @@ class Views:
     def waits(self) -> bool:
         """True if the end of the input would show something more."""
         return any(emission.waits for emission in self._emissions.values())
+
+    def has_finished(self, name: str) -> bool:
+        """True if an emission has shown all that it may."""
+        emission = self._emissions.get(name)
+        return isinstance(emission, Standing) and emission.dressing.has_finished
 
     @property
     def next_timer(self) -> datetime | None:

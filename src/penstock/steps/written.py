@@ -58,8 +58,13 @@ class Written:
 
     def _changes(self, target: Target, changes: Mapping[str, Delta]) -> dict[str, Delta]:
         """The change of a table that is written, and of its versions, from its writers' changes and its own rows."""
-        own = own_batches(self.given.batches, target.table)
-        found = self._taken(target.table, own, self._written(target, own, changes))
+        if self.given.again is not None:
+            for view in target.writers:
+                self._shown(view, changes)  # what waits to be written goes on
+            found = self.given.again.of(target.tables)
+        else:
+            own = own_batches(self.given.batches, target.table)
+            found = self._taken(target.table, own, self._written(target, own, changes))
         self.intakes += found
         return inputs_of(self.state, found)
 

@@ -36,11 +36,10 @@ def command(arguments: Sequence[str], **values: Any) -> None:
     source = program_text(_existing(programs), values["files"], values["execute"], needed=False)
     interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), Results(values["style"]))
     with interpreter.pipeline as pipeline:
-        for statement in statements:
-            if type(statement).__name__ in ("Query", "Explain", "Show", "Describe"):
-                note(f"skipped: {statement.text.split(chr(10), 1)[0][:60]}")
-                continue
-            interpreter.run(statement, source)
+        asking = [item for item in statements if type(item).__name__ in ("Query", "Explain", "Show", "Describe")]
+        for statement in asking:
+            note(f"skipped: {statement.text.split(chr(10), 1)[0][:60]}")
+        interpreter.run_program([item for item in statements if item not in asking], source)
         check_finished(pipeline)
         if values["follow"]:
             follow(pipeline, pipeline.subscribe(question), values["style"], once=values["once"])

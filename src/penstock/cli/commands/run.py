@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 @option("--overwrite", is_flag=True, help="Remove what an earlier run has written into the --output folder.")
 @option("--final", is_flag=True, help="Write the content of the views at the end, not their changes.")
 @option("--once", is_flag=True, help="End when the input is used up.")
+@option("--rebuild", is_flag=True, help="Make everything again from the log in --dir, whatever state is there.")
 @option("--quiet", is_flag=True, help="No progress on stderr; rejected rows are told all the same.")
 @option("--profile", is_flag=True, help="At the end, show on stderr what each operator has cost; slows the run.")
 @option(
@@ -53,9 +54,9 @@ def command(**values: Any) -> None:
     word there is text: times, DECIMAL, NaN, Infinity. Ctrl-C stops at once: a step that has
     not been kept leaves no trace, and one that has is written. SIGTERM and SIGHUP do the same.
 
-    Started again it begins anew: with empty tables, step 1, and all files from their beginning, so that every change is
-    written once more. With --dir the log of the steps stays, but going on from it is not built yet: a directory that
-    holds steps is refused (RECOVERY), and so is an --output folder that another run has written into (OUTPUT_IN_USE).
+    Started again with the same --dir it goes on where it was, however it ended: tables, views, waterlines, timers, the
+    queries that stand and the positions in the sources are as they were, and --output gets the steps that it lacks.
+    Without --dir it begins anew. An --output folder that another run has written into is refused (OUTPUT_IN_USE).
 
     Files of --output are in a folder for each view: <view>/step-000000000042.parquet. In the folder's name a character
     that could lead elsewhere is % and its bytes, as in addresses. --overwrite removes what another run has written.
@@ -79,12 +80,17 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
     outputs: list[Output] = [RejectionReport(watch.say)]
 
     def written(changes: Changes) -> None:
-        for output in outputs:
-            output.write(changes)
+        interpreter.pipeline.give(outputs, changes)
 
     results = Results(values["style"], written, measured)
     interpreter, statements = open_interpreter(
-        source, values["dialect"], engine_of(values), results, profile=measured.wanted, writes=True
+        source,
+        values["dialect"],
+        engine_of(values),
+        results,
+        profile=measured.wanted,
+        writes=True,
+        rebuild=values["rebuild"],
     )
     with interpreter.pipeline, measured.shown_of(interpreter.pipeline):
         watch.begin(interpreter.pipeline, values["metrics_port"], values["metrics_host"])
@@ -103,8 +109,8 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
             claim(Path(values["output"]), directory, overwrite=values["overwrite"])
         if not values["final"] and not elsewhere:
             outputs.append(_changes(interpreter, values, views))
-        for statement in statements:
-            interpreter.run(statement, source)
+        interpreter.pipeline.give(outputs)
+        interpreter.run_program(statements, source)
         check_finished(interpreter.pipeline)
         _follow(interpreter, outputs, values["directory"], once=values["once"])
         if values["final"]:

@@ -50,8 +50,7 @@ def command(program: Sequence[str], execute: Sequence[str], attach: str | None, 
     )
     with interpreter.pipeline:
         shell, interactive = _shell(interpreter, execute)
-        for statement in statements:
-            interpreter.run(statement, source)
+        interpreter.run_program(statements, source)
         if interactive:
             _welcome(interpreter.catalog)
         return _looped(shell, interactive=interactive)

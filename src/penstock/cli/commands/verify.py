@@ -34,9 +34,8 @@ def command(**values: Any) -> int:
     interpreter, statements = open_interpreter(source, values["dialect"], engine_of(values), results, retain="all")
     with interpreter.pipeline as pipeline:
         views = chosen_views(pipeline.catalog, values["views"])
-        for statement in statements:
-            if not isinstance(statement, sql.Query | sql.Explain | sql.Show | sql.Describe):
-                interpreter.run(statement, source)
+        asking = sql.Query | sql.Explain | sql.Show | sql.Describe
+        interpreter.run_program([item for item in statements if not isinstance(item, asking)], source)
         check_finished(pipeline)
         pipeline.run(once=True)
         found = [pipeline.verify(view) for view in views]

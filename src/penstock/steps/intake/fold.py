@@ -41,7 +41,8 @@ BAD_DELETE = "Row to delete not found"
 class Intake:
     """The effect of a step on one table: its change, and how its memory goes on.
 
-    `propose` is a part of the step, and may fail; `apply` follows it.
+    `propose` is a part of the step, and may fail; `apply` follows it. Of a table that holds rows back `arrived` has
+    those that were accepted.
     """
 
     table: Table
@@ -51,6 +52,7 @@ class Intake:
     apply: Callable[[], None] = field(default=lambda: None)
     holding: Holding = field(default_factory=Holding)
     propose: Callable[[], None] = field(default=lambda: None)
+    arrived: pa.Table | None = None
 
     @property
     def is_empty(self) -> bool:
@@ -103,7 +105,8 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
             remembered.apply((row[:-1], -row[-1]) for row in given_up)
 
     propose = (lambda: None) if live is None else partial(live.propose, accepted)
-    return Intake(batch.table, released, moved, len(batch), apply, holding, propose)
+    arrived = accepted if holding.columns else None
+    return Intake(batch.table, released, moved, len(batch), apply, holding, propose, arrived)
 
 
 def _weighted(batch: Batch) -> pa.Table:
@@ -293,7 +296,12 @@ def refuse_other_than_inserts(batch: Batch) -> None:
 
 def moved_by(change: pa.Table, judge: Judge, table: Table) -> TableLateness:
     """The lateness of a table with a key after its change."""
-    return judge.lateness.moved(_values(Batch(table, change.drop_columns([WEIGHT])), judge.lateness))
+    return moved_by_rows(change, judge.lateness, table)
+
+
+def moved_by_rows(change: pa.Table, lateness: TableLateness, table: Table) -> TableLateness:
+    """The lateness of a table after the rows of a change."""
+    return lateness.moved(_values(Batch(table, change.drop_columns([WEIGHT])), lateness))
 
 
 def _refuse_replacement(

@@ -1,0 +1,38 @@
+"""Named places at which a process ends itself, so that a test can see what it leaves behind.
+
+`PENSTOCK_FAILPOINT=log.manifest` ends the process by SIGKILL when it comes there, `log.manifest:3` when it does so for
+the third time. `NAMES` has all of them; each stands behind a write, or between two.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import Counter
+
+VARIABLE = "PENSTOCK_FAILPOINT"
+NAMES = {
+    "log.data": "the files of a step are there, its manifest is not",
+    "log.manifest": "the step is in the log, and nothing has followed it",
+    "log.declarations": "what has been declared is written down, and no step has it",
+    "output.before": "the step has been kept, and an output has not been given it",
+    "output.file": "a file of an output is written, and has not got its name",
+    "output.written": "an output has taken the step, and that is not written down",
+    "output.position": "it is written down that an output has taken the step",
+    "state.rows": "the rows of a snapshot are written, the rest is not",
+    "state.whole": "a snapshot is written, and has not got its name",
+    "state.named": "a snapshot is there, and what it makes superfluous is not removed",
+    "state.removed": "an older snapshot has been removed, and the log that only it needs has not",
+}
+_reached: Counter[str] = Counter()
+
+
+def reach(name: str) -> None:
+    """Come to a place; the process ends here if the environment says so."""
+    wanted = os.environ.get(VARIABLE)
+    if wanted is None:
+        return
+    chosen, _, times = wanted.partition(":")
+    _reached[name] += 1
+    if chosen == name and _reached[name] == int(times or 1):
+        os.kill(os.getpid(), signal.SIGKILL)

@@ -1,0 +1,138 @@
+"""A pipeline goes on from its directory: the steps that its log has are made again, and nobody is told of them.
+
+    program.json   the statements that the program declares, and the clock at which it began
+    log/           each step's accepted changes; `steps.recorded` makes its input of them
+    outputs.json   which step each output has taken last: later ones are given again (`outbox`)
+
+Of a program's other statements those that have been run are not run again; the manifests say how many.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from penstock.errors import DataError, Diagnostic, InternalError
+from penstock.sql.parse import parse
+from penstock.steps.log import write_atomically
+from penstock.steps.manifest import PROGRAM, SESSION, Declaration
+from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
+
+if TYPE_CHECKING:
+    from penstock.pipeline.execution import Execution
+
+FORMAT = 1
+Stand = Callable[["Execution", Declaration], None]
+
+
+def no_stand(_execution: Execution, item: Declaration) -> None:
+    """Nobody is there to take a query that stood."""
+    message = f"nothing takes {item.by} over"
+    raise InternalError(Diagnostic("NO_READER", message))
+
+
+@dataclass(frozen=True)
+class ProgramRecord:
+    """The program that a directory belongs to: the statements that declare, and the clock at which it began."""
+
+    statements: tuple[str, ...]
+    began: datetime
+
+    def write(self, directory: Path) -> None:
+        """Write it down."""
+        facts = {"format": FORMAT, "statements": self.statements, "began": self.began.isoformat()}
+        write_atomically(directory / "program.json", json.dumps(facts, ensure_ascii=False))
+
+    def is_of(self, statements: Iterable[str]) -> bool:
+        """True if these are its statements, however they are laid out."""
+        return tuple(map(_plain, self.statements)) == tuple(map(_plain, statements))
+
+
+def program_record(directory: Path) -> ProgramRecord | None:
+    """The record of a directory's program; None if nothing has begun there."""
+    path = directory / "program.json"
+    if path.exists():
+        facts = json.loads(path.read_text(encoding="utf-8"))
+        check_format(path, facts["format"], FORMAT)
+        return ProgramRecord(tuple(facts["statements"]), datetime.fromisoformat(facts["began"]))
+    first = recorded_step(directory / "log", 1)
+    if first is None:
+        return None
+    own = [item.text for item in first.declarations if item.by == PROGRAM]
+    return ProgramRecord(tuple(own), first.clock)
+
+
+def _plain(text: str) -> str:
+    return " ".join(text.split()).rstrip("; ")
+
+
+def check_program(known: ProgramRecord, statements: Iterable[str], directory: Path) -> None:
+    """Refuse to go on with another program (DataError)."""
+    given = list(statements)
+    if known.is_of(given):
+        return
+    there = set(map(_plain, known.statements))
+    new = [text for text in given if _plain(text) not in there]
+    gone = there - set(map(_plain, given))
+    what = f"{new[0].split('(')[0].strip()[:60]} … is not there" if new else f"{min(gone)[:60]} … is"
+    message = f"{directory} belongs to another program: in the program that wrote it {what}"
+    hint = "go on with that program, name another directory, or have --rebuild make everything again from the log"
+    raise DataError(Diagnostic("PROGRAM_CHANGED", message, hint=hint))
+
+
+class Recovery:
+    """Makes the steps of a log again."""
+
+    def __init__(self, execution: Execution, stand: Stand) -> None:
+        self._execution = execution
+        self._stand = stand
+        self._stepper = execution.stepper
+        self._folder = execution.stepper.log.folder
+
+    def run(self) -> None:
+        """Go through all steps that the log has behind the present one."""
+        with self._muted():
+            while (found := recorded_step(self._folder, self._stepper.number + 1)) is not None:
+                self._step(found)
+            number = self._stepper.number
+            self._declared(declared_since(self._folder, number))
+            self._stepper.goes_on_at(max(self._stepper.program, program_since(self._folder, number)))
+
+    @contextmanager
+    def _muted(self) -> Iterator[None]:
+        clock, log = self._execution.clock, self._stepper.log
+        log.is_silent = True
+        try:
+            yield
+        finally:
+            log.is_silent = False
+            self._execution.clock = clock
+
+    def _step(self, found: RecordedStep) -> None:
+        self._declared(found.declarations)
+        self._stepper.goes_on_at(found.program)
+        outbox = self._execution.outbox
+        changes = self._stepper.again_of(found)
+        self._execution.taken.add(found.sources)
+        if any(last < found.number for last in outbox.taken.steps.values()):
+            outbox.again[found.number] = changes
+
+    def _declared(self, declarations: Iterable[Declaration]) -> None:
+        """Declare what a step's manifest says; the program's own statements stand already."""
+        for item in declarations:
+            if item.by == PROGRAM:
+                self._stepper.declared_again(item)
+                continue
+            at = item.at
+            if at is not None:
+                self._execution.clock = lambda at=at: at  # type: ignore[misc]
+            if item.by == SESSION:
+                for statement in parse(item.text, self._execution.dialect):
+                    self._execution.declare(statement, item.text)
+            else:
+                self._stand(self._execution, item)
