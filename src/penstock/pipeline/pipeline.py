@@ -393,8 +393,7 @@ class Pipeline:
         counted from `clock`, which stays as that of `step()` does. With `at`, a position or the number of a step, it
         reads of each stream what came after that, as START AT says in SQL. One that is `lasting` goes on where it was
         when the pipeline is opened again on its directory and is asked for it again; any other ends with its process.
-        Raises
-        SqlError or UnsupportedError for the query, and DataError as `query()` does.
+        Raises SqlError or UnsupportedError for the query, and DataError as `query()` does.
         """
         self._supervisor.check()
         with self._lock, self._clocked(clock):
