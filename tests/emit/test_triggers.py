@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from datetime import datetime, timedelta
+from decimal import Context, Decimal, localcontext
 
 import pyarrow as pa
 import pytest
 
+from penstock.emit.dressing import differences
 from penstock.emit.triggers import AfterDelay, EachTick, Given, WhenClosed
-from penstock.plan.emission import Content
+from penstock.plan.emission import Batch, Content, EmitClause
+from penstock.plan.showing import Showing
 
 START = datetime(2024, 1, 1)  # noqa: DTZ001 - UTC
 SECOND = timedelta(seconds=1)
@@ -105,3 +108,22 @@ def test_a_closed_group_does_not_wait_for_its_delay():
     fired = fired.then.fired(given(1, below=3))
     assert listed(fired.due) == [(1, 1)]
     assert fired.timer == START + 9 * SECOND
+
+
+def test_a_difference_of_decimals_is_exact():
+    least = Decimal("0.01")
+    largest = Decimal("9" * 36 + ".99")
+    due = pa.table(
+        {
+            "k": pa.array([1, 1], pa.int64()),
+            "d": _decimals(largest, least),
+            "w": pa.array([-1, 1], pa.int64()),
+        }
+    )
+    showing = Showing(EmitClause(), Content.DELTA, Batch(), 2, groups=(0,))
+    assert differences(due, showing).to_pydict() == {"k": [1], "d": [least], "w": [1]}
+
+
+def _decimals(largest, least):
+    with localcontext(Context(prec=40)):
+        return pa.array([largest - least, largest], pa.decimal128(38, 2))

@@ -8,6 +8,8 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.errors import DataError, Diagnostic
+
 Row = tuple[Any, ...]
 Key = tuple[Any, ...]
 
@@ -24,7 +26,11 @@ def _column_values(column: pa.ChunkedArray) -> list[Any]:
         column = column.cast(pa.timestamp("us", tz=kind.tz)).cast(pa.int64()).cast(pa.timestamp("us"))
     if pa.types.is_string(kind):
         return _texts(column)
-    values: list[Any] = column.to_pylist()
+    try:
+        values: list[Any] = column.to_pylist()
+    except (OverflowError, ValueError) as error:
+        message = "a DATE or TIMESTAMP outside the years 1 to 9999, which Python has no value for"
+        raise DataError(Diagnostic("NO_PYTHON_VALUE", message, hint="arrow() and df() have it as it is")) from error
     return [_plain(value, kind) for value in values] if pa.types.is_nested(kind) else values
 
 

@@ -6,9 +6,12 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
+from decimal import Context, localcontext
 from types import MappingProxyType
-from typing import Any
+from typing import Any, TypeAlias
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from penstock.backends.rows import python_values
@@ -18,6 +21,8 @@ from penstock.emit.triggers import groups_of
 from penstock.plan.emission import Content, Row
 from penstock.plan.showing import KIND, PTIME, STATE, UNDO, VER, Ordering, Showing
 
+Numbers: TypeAlias = npt.NDArray[Any]
+_DIGITS = 40  # more than a DECIMAL has
 _NOTHING: Mapping[Any, int] = MappingProxyType({})
 
 
@@ -90,17 +95,16 @@ class Dressing:
             return ordered_places(rows, self.showing.order)
         if self.showing.content is not Content.CHANGES:
             return list(range(rows.num_rows))
-        groups, weights = self._groups(rows), rows.column(WEIGHT).to_pylist()
-        first: dict[Any, int] = {}
-        for place, group in enumerate(groups):
-            first.setdefault(group, place)
-        return sorted(range(rows.num_rows), key=lambda place: (first[groups[place]], weights[place] > 0, place))
+        groups, comes = self._groups(rows), _come(rows)
+        _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+        found: list[int] = np.lexsort((comes, first[number])).tolist()
+        return found
 
-    def _groups(self, rows: Rows) -> list[Any]:
+    def _groups(self, rows: Rows) -> Numbers:
+        """The groups of the rows, as numbers."""
         if self.showing.single:
-            return [()] * rows.num_rows
-        places = self.showing.groups or self.showing.windows or tuple(range(rows.num_columns - 1))
-        return groups_of(rows, places)
+            return np.zeros(rows.num_rows, np.int64)
+        return numbered(rows, self.showing.groups or self.showing.windows or tuple(range(rows.num_columns - 1)))
 
     def _limited(self, rows: Rows) -> tuple[Rows, Counts]:
         showing, counts = self.showing, self.counts
@@ -155,13 +159,37 @@ class Dressing:
 
     def _kinds(self, rows: Rows) -> list[str]:
         """+I, -U, +U or -D: an update is a row that goes and one that comes, of one group."""
-        groups, weights = self._groups(rows), _weights(rows)
-        comes = {group for group, weight in zip(groups, weights, strict=True) if weight > 0}
-        goes = {group for group, weight in zip(groups, weights, strict=True) if weight < 0}
-        return [
-            ("+" if weight > 0 else "-") + ("U" if group in comes and group in goes else "I" if weight > 0 else "D")
-            for group, weight in zip(groups, weights, strict=True)
-        ]
+        groups, comes = self._groups(rows), _come(rows)
+        both = np.isin(groups, groups[comes]) & np.isin(groups, groups[~comes])
+        found: list[str] = np.select([both & comes, both, comes], ["+U", "-U", "+I"], "-D").tolist()
+        return found
+
+
+def _come(rows: Rows) -> Numbers:
+    """True for the rows that come, false for those that are taken back."""
+    found: Numbers = rows.column(WEIGHT).to_numpy() > 0
+    return found
+
+
+def numbered(rows: Rows, places: Sequence[int]) -> Numbers:
+    """A number for each row, the same for those that are equal in some columns."""
+    codes = np.zeros(rows.num_rows, np.int64)
+    for place in places:
+        found = _codes(rows, place)
+        codes = np.unique(codes * (int(found.max(initial=0)) + 1) + found, return_inverse=True)[1]
+    return codes
+
+
+def _codes(rows: Rows, place: int) -> Numbers:
+    """The same of one column."""
+    column = rows.column(place).combine_chunks()
+    kind = column.type
+    if pa.types.is_floating(kind) or pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
+        values = groups_of(rows, (place,))  # equal ones may differ in bits
+        known = {value: code for code, value in enumerate(dict.fromkeys(values))}
+        return np.array([known[value] for value in values], np.int64)
+    found: Numbers = column.dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
+    return found
 
 
 def _is_below(value: Any, line: Any) -> bool:
@@ -226,7 +254,8 @@ def differences(due: Rows, showing: Showing) -> Rows | None:
     after: dict[Any, tuple[Any, ...]] = {}
     for group, row in zip(groups_of(due, showing.groups), python_values(due), strict=True):
         (after if row[-1] > 0 else before)[group] = row
-    rows = [_difference(before.get(group), row, counted) for group, row in after.items()]
+    with localcontext(Context(prec=_DIGITS)):
+        rows = [_difference(before.get(group), row, counted) for group, row in after.items()]
     if not rows:
         return None
     columns = [pa.array(values, kind) for values, kind in zip(zip(*rows, strict=True), kinds, strict=True)]

@@ -8,6 +8,7 @@ is right wherever it stands, and so is all that depends on it. What operators ta
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from math import isfinite
 
 from sqlglot import exp
 
@@ -16,6 +17,7 @@ from penstock.catalog.types import Type
 from penstock.sql.nodes import UnsignedRightShift
 from penstock.sql.text import type_of as written_type
 from penstock.types.arguments import check_arguments
+from penstock.types.common import MOST_DIGITS, as_decimal
 from penstock.types.infer import Typed, infer
 from penstock.types.mismatch import (
     columns_apart,
@@ -23,6 +25,7 @@ from penstock.types.mismatch import (
     no_common_type,
     no_condition,
     no_order,
+    no_room,
     operands,
     sign_before,
     window_inside,
@@ -111,7 +114,9 @@ class _Checked:
     def kind(self, tree: exp.Expression) -> Kind:
         """The type of a part; what is below it has been checked."""
         match tree:
-            case exp.Column() | exp.Literal() | exp.Null() | exp.Boolean():
+            case exp.Literal():
+                return self._literal(tree)
+            case exp.Column() | exp.Null() | exp.Boolean():
                 return infer(tree, self._fields)[0]
             case exp.Query() | exp.DataType() | exp.Identifier():
                 return None
@@ -142,6 +147,17 @@ class _Checked:
                 return self._binary(tree, _SIGNS[type(tree)])
             case _:
                 return self._other(tree)
+
+    def _literal(self, tree: exp.Literal) -> Kind:
+        """A number has to fit into the type that it is written as."""
+        kind = infer(tree, self._fields)[0]
+        if tree.is_string or kind is None:
+            return kind
+        if kind == "double" and not isfinite(float(tree.name)):
+            raise no_room(tree, "DOUBLE")
+        if (as_decimal(kind) or (0, 0))[0] > MOST_DIGITS:
+            raise no_room(tree, f"a DECIMAL of {MOST_DIGITS} digits")
+        return kind
 
     def _other(self, tree: exp.Expression) -> Kind:
         """The kind of an expression without a rule of its own: its parts are checked."""

@@ -115,6 +115,12 @@ def no_common_type(what: str, parts: Sequence[exp.Expression], kinds: Sequence[T
     return mismatch("TYPE_MISMATCH", message, parts[-1], f"CAST({written(parts[-1])} AS STRING), for all of them alike")
 
 
+def no_room(tree: exp.Literal, kind: str) -> SqlError:
+    """A number that is larger than its type has room for."""
+    number = tree.name if len(tree.name) <= _SHOWN else f"{tree.name[:_SHOWN]}…"
+    return mismatch("NUMBER_RANGE", f"the number {number} does not fit into {kind}", tree, None)
+
+
 def no_cast(tree: exp.Cast, kind: Type, to: Type) -> SqlError:
     """A conversion that Spark does not have."""
     letter, other = class_of(kind) or "", class_of(to) or ""

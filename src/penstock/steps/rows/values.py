@@ -167,7 +167,7 @@ def _decimal(kind: Type, *, text: bool) -> Convert:
                 found = exact.quantize(step, rounding=ROUND_HALF_UP)
         except (InvalidOperation, ValueError):
             raise _refuse(value) from None
-        if abs(found) >= limit:
+        if found.copy_abs() >= limit:  # abs() would round to 28 digits
             raise _refuse(value, f"more than {precision - scale} digits before the point")
         return found
 

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from datetime import datetime
+from math import isfinite
 
+from penstock.backends.native.expressions.digits import MOST, digits_of
 from penstock.backends.native.expressions.kinds import RANGE, storage
 from penstock.backends.native.proof import NotProvenError, Proven, not_proven
 from penstock.backends.native.raised import text_literal
@@ -43,7 +45,15 @@ def number(digits: str, kind: Type, sign: str = "") -> Proven:
             not_proven(f"the number {sign}{digits} as {kind}")
         value = int(sign + digits)
         return Proven(f"CAST('{sign}{digits}' AS {storage(kind)})", kind, bounds=(value, value))
+    if not _fits(digits, kind):
+        not_proven(f"the number {sign}{digits} as {kind}")
     return Proven(f"CAST('{sign}{digits}' AS {storage(kind)})", kind)
+
+
+def _fits(digits: str, kind: Type) -> bool:
+    """False for a number that Spark refuses, since its type has no room for it."""
+    found = digits_of(kind)
+    return isfinite(float(digits)) if found is None else found.digits <= MOST
 
 
 def negative(form: Form) -> Proven | None:
