@@ -11,6 +11,7 @@
 | `points` | the steps that points of the past are: AS OF, START AT, saved positions |
 | `answer` | the answer of a query: its rows, or a DataFrame |
 | `relations` | queries as Python calls: where they begin, and what they need of the pipeline |
+| `lookups` | rows of maintained content by their key |
 | `reads` | what views read, and the types in which they find it |
 | `supported` | what can be said of a program without Spark, beyond the binder |
 | `blame` | which value of a statement is at fault |

@@ -21,6 +21,7 @@ from penstock.outputs.connectors import outlets_of
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.lookups import looked_up
 from penstock.pipeline.opening import Opened, as_wanted, read_program
 from penstock.pipeline.outlets import Outlets, OutputFact
 from penstock.pipeline.points import Value as Point
@@ -351,6 +352,18 @@ class Pipeline:
     def positions(self) -> tuple[Position, ...]:
         """The saved positions, the first to be saved first."""
         return self._opened().stepper.positions.all
+
+    def lookup(self, name: str, key: Any) -> Answer:
+        """The rows of a view's maintained content with a key: a value, a tuple, or a list of several keys.
+
+        The key is the smallest that is known of the view (`explain` names it), with its columns in the view's order, or
+        what a dict says: `lookup("totals", {"customer": "ann"})`. Content in the process is found by an index, which
+        the first look-up makes and steps keep; a table, and content on Spark, is asked as by `query()`, and so is all
+        within a transaction. Raises SqlError for a name that is not there, DataError for a key that does not fit.
+        """
+        self._supervisor.check()
+        with self._lock:
+            return looked_up(self._opened(), name, key)
 
     def table(self, name: str) -> Relation:
         """A table or view as a relation, which grows into a query by calls: `table("t").filter(col("x") > 1)`."""

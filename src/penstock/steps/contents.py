@@ -20,6 +20,10 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
+def _each_once(keys: pa.Table) -> pa.Table:
+    return keys if keys.num_rows == 1 else keys.group_by(keys.column_names, use_threads=False).aggregate([])
+
+
 @dataclass(frozen=True, slots=True)
 class Stored:
     """The stored contents of a pipeline; an answer is a DataFrame, to be read before the next step."""
@@ -90,6 +94,10 @@ class Stored:
         if self.state.views.is_kept_elsewhere(name):
             not_proven(f"the content of {view.name}, which lies on Spark")
         return self.state.views.relation(name) if self.has_stepped(view) else None
+
+    def looked_up(self, view: View, keys: pa.Table) -> pa.Table | None:
+        """The rows of a view that have the values of one of the keys; None where they have to be asked for."""
+        return self.state.views.looked_up(view.name.lower(), _each_once(keys)) if self.has_stepped(view) else None
 
     def retracts(self, table: Table) -> bool:
         """True if the history of a table holds deletions."""

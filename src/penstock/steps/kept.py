@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
+from penstock.backends.native.proof import NotProvenError, quoted
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Trace, content, weighing
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import View
+from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native import arrow_of, relation_of
+from penstock.steps.rows.columns import arrow_rows, python_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
+
+
+MOST_BY_INDEX = 100  # keys; more of them are found by one pass over the rows
 
 
 class KeptRows:
@@ -54,6 +61,33 @@ class KeptRows:
         """The rows as FROM takes them in the process."""
         return content(self._trace.names, self._trace.table)
 
+    def looked_up(self, keys: pa.Table) -> pa.Table:
+        """The rows that have the values of one of the keys, which are columns of it; by an index if they are few."""
+        names, schema = keys.column_names, schema_in_arrow(self._columns)
+        if keys.num_rows > MOST_BY_INDEX:
+            return to_arrow(self._among(keys, names), schema)
+        self._trace.index(names)
+        found = [row for key in python_rows(keys) for row in self._with_key(names, key)]
+        return _added_up(arrow_rows(schema.append(pa.field(WEIGHT, pa.int64())), found))
+
+    def _among(self, keys: pa.Table, names: Sequence[str]) -> pa.Table:
+        """All rows with one of the keys, found by a pass over them."""
+        same = " AND ".join(f"t.{quoted(name)} IS NOT DISTINCT FROM g.{quoted(name)}" for name in names)
+        with self._trace.store.given(keys) as given:
+            rows = f"(SELECT * FROM {self._trace.table} AS t SEMI JOIN {given} AS g ON {same})"
+            return self._trace.store.arrow(f"SELECT * FROM {content(self._trace.names, rows)}")
+
+    def _with_key(self, names: Sequence[str], key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
+        """The rows that came and went with one key, whose values the planner knows, so that it goes by the index."""
+        kinds = dict(self._columns)
+        pairs = list(zip(names, key, strict=True))
+        conditions = [
+            f"{quoted(name)} IS NULL" if value is None else f"{quoted(name)} = CAST(? AS {stored(kinds[name])})"
+            for name, value in pairs
+        ]
+        query = f"SELECT {weighing(self._trace.names)} FROM {self._trace.table} WHERE {' AND '.join(conditions)}"
+        return self._trace.store.fetched(query, [value for _, value in pairs if value is not None])
+
     def arrow(self) -> pa.Table:
         """The rows with their weights, not consolidated."""
         query = f"SELECT {weighing(self._trace.names)} FROM {self._trace.table}"
@@ -72,3 +106,12 @@ def kept_rows(store: Store | None, view: View, workspace: Workspace) -> KeptRows
         return KeptRows(store, tuple((column.name, column.type) for column in view.columns), workspace)
     except NotProvenError:
         return None
+
+
+def _added_up(weighted: pa.Table) -> pa.Table:
+    """The rows that are left of a few that came and went, each as often as it is there."""
+    names = weighted.column_names[:-1]
+    grouped = weighted.group_by(names, use_threads=False).aggregate([(WEIGHT, "sum")])
+    weights = grouped.column(f"{WEIGHT}_sum").to_pylist()
+    places = [at for at, weight in enumerate(weights) for _ in range(weight)]
+    return grouped.select(names).take(pa.array(places, pa.int64())).cast(weighted.schema.remove(len(names)))

@@ -174,6 +174,11 @@ class Views:
         content = self._contents.get(name)
         return None if content is None else content.relation
 
+    def looked_up(self, name: str, keys: pa.Table) -> pa.Table | None:
+        """The rows of a view with one of some keys; None where its content does not lie in the process."""
+        content = self._contents.get(name)
+        return content.looked_up(keys) if isinstance(content, KeptRows) else None
+
     def is_kept_elsewhere(self, name: str) -> bool:
         """True if the content of a view is kept, but not in the process."""
         return name in self._contents and self.relation(name) is None

@@ -13,11 +13,11 @@ import itertools
 import os
 import shutil
 import threading
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.backends.native.functions import know_functions
 from penstock.backends.native.interrupts import INTERRUPTS
@@ -269,6 +269,12 @@ class Store:
         """The rows of a query."""
         with self._working() as connection:
             return connection.sql(query).to_arrow_table()
+
+    def fetched(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
+        """The few rows of a query with `?` for values."""
+        with self._working() as connection:
+            found: list[tuple[Any, ...]] = connection.execute(query, values).fetchall()
+        return found
 
     def value(self, query: str) -> object:
         """The first value of a query."""

@@ -38,6 +38,7 @@ class Trace:
         self.table = store.table([*((name, stored(kind)) for name, kind in columns), (WEIGHT, "BIGINT")])
         self.rows = 0
         self._merged = 0  # entries after the last merge
+        self._indexed: list[str] = []
         self._proposed = 0
 
     @property
@@ -68,6 +69,21 @@ class Trace:
         source = f"{self.table}{f' WHERE {kept}' if kept else ''}"
         query = f"SELECT {weighing(self.names)} FROM {source}" if self.append_only else summed(self.names, source)
         self.rows = self._merged = self.store.rewritten(self.table, query)
+        for name in self._indexed:
+            self._index(name)
+
+    def index(self, names: Sequence[str]) -> None:
+        """Have rows found by the values of columns from now on: by that of them which has the most values."""
+        if not set(names) & set(self._indexed):
+            counts = ", ".join(f"approx_count_distinct({quoted(name)})" for name in names)
+            (numbers,) = self.store.fetched(f"SELECT {counts} FROM {self.table}")
+            name = max(zip(numbers, names, strict=True))[1]
+            self._index(name)
+            self._indexed.append(name)
+
+    def _index(self, name: str) -> None:
+        place = self.names.index(name)
+        self.store.execute(f"CREATE INDEX IF NOT EXISTS {self.table}_by_{place} ON {self.table}({quoted(name)})")
 
 
 class Replaced(Trace):
