@@ -77,6 +77,10 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         ),
         "delta": ("path", "starting_version", "on_error", "unknown_columns", "epoch"),
         "iceberg": ("table", "catalog", "catalog.*", "path", "on_error", "unknown_columns", "epoch"),
+        "postgres": (
+            "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
+            "on_error",
+        ),
         "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
         "kafka": _OF_KAFKA,
         "upsert-kafka": _OF_KAFKA,

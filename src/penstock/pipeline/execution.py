@@ -44,7 +44,7 @@ from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.supported import check_promises, check_supported, is_source
 from penstock.plan.nodes import Plan
 from penstock.rewrite.from_views import from_views
-from penstock.sources.api import TableSource, open_source
+from penstock.sources.api import Held, TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, point_of, without_past
@@ -124,6 +124,12 @@ class Execution:
                 for taken in self.taken.of(name):
                     source.skip(taken)
         return [source for name, source in self.sources.items() if name in self.catalog.tables]
+
+    def close_sources(self) -> None:
+        """Have the sources let go of what they hold."""
+        for source in self.sources.values():
+            if isinstance(source, Held):
+                source.close()
 
     def run(self, text: str) -> Changes:
         """Run the statements of a text, one after the other."""

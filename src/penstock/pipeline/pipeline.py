@@ -532,6 +532,7 @@ class Pipeline:
                 self._standing.end()
                 if self._execution is not None:
                     self._execution.outlets.close()
+                    self._execution.close_sources()
                     self._execution.stepper.engine.close()
                     self._execution.stepper.log.close()
                     self._opening.release()

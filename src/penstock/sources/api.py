@@ -12,7 +12,7 @@ from __future__ import annotations
 import importlib
 from collections.abc import Mapping
 from datetime import tzinfo
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
@@ -59,6 +59,14 @@ class TableSource(Protocol):
         """The source as its user names it."""
 
 
+@runtime_checkable
+class Held(Protocol):
+    """A source that holds something, such as a connection."""
+
+    def close(self) -> None:
+        """Let go of it; nothing more is asked of the source."""
+
+
 class Output(Protocol):
     """Takes the changes of views, step by step; writing the same step again changes nothing.
 
@@ -84,6 +92,7 @@ CONNECTORS = {
     "datagen": "penstock.sources.datagen",
     "kafka": "penstock.sources.kafka",
     "upsert-kafka": "penstock.sources.kafka.upsert",
+    "postgres": "penstock.sources.postgres",
 }
 
 

@@ -1,6 +1,36 @@
-"""PostgreSQL, over psycopg.
+"""The connector postgres as a source: a table of PostgreSQL as it was, and then each change, by logical decoding.
+
+    first step    all rows, in a snapshot that a new slot has exported      position: where the slot begins
+    then          pg_logical_slot_peek_binary_changes, pgoutput              position: the end of a transaction
+    committed     the slot is advanced to the position; until then the same is read again
 
 | module | what it holds |
 | --- | --- |
 | `connection` | how a database is reached, tables by their names, and its errors as ours without any secret |
+| `declared` | the properties of the source |
+| `messages` | the messages of pgoutput |
+| `values` | the text of a value as what a row reader takes |
+| `slot` | publication and slot: made, found, advanced, lost |
+| `source` | the rows of a table |
 """
+
+from __future__ import annotations
+
+from datetime import tzinfo
+
+from penstock.catalog.model import Table
+from penstock.sources.api import TableSource
+from penstock.sources.postgres.declared import PROPERTIES
+from penstock.steps.intake.inputs import MakeReader
+
+__all__ = ["PROPERTIES", "open_source"]
+
+
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
+    """The source that a table's properties describe; DataError for what is no address of a database."""
+    # What reads it takes long to import, and `check` only looks at the properties.
+    from penstock.sources.postgres.source import PostgresSource, opened  # noqa: PLC0415
+
+    del zone
+    source: PostgresSource = opened(table, readers)
+    return source

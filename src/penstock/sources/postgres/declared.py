@@ -1,0 +1,62 @@
+"""The properties of a source that is a table of PostgreSQL."""
+
+from __future__ import annotations
+
+import re
+
+from penstock.catalog.model import Table
+from penstock.sources.formats.declared import ON_ERROR
+from penstock.sources.postgres.connection import CONNECTION, PASSWORD, check_table
+from penstock.sources.properties import Property, check_duration
+
+_SLOT = re.compile(r"[a-z0-9_]{1,63}")
+
+
+def _check_slot(text: str) -> str | None:
+    return None if _SLOT.fullmatch(text) else "it is no name of a slot: small letters, digits and _, 63 at most"
+
+
+TABLE = Property(
+    "table",
+    "The table, as `schema.table`, with double quotes around a part that holds a dot; without it that of the same "
+    "name.",
+    takes="schema.table",
+    check=check_table,
+)
+PUBLICATION = Property(
+    "publication", "The publication that has the table, made if there is none; `penstock_` and the table's name."
+)
+SLOT = Property(
+    "slot", "The replication slot; `penstock_` and the table's name.", takes="a name of a slot", check=_check_slot
+)
+EXISTING = Property(
+    "on_existing_slot",
+    "When a pipeline begins anew and its slot is there already: the run stops, or the slot is dropped, and with it "
+    "what another pipeline would still have read from it.",
+    "fail",
+    ("fail", "replace"),
+)
+TRUNCATE = Property(
+    "on_truncate",
+    "When the table is truncated, which says nothing of the rows that go: the run stops, or the rows stay here.",
+    "fail",
+    ("fail", "ignore"),
+)
+TIMEOUT = Property(
+    "timeout",
+    "How long a database that does not answer is tried again.",
+    "1 minute",
+    takes="an interval as in '10 seconds'",
+    check=check_duration,
+)
+PROPERTIES = (CONNECTION, PASSWORD, TABLE, PUBLICATION, SLOT, EXISTING, TRUNCATE, TIMEOUT, ON_ERROR)
+
+
+def slot_of(table: Table) -> str:
+    """The name of the slot."""
+    return SLOT.value(table) or "penstock_" + re.sub(r"[^a-z0-9_]", "_", table.name.lower())[:54]
+
+
+def publication_of(table: Table) -> str:
+    """The name of the publication."""
+    return PUBLICATION.value(table) or f"penstock_{table.name.lower()}"[:63]
