@@ -16,13 +16,8 @@ NAMES = {
     "log.manifest": "the step is in the log, and nothing has followed it",
     "log.declarations": "what has been declared is written down, and no step has it",
     "output.before": "the step has been kept, and an output has not been given it",
-    "output.file": "a file of an output is written, and has not got its name",
     "output.written": "an output has taken the step, and that is not written down",
     "output.position": "it is written down that an output has taken the step",
-    "state.rows": "the rows of a snapshot are written, the rest is not",
-    "state.whole": "a snapshot is written, and has not got its name",
-    "state.named": "a snapshot is there, and what it makes superfluous is not removed",
-    "state.removed": "an older snapshot has been removed, and the log that only it needs has not",
 }
 _reached: Counter[str] = Counter()
 

@@ -1,0 +1,103 @@
+"""A real process that is killed at each place where it writes goes on: nothing is lost, and nothing is there twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from penstock.failpoints import NAMES, VARIABLE
+
+PROGRAM = """
+CREATE TABLE t (id INT PRIMARY KEY, k INT, ts TIMESTAMP LATENESS INTERVAL 10 SECONDS);
+CREATE STREAM s (id INT, ts TIMESTAMP LATENESS INTERVAL 2 SECONDS)
+    WITH ('connector' = 'files', 'path' = '{folder}/in', 'format' = 'json', 'history' = 'none');
+CREATE TABLE copied (id INT);
+CREATE VIEW ids AS SELECT id, COUNT(*) AS n FROM t GROUP BY id;
+CREATE VIEW groups AS SELECT k, COUNT(*) AS n, MAX(id) AS m FROM t GROUP BY k;
+CREATE VIEW seen AS SELECT id FROM s;
+CREATE VIEW written AS SELECT id FROM copied;
+CREATE VIEW late AS SELECT message, COUNT(*) AS n FROM error_view GROUP BY message;
+INSERT INTO t VALUES (1, 1, TIMESTAMP '2025-01-01 00:00:00'), (2, 1, TIMESTAMP '2025-01-01 00:01:00');
+INSERT INTO copied SELECT STREAM id FROM s;
+INSERT INTO t VALUES (3, 2, TIMESTAMP '2025-01-01 00:00:01');
+BEGIN;
+DELETE FROM t WHERE id = 2;
+INSERT INTO t VALUES (4, 1, TIMESTAMP '2025-01-01 00:02:00');
+COMMIT;
+"""
+DEFAULT = ("log.manifest",)
+
+
+@pytest.fixture(scope="module")
+def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("program")
+    (folder / "in").mkdir()
+    for number in range(3):
+        rows = [{"id": 10 * number + at, "ts": f"2025-01-01 00:00:{10 * number + at:02}"} for at in range(4)]
+        (folder / "in" / f"{number}.json").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    path = folder / "program.sql"
+    path.write_text(PROGRAM.format(folder=folder), encoding="utf-8")
+    return path
+
+
+def run(program: Path, folder: Path, failpoint: str | None = None) -> int:
+    """A run with its directory and output; the exit code of the process."""
+    environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
+    if failpoint is not None:
+        environment[VARIABLE] = failpoint
+    arguments = ["--once", "--quiet", "--engine", "native", "--format", "json"]
+    places = ["--dir", str(folder / "state"), "--output", str(folder / "out")]
+    command = [
+        sys.executable,
+        "-c",
+        "from penstock.cli.main import main; main()",
+        "run",
+        *arguments,
+        *places,
+        str(program),
+    ]
+    found = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert found.returncode in {0, -signal.SIGKILL}, found.stderr
+    return found.returncode
+
+
+def shown(folder: Path) -> dict[str, Counter[Any]]:
+    """All that a run's output has been given, added up by view; every step once."""
+    found: dict[str, Counter[Any]] = {}
+    for path in sorted((folder / "out").glob("*/step-*.json")):
+        rows = found.setdefault(path.parent.name, Counter())
+        for line in path.read_text(encoding="utf-8").splitlines():
+            row = json.loads(line)
+            weight = row.pop("__weight")
+            assert row.pop("__step") == int(path.stem.removeprefix("step-"))
+            rows[json.dumps(row, sort_keys=True)] += weight
+    return {view: Counter({row: weight for row, weight in rows.items() if weight}) for view, rows in found.items()}
+
+
+@pytest.fixture(scope="module")
+def expected(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Counter[Any]]:
+    folder = tmp_path_factory.mktemp("undisturbed")
+    assert run(program, folder) == 0
+    found = shown(folder)
+    assert {"ids", "groups", "seen", "written"} <= found.keys()
+    assert sum(found["ids"].values()) == 2  # the third row is late
+    return found
+
+
+@pytest.mark.parametrize(
+    "name", [*DEFAULT, *(pytest.param(name, marks=pytest.mark.extended) for name in NAMES if name not in DEFAULT)]
+)
+def test_a_process_that_is_killed_goes_on(
+    name: str, program: Path, expected: dict[str, Counter[Any]], tmp_path: Path
+) -> None:
+    assert run(program, tmp_path, f"{name}:2") == -signal.SIGKILL, "the failpoint was not reached"
+    assert run(program, tmp_path) == 0
+    assert shown(tmp_path) == expected
