@@ -73,6 +73,7 @@ with penstock.Pipeline(TEXT, master="local[1]", engine="spark") as second:
 """
 
 
+@pytest.mark.extended
 @pytest.mark.spark
 def test_a_lost_jvm_is_said_and_the_pipeline_can_be_made_again_in_the_same_process():
     done = subprocess.run([sys.executable, "-c", LOST], capture_output=True, text=True, check=False)

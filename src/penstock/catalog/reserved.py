@@ -14,7 +14,8 @@ POSITION = "__position"
 WINDOW_ORDER = "__window_order"
 ORDER = "__order"
 ENDED = "__ended"
-HIDDEN = frozenset({ARRIVED, POSITION, WINDOW_ORDER})
+OF_ARRIVAL = frozenset({ARRIVED, POSITION})  # what the rows of a stream keep
+HIDDEN = OF_ARRIVAL | {WINDOW_ORDER}
 
 RESERVED: Mapping[str, str] = {
     OPERATION: "rows say by it whether they are inserted or deleted",

@@ -67,7 +67,7 @@ def _traces(pipeline):
 
 
 def test_changes_can_be_read_as_long_as_they_are_held(spark, pipeline):
-    held = [pipeline.step({"t": rows(spark, step * ROWS)}) for step in range(12)]
+    held = [pipeline.step({"t": rows(spark, step * ROWS)}) for step in range(5)]
     for changes in held:
         assert changes["doubled"].arrow().num_rows == ROWS
         assert changes["renamed"].arrow().num_rows == ROWS

@@ -14,6 +14,7 @@ from collections.abc import Callable, Iterable, Iterator
 import pyarrow as pa
 import pytest
 
+import penstock
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.compile import compile_program
@@ -175,12 +176,9 @@ def test_nothing_of_it_is_recomputed():
     assert not [node for plan in plans for node in plan.walk() if isinstance(node, Recompute)]
 
 
+@pytest.mark.extended
 @pytest.mark.parametrize(
-    "driver_rows",
-    [
-        pytest.param(50_000, id="on the driver"),
-        pytest.param(0, id="on the executors", marks=pytest.mark.extended),
-    ],
+    "driver_rows", [pytest.param(50_000, id="on the driver"), pytest.param(0, id="on the executors")]
 )
 def test_membership_equals_its_definition(interpreting, driver_rows):
     catalog = compile_program(PROGRAM).catalog
@@ -204,8 +202,40 @@ def test_membership_equals_its_definition(interpreting, driver_rows):
                 *values, weight = row.values()
                 views[name][tuple(values)] += weight
         result.commit()
-        wanted = expected(contents["t"], contents["u"])
-        assert {name: +rows for name, rows in views.items()} == {name: wanted.get(name, Counter()) for name in views}
-        for name, rows in views.items():
-            answers[name].add(frozenset((+rows).items()))
-    assert not [name for name, found in answers.items() if len(found) < 3], "the steps do not change these views enough"
+        compare(views, contents, answers)
+    changed_enough(answers)
+
+
+def test_membership_equals_its_definition_in_the_process():
+    contents: dict[str, Counter] = {name: Counter() for name in SCHEMAS}
+    with penstock.Pipeline(PROGRAM, engine="native") as pipeline:
+        views: dict[str, Counter] = {name: Counter() for name in pipeline.catalog.views}
+        answers: dict[str, set[frozenset]] = {name: set() for name in views}
+        for step in drawn(7):
+            for name, rows in step.items():
+                for *values, weight in rows:
+                    contents[name][tuple(values)] += weight
+            changes = {name: list(in_ones(rows)) for name, rows in step.items()}
+            for name, change in pipeline.step(changes).items():
+                for weight, row in change.rows if name in views else ():
+                    views[name][tuple(row)] += weight
+            compare(views, contents, answers)
+    changed_enough(answers)
+
+
+def in_ones(rows: list[tuple]) -> Iterator[tuple[str, tuple]]:
+    """A change row by row, as a pipeline takes it."""
+    for *values, weight in rows:
+        yield from [("+" if weight > 0 else "-", tuple(values))] * abs(weight)
+
+
+def compare(views: dict[str, Counter], contents: dict[str, Counter], answers: dict[str, set[frozenset]]) -> None:
+    wanted = expected(contents["t"], contents["u"])
+    assert {name: +rows for name, rows in views.items()} == {name: wanted.get(name, Counter()) for name in views}
+    for name, rows in views.items():
+        answers[name].add(frozenset((+rows).items()))
+
+
+def changed_enough(answers: dict[str, set[frozenset]]) -> None:
+    few = [name for name, found in answers.items() if len(found) < 3]
+    assert not few, "the steps do not change these views enough"

@@ -27,6 +27,7 @@ def test_a_steady_constant_is_the_constant_in_each_row(spark, constant):
     assert spark.range(50).where(f"NOT ({' AND '.join(terms)})").count() == 0
 
 
+@pytest.mark.extended
 def test_a_step_like_the_last_one_compiles_nothing(spark):
     compiled = spark._jvm.org.apache.spark.metrics.source.CodegenMetrics.METRIC_COMPILATION_TIME()
     counts = []

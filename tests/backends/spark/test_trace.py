@@ -58,6 +58,7 @@ def test_rows_that_come_again_and_again_stay_on_the_driver_without_a_job(append_
     assert [(row["x"], row["__weight"]) for row in kept] == [*((x, 15 if x < 2 else 12) for x in range(7)), (None, 30)]
 
 
+@pytest.mark.extended
 def test_groups_that_change_again_and_again_stay_on_the_driver(spark):
     """Forty groups in sixty steps are 600 entries; added up they fit, so no step needs a job of Spark to meet them."""
     text = """CREATE TABLE t (k INT, x BIGINT); CREATE TABLE u (k INT, x BIGINT);
@@ -172,6 +173,7 @@ QUALIFY row_number() OVER (PARTITION BY k ORDER BY y DESC) <= 2;
 CREATE VIEW most AS SELECT k, max(CAST(y AS STRING)) OVER (PARTITION BY k) AS y FROM u;"""
 
 
+@pytest.mark.extended
 def test_rows_that_are_different_are_copied_and_those_that_repeat_are_added_up(interpreting, monkeypatch):
     """Over forty steps rows of `t` differ, those of `u` and `w` are eight; every view equals batch all the way."""
     monkeypatch.setattr(traces, "LARGE_LAYER_ROWS", 5)
@@ -210,7 +212,10 @@ CHAIN = "".join(
 CHAIN += f"CREATE VIEW v AS SELECT * FROM of_a {' '.join(f'JOIN of_{name} USING (k)' for name in NAMES[1:])};"
 
 
-@pytest.mark.parametrize("rows", [0, 50_000], ids=["on the executors", "on the driver"])
+@pytest.mark.parametrize(
+    "rows",
+    [pytest.param(0, id="on the executors", marks=pytest.mark.extended), pytest.param(50_000, id="on the driver")],
+)
 def test_joins_of_what_each_step_replaces_do_not_multiply_it(spark, rows):
     """Five sums for each of ten keys: a step takes ten rows out of each join and puts ten in, however many joins."""
     with penstock.Pipeline(CHAIN, spark=spark) as pipeline:

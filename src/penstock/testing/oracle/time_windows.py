@@ -17,7 +17,7 @@ from typing import NoReturn
 
 from sqlglot import exp
 
-from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION
+from penstock.catalog.reserved import ARRIVED, OF_ARRIVAL, POSITION
 from penstock.catalog.zones import clocks_change, origin_offset
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import TableFunction
@@ -107,7 +107,7 @@ def window_table(function: TableFunction, reading: Reading) -> exp.Expression:
         by_months = f"SELECT *, {ends} FROM {relation} WHERE {time} IS NOT NULL" if count else None
         text = by_months or _fixed(relation, time, kind, [micros(item) for item in rest], zone)
     ended = ", window_end - INTERVAL '1' MILLISECOND AS window_time" if reading.with_time else ""
-    shown = f" EXCEPT ({', '.join(sorted(HIDDEN))})" if arrived else ended
+    shown = f" EXCEPT ({', '.join(sorted(OF_ARRIVAL))})" if arrived else ended
     query = parse_query(f"SELECT *{shown} FROM ({text})")
     return exp.Subquery(this=query, alias=function.args.get("alias"), joins=function.args.get("joins"))
 
@@ -124,7 +124,7 @@ def _by_arrival(kind: str, arguments: list[exp.Expression]) -> exp.Expression:
     version = f"{spark_sql(keys.pop())} DESC NULLS LAST, " if versioned else ""
     order = f"{version}{POSITION} {'DESC' if kind == 'changelog' else 'ASC'}"
     numbered = f"row_number() OVER (PARTITION BY {', '.join(map(spark_sql, keys))} ORDER BY {order}) AS __number"
-    shown = f"* EXCEPT ({', '.join(sorted(HIDDEN))}, __number)"
+    shown = f"* EXCEPT ({', '.join(sorted(OF_ARRIVAL))}, __number)"
     return parse_query(f"SELECT {shown} FROM (SELECT *, {numbered} FROM {arrivals_of(table.name)}) WHERE __number = 1")
 
 
