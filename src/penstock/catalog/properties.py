@@ -89,10 +89,13 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 # The same for the outputs of a connector: views with it, and tables that are written.
 _OUTPUT = ("form", "key", "on_other_pipeline", "on_output_error", "timeout")
+_INTO_KAFKA = (*_OUTPUT, "topic", "bootstrap.servers", "properties.*", FORMAT, "value.format", "key.format")
 OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (*_OUTPUT, "path", FORMAT, "roll_steps", "roll_bytes"),
         "print": (*_OUTPUT, FORMAT),
+        "kafka": _INTO_KAFKA,
+        "upsert-kafka": _INTO_KAFKA,
         "postgres": (*_OUTPUT, "connection", "password", "table", "create"),
     }
 )

@@ -10,6 +10,7 @@
 | `receiver` | the interface of what takes steps, and its errors |
 | `files/` | the connector `files`: finished files of steps in a folder |
 | `postgres/` | the connector `postgres`: a table, upserted or added to in a transaction for each step |
+| `kafka/` | the connectors `kafka` and `upsert-kafka`: a topic, a transaction for each step |
 | `printed` | the connector `print`: lines on stdout |
 | `rendered` | values as CSV and as text |
 | `textual` | rows as text for people, in columns or a line for each value |

@@ -31,6 +31,8 @@ from penstock.sources.properties import wrong_values
 CONNECTORS = {
     "files": "penstock.outputs.files",
     "print": "penstock.outputs.printed",
+    "kafka": "penstock.outputs.kafka",
+    "upsert-kafka": "penstock.outputs.kafka.upsert",
     "postgres": "penstock.outputs.postgres",
 }
 EXACTLY_ONCE = "exactly once"

@@ -18,10 +18,11 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Table
-from penstock.sources.kafka.declared import PROPERTIES, check_topics
+from penstock.sources.kafka.declared import PROPERTIES, TIMEOUT, check_topics
 from penstock.sources.messages.choice import check_messages, rows_of
 from penstock.sources.messages.declared import UPSERT, style_of
 from penstock.sources.messages.metadata import FACTS, check_metadata
+from penstock.sources.properties import duration
 
 if TYPE_CHECKING:
     from penstock.sources.kafka.source import KafkaSource
@@ -46,7 +47,8 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> KafkaSource:
     from penstock.sources.kafka.client import client_of  # noqa: PLC0415
     from penstock.sources.kafka.source import KafkaSource  # noqa: PLC0415
 
-    return KafkaSource(table, client_of(table), rows_of(table, readers, upserts=_upserts(table)))
+    client = client_of(table, f"table {table.name}", duration(TIMEOUT.value(table)).total_seconds())
+    return KafkaSource(table, client, rows_of(table, readers, upserts=_upserts(table)))
 
 
 def _upserts(table: Table) -> bool:

@@ -10,15 +10,14 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.sources.kafka.declared import PASSED, SERVERS, TIMEOUT, servers_of
 from penstock.sources.packages import package
-from penstock.sources.properties import duration
+from penstock.sources.properties import Declared
 from penstock.sources.secrets import expanded_all, masked, secret_values
 
 if TYPE_CHECKING:
-    from confluent_kafka import Consumer
+    from confluent_kafka import Consumer, Producer
 
 _LOGGER = logging.getLogger("penstock.kafka")
 _LOGGER.addHandler(logging.NullHandler())  # else Python would print what the client says in passing
@@ -34,25 +33,37 @@ _CONSUMER = {
     "reconnect.backoff.max.ms": 1_000,
 }
 
+# Keys go to partitions as Java's client sends them.
+_PRODUCER = {"partitioner": "murmur2_random", "linger.ms": 5, "compression.type": "lz4"}
+
 
 @dataclass(frozen=True)
 class Client:
-    """The brokers of a table: how they are called in messages, how to reach them, and how long to wait for them."""
+    """The brokers of a table or view: its name in messages, how to reach them, how long to wait for them."""
 
-    table: str
+    what: str
     servers: str
     settings: dict[str, Any]
     patience: float
     secrets: frozenset[str] = frozenset()
 
-    def consumer(self, told: Callable[[Any], None]) -> Consumer:
+    def consumer(self, told: Callable[[Any], None], group: str | None = None) -> Consumer:
         """A new client that reads; `told` is given the errors that it meets meanwhile."""
-        from confluent_kafka import Consumer, KafkaException  # noqa: PLC0415 - as in `client_of`
+        named = {} if group is None else {"group.id": group}
+        given = {"group.id": "penstock", **_CONSUMER, **self.settings, **named, "error_cb": told}
+        found: Consumer = self._made(driver().Consumer, given)
+        return found
 
-        given = {"group.id": "penstock", **_CONSUMER, **self.settings, "error_cb": told}
+    def producer(self, transactions: str) -> Producer:
+        """A new client that writes, in transactions of that name."""
+        own = {"transactional.id": transactions, "error_cb": lambda _error: None}
+        found: Producer = self._made(driver().Producer, {**_PRODUCER, **self.settings, **own})
+        return found
+
+    def _made(self, kind: Any, settings: dict[str, Any]) -> Any:
         try:
-            return Consumer(given, logger=_LOGGER)
-        except KafkaException as error:
+            return kind(settings, logger=_LOGGER)
+        except driver().KafkaException as error:
             raise self.bad_setting(error) from None
 
     def said(self, error: Any) -> str:
@@ -63,13 +74,13 @@ class Client:
 
     def bad_setting(self, error: Exception) -> SqlError:
         """The error for a setting that the client does not take."""
-        message = f"table {self.table}: Kafka's client refuses its settings: {self.said(error)}"
+        message = f"{self.what}: Kafka's client refuses its settings: {self.said(error)}"
         hint = f"'{PASSED}…' are librdkafka's settings, by its own names"
         return SqlError(Diagnostic("BAD_PROPERTY", message, hint=hint))
 
     def out_of_reach(self, why: str) -> DataError:
         """The error for brokers that do not answer."""
-        message = f"table {self.table}: no broker at {self.servers} answers: {why}"
+        message = f"{self.what}: no broker at {self.servers} answers: {why}"
         hint = (
             f"once one does, `run` goes on where it was; it has been waited for {self.patience:g} s ('{TIMEOUT.name}')"
         )
@@ -77,19 +88,24 @@ class Client:
 
     def unreadable(self, topic: str, error: Any) -> DataError:
         """The error for a topic that cannot be read, which waiting does not change."""
-        message = f"table {self.table}: the topic {topic} cannot be read: {self.said(error)}"
+        message = f"{self.what}: the topic {topic} cannot be read: {self.said(error)}"
         return DataError(Diagnostic("CANNOT_READ", message))
 
 
-def client_of(table: Table) -> Client:
-    """The brokers that a table's properties name; UnsupportedError without the package for them."""
-    package("confluent_kafka", f"table {table.name}, which reads topics,", "kafka")
-    values = expanded_all(table.properties, f"table {table.name}")
+def driver() -> Any:
+    """The package that speaks with brokers; UnsupportedError without it."""
+    return package("confluent_kafka", "what reads or writes topics", "kafka")
+
+
+def client_of(declared: Declared, what: str, patience: float) -> Client:
+    """The brokers that the properties of a table or view name."""
+    driver()
+    values = expanded_all(declared.properties, what)
     passed = {name.removeprefix(PASSED): value for name, value in values.items() if name.startswith(PASSED)}
     return Client(
-        table.name,
-        servers_of(table.properties),
+        what,
+        servers_of(declared.properties),
         {**passed, SERVERS.name: servers_of(values)},
-        duration(TIMEOUT.value(table)).total_seconds(),
-        frozenset(secret_values(table.properties.values())),
+        patience,
+        frozenset(secret_values(declared.properties.values())),
     )

@@ -1,0 +1,53 @@
+"""The connector kafka as an output: a topic, in which each step is one transaction.
+
+The step's number is committed in the same transaction, as the offset of a group of the output's own. So a reader of
+committed messages sees each step once, and whoever opens the output again asks the broker which step it has.
+
+| module | what it does |
+| --- | --- |
+| `declared` | its properties |
+| `writing` | a step's change as messages, with keys that keep their order |
+| `receiver` | a step as one transaction |
+| `upsert` | the connector upsert-kafka |
+"""
+
+from __future__ import annotations
+
+from penstock.errors import Diagnostic, SqlError
+from penstock.outputs.forms import Form
+from penstock.outputs.kafka.declared import FORMAT, PROPERTIES, TOPIC, style_of
+from penstock.outputs.kafka.receiver import TopicReceiver, opened
+from penstock.outputs.receiver import Owner
+from penstock.outputs.sink import Sink
+from penstock.sources.kafka.declared import servers_of
+
+__all__ = ["CHOSEN", "FORMS", "PROPERTIES", "check_sink", "open_receiver", "target_of", "weakness_of"]
+
+FORMS = (Form.APPEND, Form.UPSERT, Form.CHANGELOG, Form.RETRACT)
+CHOSEN = (Form.APPEND, Form.UPSERT, Form.CHANGELOG)
+
+
+def check_sink(sink: Sink, form: Form) -> None:
+    """SqlError without a broker, and for a format that cannot say the form."""
+    if not servers_of(sink.properties):
+        hint = "'bootstrap.servers' = 'localhost:9092'"
+        message = f"{sink.what}: the connector needs 'bootstrap.servers'"
+        raise SqlError(Diagnostic("MISSING_PROPERTY", message, sink.span, hint=hint), sink.source)
+    if style_of(sink) != "json" and form is not Form.CHANGELOG:
+        message = f"{sink.what}: '{FORMAT.name}' = '{style_of(sink)}' is a changelog, and the form is {str(form)!r}"
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, sink.span, hint="add 'form' = 'changelog'"), sink.source)
+
+
+def target_of(sink: Sink) -> str:
+    """The topic and its brokers."""
+    return f"topic {TOPIC.value(sink)} at {servers_of(sink.properties)}"
+
+
+def weakness_of(_sink: Sink) -> str | None:
+    """None: a step and its number are one transaction."""
+    return None
+
+
+def open_receiver(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
+    """The topic, this pipeline's own so far as outputs of this name write into it."""
+    return opened(sink, form, owner)

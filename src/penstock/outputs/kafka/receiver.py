@@ -1,0 +1,153 @@
+"""A step as one transaction: its messages, and its number as the offset of a group that belongs to the output.
+
+The group and the transactional id are named by topic and output, so that a second process is seen: the group says whose
+the output is, and who begins transactions under the id ends those of whoever had it before.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from typing import Any
+
+from penstock.outputs.accepting import key_of, places_of
+from penstock.outputs.declared import replaces_others, timeout_of
+from penstock.outputs.forms import Form
+from penstock.outputs.kafka.declared import TOPIC, style_of
+from penstock.outputs.kafka.writing import Writing, Written
+from penstock.outputs.receiver import Owner, in_use, refused, unreachable
+from penstock.outputs.sink import Sink
+from penstock.sources.kafka.client import Client, client_of, driver
+from penstock.sources.kafka.declared import servers_of
+from penstock.steps.change import Change
+
+_ASKING = 10.0  # seconds for one answer of the broker: the step is given again until the output's `timeout`
+_FULL = 0.1
+
+
+@dataclass
+class TopicReceiver:
+    """One output's topic, and the clients that write it and know its step."""
+
+    writing: Writing
+    owner: Owner
+    client: Client
+    topic: str
+    producer: Any
+    group: Any
+    last: int
+    where: str
+    _failed: list[Any] = field(default_factory=list)
+
+    def taken(self) -> int | None:
+        """The step that the broker has."""
+        return self.last
+
+    def take(self, change: Change) -> None:
+        """Write a step and its number."""
+        self._failed.clear()
+        with told(self.client, self.where):
+            self.producer.begin_transaction()
+            try:
+                for message in self.writing.messages(change):
+                    self._produce(message, change.step)
+                self._commit(change.step)
+            except BaseException:
+                self._abort()
+                raise
+        self.last = change.step
+
+    def _produce(self, message: Written, step: int) -> None:
+        headers = {"penstock-step": str(step), **({"op": message.op} if message.op else {})}
+        while True:
+            try:
+                self.producer.produce(
+                    self.topic, message.value, message.key, headers=headers, on_delivery=self._delivered
+                )
+            except BufferError:
+                self.producer.poll(_FULL)
+            else:
+                return
+
+    def _delivered(self, error: Any, _message: Any) -> None:
+        if error is not None:
+            self._failed.append(error)
+
+    def _commit(self, step: int) -> None:
+        numbered = [driver().TopicPartition(self.topic, 0, step, metadata=self.owner.pipeline)]
+        self.producer.send_offsets_to_transaction(numbered, self.group.consumer_group_metadata(), _ASKING)
+        self.producer.commit_transaction(_ASKING)
+
+    def _abort(self) -> None:
+        """End the transaction without a trace; where that cannot be said to the broker, who opens it again does."""
+        with suppress(driver().KafkaException):
+            self.producer.abort_transaction(_ASKING)
+
+    def close(self) -> None:
+        """Let the clients go."""
+        self.producer.purge()
+        self.group.close()
+
+
+def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
+    """The topic at work: there, this pipeline's, and free of transactions that nobody ended."""
+    topic, client = TOPIC.value(sink).strip(), client_of(sink.relation, sink.what, timeout_of(sink))
+    name = f"penstock/{topic}/{sink.name}"
+    where = f"topic {topic} at {servers_of(sink.properties)}"
+    group = client.consumer(lambda _error: None, group=name)
+    try:
+        with told(client, where):
+            _check_topic(group, topic, where)
+            last = _claimed(group, topic, owner, where, replaces=replaces_others(sink))
+            producer = client.producer(name)
+            producer.init_transactions(_ASKING)
+            last = last if last is None else _step(group, topic)
+        key = places_of(sink, key_of(sink)) if form is Form.UPSERT or sink.keys or sink.key else ()
+        writing = Writing([item.name for item in sink.columns], form, key, debezium=style_of(sink) != "json")
+        return TopicReceiver(writing, owner, client, topic, producer, group, last or 0, where)
+    except BaseException:
+        group.close()
+        raise
+
+
+def _check_topic(group: Any, topic: str, where: str) -> None:
+    found = group.list_topics(topic, timeout=_ASKING).topics[topic]
+    if found.error is not None and found.error.code() == driver().KafkaError.UNKNOWN_TOPIC_OR_PART:
+        raise refused(where, "there is no such topic", "create it, with cleanup.policy=compact for upserts")
+    if found.error is not None:
+        raise driver().KafkaException(found.error)
+
+
+def _claimed(group: Any, topic: str, owner: Owner, where: str, *, replaces: bool) -> int | None:
+    """The step that the group has, None if the output is new; DataError if it is another pipeline's.
+
+    Where that is to be replaced, what it has written stays in the topic, and is told apart by the steps in its headers.
+    """
+    (found,) = group.committed([driver().TopicPartition(topic, 0)], timeout=_ASKING)
+    if found.offset >= 0 and found.metadata == owner.pipeline:
+        return int(found.offset)
+    if found.offset >= 0 and not replaces:
+        raise in_use(where, f"pipeline {found.metadata}")
+    ours = driver().TopicPartition(topic, 0, 0, metadata=owner.pipeline)
+    group.commit(offsets=[ours], asynchronous=False)
+    return None
+
+
+def _step(group: Any, topic: str) -> int:
+    """The step that is there once no transaction is open any more."""
+    (found,) = group.committed([driver().TopicPartition(topic, 0)], timeout=_ASKING)
+    return int(found.offset)
+
+
+@contextmanager
+def told(client: Client, where: str) -> Iterator[None]:
+    """Errors of the client as ours: messages that no broker will ever take are not tried again, all others are."""
+    kafka = driver()
+    never = (kafka.KafkaError.MSG_SIZE_TOO_LARGE, kafka.KafkaError.TOPIC_AUTHORIZATION_FAILED)
+    try:
+        yield
+    except kafka.KafkaException as error:
+        if error.args[0].code() in never:
+            raise refused(where, client.said(error)) from None
+        raise unreachable(where, client.said(error)) from None
