@@ -97,6 +97,7 @@ OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "kafka": _INTO_KAFKA,
         "upsert-kafka": _INTO_KAFKA,
         "postgres": (*_OUTPUT, "connection", "password", "table", "create"),
+        "delta": (*_OUTPUT, "path"),
     }
 )
 

@@ -11,6 +11,8 @@
 | `files/` | the connector `files`: finished files of steps in a folder |
 | `postgres/` | the connector `postgres`: a table, upserted or added to in a transaction for each step |
 | `kafka/` | the connectors `kafka` and `upsert-kafka`: a topic, a transaction for each step |
+| `delta/` | the connector `delta`: a table of Delta Lake, added to or merged by key in a commit for each step |
+| `lake/` | what outputs to tables of lakes have in common: a step's rows, the columns that fit |
 | `printed` | the connector `print`: lines on stdout |
 | `rendered` | values as CSV and as text |
 | `textual` | rows as text for people, in columns or a line for each value |

@@ -34,6 +34,7 @@ CONNECTORS = {
     "kafka": "penstock.outputs.kafka",
     "upsert-kafka": "penstock.outputs.kafka.upsert",
     "postgres": "penstock.outputs.postgres",
+    "delta": "penstock.outputs.delta",
 }
 EXACTLY_ONCE = "exactly once"
 _PARTS = ("PROPERTIES", "FORMS", "CHOSEN", "check_sink", "target_of", "weakness_of", "open_receiver")
