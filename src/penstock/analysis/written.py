@@ -25,6 +25,10 @@ def check_writer(writer: Writer, catalog: Catalog) -> None:
     table = catalog.tables[writer.writing.target.lower()]
     try:
         _refuse_errors(writer, catalog)
+        if table.append_only and writer.writing.does != "insert":
+            message = f"rows of {table.name} stay as they came, but {writer.name} is to {writer.writing.does} them"
+            hint = "a table that is not append-only, with a PRIMARY KEY"
+            raise SqlError(Diagnostic("TAKES_ROWS_BACK", message, writer.span, hint=hint))
         if table.append_only:
             _refuse_retraction(writer, table, taken_back(writer, catalog))
         elif table.key:
@@ -67,7 +71,8 @@ def _refuse_retraction(writer: Writer, table: Table, found: Retraction | None) -
 
 def _refuse_other_key(writer: Writer, table: Table, catalog: Catalog) -> None:
     """A result that changes must have one row for a key of the table; of one that only grows the last row stays."""
-    if writer.writing.unless_there or _by_operators(writer, catalog) is None:
+    writing = writer.writing
+    if writing.unless_there or writing.alone or writing.does != "insert" or _by_operators(writer, catalog) is None:
         return
     key = {name.lower() for name in table.key}
     found = unique_keys(writer.plan, catalog)

@@ -211,7 +211,9 @@ class Writing:
     """Rows of a query that go into a table, by position into its `columns`.
 
     With `one_each` the last row that the query has for a key stands for all of them; `unless_there` leaves a row of a
-    key that is there already as it is. `delta` is the place of a column that says what is taken back.
+    key that is there already as it is. `delta` is the place of a column that says what is taken back. What it `does` is
+    'insert'; 'delete' ends the keys of its rows, and 'update' sets its columns in the rows of keys that are there.
+    With `alone` a row of a key that is there already refuses the step.
     """
 
     target: str
@@ -219,6 +221,8 @@ class Writing:
     one_each: bool = False
     unless_there: bool = False
     delta: int | None = None
+    does: str = "insert"
+    alone: bool = False
 
 
 @dataclass(frozen=True)

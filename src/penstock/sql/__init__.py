@@ -19,6 +19,7 @@
 | `partitions` | its PARTITIONED BY |
 | `sparktables` | Spark's own clauses of CREATE TABLE |
 | `dml` | INSERT, UPDATE, DELETE and queries |
+| `standing` | DELETE and UPDATE over a stream, which stand |
 | `literals` | the values that a statement writes down |
 | `session` | transactions, positions, settings, SHOW, EXPLAIN, LATENESS, ADVANCE |
 | `points` | points of the past: AS OF and START AT at the end of a query |

@@ -10,6 +10,7 @@ from penstock.errors import Diagnostic, Span
 from penstock.sql.columns import read_placed_names, refuse
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
+from penstock.sql.standing import standing_delete, standing_update
 from penstock.sql.statements import Delete, Insert, Query, Update
 from penstock.sql.text import span_of
 
@@ -94,8 +95,8 @@ def _place(tree: exp.Expression) -> Span | None:
     return span_of(tree)
 
 
-def update(cursor: Cursor, text: str, span: Span) -> Update:
-    """UPDATE t [[AS] a] SET [a.]c = e, … [WHERE condition]."""
+def update(cursor: Cursor, text: str, span: Span) -> Update | Insert:
+    """UPDATE t [[AS] a] SET [a.]c = e, … [FROM (query) [AS] b] [WHERE condition]; over a stream it stands."""
     cursor.expect("UPDATE")
     table, table_span = cursor.qualified_name("a table")
     alias = _alias(cursor, "SET")
@@ -105,8 +106,9 @@ def update(cursor: Cursor, text: str, span: Span) -> Update:
     while cursor.accept(","):
         assignments.append(_assignment(cursor, known))
     _distinct(((name, place) for name, place, _ in assignments), cursor)
+    source, source_span = _source(cursor)
     where = _where(cursor)
-    return Update(
+    found = Update(
         text=text,
         span=span,
         table=table,
@@ -116,6 +118,19 @@ def update(cursor: Cursor, text: str, span: Span) -> Update:
         alias=alias,
         column_spans=tuple(place for _, place, _ in assignments),
     )
+    return standing_update(found, source, source_span) or found
+
+
+def _source(cursor: Cursor) -> tuple[exp.Subquery | None, Span | None]:
+    """The query of UPDATE … FROM (query) [AS] b."""
+    start = cursor.index
+    if not cursor.accept("FROM"):
+        return None, None
+    if not cursor.at_query():
+        cursor.fail("expected a query in parentheses after FROM")
+    query = cursor.query()
+    alias = exp.to_identifier(_alias(cursor, "WHERE") or "", quoted=True)
+    return exp.Subquery(this=query.unnest(), alias=exp.TableAlias(this=alias)), cursor.since(start)
 
 
 def _alias(cursor: Cursor, following: str) -> str | None:
@@ -141,12 +156,13 @@ def _where(cursor: Cursor) -> exp.Expression | None:
     return where
 
 
-def delete(cursor: Cursor, text: str, span: Span) -> Delete:
-    """DELETE FROM t [[AS] a] [WHERE condition]."""
+def delete(cursor: Cursor, text: str, span: Span) -> Delete | Insert:
+    """DELETE FROM t [[AS] a] [WHERE condition]; over a stream it stands."""
     cursor.expect("DELETE", "FROM")
     table, table_span = cursor.qualified_name("a table")
     alias = _alias(cursor, "WHERE")
-    return Delete(text=text, span=span, table=table, table_span=table_span, where=_where(cursor), alias=alias)
+    found = Delete(text=text, span=span, table=table, table_span=table_span, where=_where(cursor), alias=alias)
+    return standing_delete(found) or found
 
 
 def query(cursor: Cursor, text: str, span: Span) -> Query:

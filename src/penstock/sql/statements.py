@@ -105,7 +105,8 @@ class Insert(Statement):
     """INSERT INTO t [(c, …)] VALUES … or SELECT …; `source` is an `exp.Values` or a query.
 
     With `by_name` the query's own column names say where its values go. UPSERT needs a key, and `conflict` is the word
-    behind ON CONFLICT DO: NOTHING, UPDATE, DEDUPLICATE or ERROR. One that is `in_set` stands.
+    behind ON CONFLICT DO: NOTHING, UPDATE, DEDUPLICATE or ERROR. One that is `in_set` stands. What it `does` with the
+    rows of keys is 'insert', or of an UPDATE or DELETE over a stream 'update' or 'delete'.
     """
 
     table: str
@@ -118,6 +119,7 @@ class Insert(Statement):
     conflict: str | None = None
     conflict_span: Span | None = None
     in_set: bool = False
+    does: str = "insert"
 
     @property
     def is_constant(self) -> bool:

@@ -181,15 +181,12 @@ def refuse_conflict(statement: Insert, table: Table) -> None:
         hint = f"give {table.name} a PRIMARY KEY, or write INSERT INTO"
         message = f"{clause} replaces rows by their key, and table {table.name} has none"
         raise wrong(code="NO_KEY", message=message, place=place, hint=hint)
-    if statement.conflict == "ERROR":
-        hint = "DO DEDUPLICATE keeps the last row of a key, DO NOTHING the first"
-        raise unsupported(code="ON_CONFLICT", message="ON CONFLICT DO ERROR", place=statement.conflict_span, hint=hint)
 
 
 def _refuse_nothing(statement: Insert) -> None:
-    if statement.conflict == "NOTHING":
+    if statement.conflict in {"NOTHING", "ERROR"}:
         hint = "INSERT … SELECT … WHERE k NOT IN (SELECT k FROM the table)"
-        message = "ON CONFLICT DO NOTHING in a statement that does not stand"
+        message = f"ON CONFLICT DO {statement.conflict} in a statement that does not stand"
         raise unsupported(code="ON_CONFLICT", message=message, place=statement.conflict_span, hint=hint)
 
 
@@ -226,15 +223,18 @@ def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundU
 
 
 def _refuse_standing(statement: Update | Delete) -> None:
-    """A statement over a stream would stand, which is built for INSERT and UPSERT."""
+    """A statement over a stream in another form than those that stand (`sql.standing`)."""
     assigned = [tree for _, tree in statement.assignments] if isinstance(statement, Update) else []
     for tree in [*assigned, *([] if statement.where is None else [statement.where])]:
         for query in tree.find_all(exp.Select):
             if "stream" in query.meta:
                 kind = type(statement).__name__.upper()
-                hint = "leave STREAM out for the rows that are there, or have an INSERT into a table with a key stand"
+                hint = "WHERE key IN (SELECT STREAM …) stands; leave STREAM out for the rows that are there"
                 raise unsupported(
-                    code="STANDING_STATEMENT", message=f"{kind} that stands", place=query.meta["stream"], hint=hint
+                    code="STANDING_STATEMENT",
+                    message=f"{kind} that stands in this form",
+                    place=query.meta["stream"],
+                    hint=hint,
                 )
 
 

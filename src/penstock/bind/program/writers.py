@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.diagnose import unknown_column
 from penstock.bind.emission.standing import any_waterline, bind_standing, stands
 from penstock.bind.program.circles import refuse_circles
 from penstock.bind.program.dml import converted, placed_names, refuse_conflict, table_of, targets
@@ -39,7 +40,7 @@ def stands_as_statement(statement: Insert, catalog: Catalog) -> bool:
     if isinstance(tree, exp.Values):
         return False
     flink = catalog.settings.get("dialect") == "flink" and _reads_relations(tree)
-    return statement.in_set or flink or stands(tree, catalog)
+    return statement.in_set or statement.does != "insert" or flink or stands(tree, catalog)
 
 
 def _reads_relations(tree: exp.Expression) -> bool:
@@ -58,9 +59,10 @@ def declare_insert(
     query = statement.source
     refuse_point(query)
     rows = _rows(query, catalog, source, chosen, any_waterline)
-    columns = _columns(statement, table, rows)
+    columns = _columns(statement, table, rows) if statement.does == "insert" else _of_key(statement, table, rows)
     unless_there = statement.conflict == "NOTHING"
     writer = _writer(chosen, rows, table, columns, query, unless_there=unless_there)
+    writer = replace(writer, writing=replace(writer.writing, does=statement.does, alone=statement.conflict == "ERROR"))
     if statement.conflict == "DEDUPLICATE":
         writer = replace(writer, writing=replace(writer.writing, one_each=True))
     writer = replace(writer, text=statement.text, source=source, span=statement.table_span, session=session)
@@ -165,6 +167,31 @@ def _columns(statement: Insert, table: Table, rows: _Rows) -> tuple[Column, ...]
         message = f"{len(names)} values for {len(columns)} columns ({wanted})"
         raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
     return columns
+
+
+def _of_key(statement: Insert, table: Table, rows: _Rows) -> tuple[Column, ...]:
+    """The columns of a DELETE or UPDATE that stands: those of the key, and those that are set."""
+    what = statement.does.upper()
+    if not table.key:
+        message = f"{what} that stands goes by the key of a table, and {table.name} has none"
+        raise wrong(code="NO_KEY", message=message, place=statement.table_span, hint=f"give {table.name} a PRIMARY KEY")
+    found: list[Column] = []
+    for name, place in zip(statement.columns, statement.column_spans, strict=True):
+        item = table.column(name)
+        if item is None or item.hidden:
+            raise unknown_column(name, tuple(each.name for each in table.shown), place)
+        found.append(item)
+    names = [item.name.lower() for item in found]
+    key = [item.lower() for item in table.key]
+    if len(set(names)) < len(names) or not set(key) <= set(names) or (what == "DELETE" and set(names) != set(key)):
+        wanted = ", ".join(table.key)
+        message = f"{what} that stands says its keys by all columns of the PRIMARY KEY ({wanted}), and sets others"
+        hint = f"WHERE {wanted if len(key) == 1 else f'({wanted})'} IN (SELECT STREAM …)"
+        raise wrong(code="STANDING_STATEMENT", message=message, place=statement.column_spans[0], hint=hint)
+    if len(rows.names) != len(found):
+        message = f"{len(rows.names)} values for {len(found)} columns ({', '.join(item.name for item in found)})"
+        raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
+    return tuple(found)
 
 
 def _delta_place(rows: _Rows, table: Table) -> int | None:

@@ -4,15 +4,19 @@
     with a key      net for each key: a row that comes replaces the key's; one that is only taken back ends the key, but
                     not where something else has replaced it
 
+DELETE that stands ends the keys of its rows, and UPDATE sets columns of those that are there, in the order of
+statements.
 Where several rows come for one key the last in the order of their columns stays, NULLs first, or in that of ORDER BY.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import Decimal
+from functools import partial
 from math import isnan
+from types import MappingProxyType
 from typing import Any
 
 import pyarrow as pa
@@ -21,10 +25,13 @@ import pyarrow.compute as pc
 from penstock.backends.rows import Key, Row, canonical_row
 from penstock.catalog.model import Writing
 from penstock.catalog.reserved import OPERATION, WEIGHT
+from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.keystore import KeyStore
-from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader
-from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, RowReader
+from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows
 from penstock.steps.rows.rejected import Rejections
+
+_OPERATIONS: Mapping[str, str] = MappingProxyType({"delete": DELETE, "update": UPDATE})
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +61,7 @@ def written_batches(
     read = [_read(item, reader, rejections, by_key=store is not None) for item in given]
     if store is None:
         return [item.removed for item in read] + [item.added for item in read]
-    return _Keyed(store, own, read).batches()
+    return _Keyed(store, own, read, partial(reader.read_arrow, rejections=rejections, carried=True)).batches()
 
 
 def _read(given: Given, reader: RowReader, rejections: Rejections, *, by_key: bool) -> _Read:
@@ -68,8 +75,20 @@ def _read(given: Given, reader: RowReader, rejections: Rejections, *, by_key: bo
         return f"row {index + 1} of {given.name}"
 
     removed = reader.read_arrow(gone.append_column(OPERATION, operations), rejections, place, carried=True)
+    if given.writing.does != "insert":
+        come = _with_keys(come, reader.table.key)
+        operations = pa.array([_OPERATIONS[given.writing.does]] * come.num_rows, pa.string())
+        come = come.append_column(OPERATION, operations)
     added = reader.read_arrow(come, rejections, place, carried=True)
     return _Read(given.writing, removed, added, given.ordered)
+
+
+def _with_keys(rows: pa.Table, key: Iterable[str]) -> pa.Table:
+    """The rows that name a key: NULL is no row's."""
+    names = {name.lower() for name in key}
+    for name in [name for name in rows.column_names if name.lower() in names]:
+        rows = rows.filter(pc.is_valid(rows.column(name)))
+    return rows
 
 
 def _repeated(rows: pa.Table, weights: pa.ChunkedArray, *, once: bool) -> pa.Table:
@@ -88,15 +107,18 @@ class _Keyed:
     store: KeyStore
     own: Sequence[Batch]
     read: Sequence[_Read]
+    checked: Callable[..., Batch]
     now: dict[Key, Row | None] = field(default_factory=dict)
     touched: set[Key] = field(default_factory=set)
 
     def batches(self) -> list[Batch]:
         self.read = [item if item.ordered else replace(item, added=self._in_order(item.added)) for item in self.read]
-        if not any(len(item.removed) or item.writing.unless_there for item in self.read):
+        looks = (_looks(item.writing) for item in self.read)
+        if not any(looks) and not any(len(item.removed) for item in self.read):
             return [item.added for item in self.read]
         self._look_up()
-        added = {self.store.key(row) for item in self.read for row in python_rows(item.added.rows)}
+        come = [item for item in self.read if item.writing.does == "insert"]
+        added = {self.store.key(row) for item in come for row in python_rows(item.added.rows)}
         removed = [_chosen(item.removed, self._ending(item, added)) for item in self.read]
         return removed + [self._added(item) for item in self.read]
 
@@ -115,7 +137,7 @@ class _Keyed:
             for index, row in enumerate(python_rows(batch.rows)):
                 key = self.store.key(row)
                 self.touched.add(key)
-                self.now[key] = row if batch.operation(index) == INSERT else None
+                self.now[key] = self._after(batch.operation(index), row)
 
     def _ending(self, item: _Read, added: set[Key]) -> Iterator[int]:
         """The places of rows whose key ends: nothing comes for it, and what is there is what is taken back."""
@@ -126,13 +148,56 @@ class _Keyed:
             there = self.now.get(key)
             if there is not None and _part(there, places) == _part(row, places):
                 self.now[key] = None
-                if key not in added or item.writing.unless_there:
+                if key not in added or item.writing.unless_there or item.writing.alone:
                     yield index
 
+    def _after(self, operation: str, row: Row) -> Row | None:
+        """The row of a key after an operation on it."""
+        there = self.now.get(self.store.key(row))
+        if operation == UPDATE and there is not None:
+            return tuple(old if new is None else new for old, new in zip(there, row, strict=True))
+        return row if operation == INSERT else None
+
     def _added(self, item: _Read) -> Batch:
-        if not item.writing.unless_there:
-            return item.added
-        return _chosen(item.added, self._absent(item.added))
+        if item.writing.does == "update":
+            return self._updated(item)
+        if item.writing.unless_there:
+            return _chosen(item.added, self._absent(item.added))
+        if item.writing.alone:
+            self._refuse_there(item.added)
+        for index, row in enumerate(python_rows(item.added.rows)):
+            self.now[self.store.key(row)] = self._after(item.added.operation(index), row)
+        return item.added
+
+    def _updated(self, item: _Read) -> Batch:
+        """The rows of keys that are there, with other values in the columns that are set."""
+        table = self.store.table
+        names = {name.lower() for name in item.writing.columns}
+        places = {at for at, column in enumerate(table.columns) if column.name.lower() in names}
+        found: list[Row] = []
+        chosen: list[int] = []
+        for index, row in enumerate(python_rows(item.added.rows)):
+            there = self.now.get(self.store.key(row))
+            if there is not None:
+                found.append(tuple(row[at] if at in places else value for at, value in enumerate(there)))
+                chosen.append(index)
+                self.now[self.store.key(row)] = found[-1]
+        return self.checked(
+            arrow_rows(arrow_schema(table.columns), found), place=lambda at: item.added.place(chosen[at])
+        )
+
+    def _refuse_there(self, batch: Batch) -> None:
+        """DataError for a row whose key is there already, or comes twice."""
+        seen: set[Key] = set()
+        for index, row in enumerate(python_rows(batch.rows)):
+            key = self.store.key(row)
+            if self.now.get(key) is not None or key in seen:
+                message = (
+                    f"{batch.place(index)} is {batch.json(index)}, and {batch.table.name} has a row of its key already"
+                )
+                hint = "ON CONFLICT DO NOTHING keeps the row that is there; without it the last row stays"
+                raise DataError(Diagnostic("CONFLICT", message, hint=hint))
+            seen.add(key)
 
     def _absent(self, batch: Batch) -> Iterator[int]:
         """The places of the first row of each key that is not there."""
@@ -141,6 +206,11 @@ class _Keyed:
             if self.now.get(key) is None:
                 self.now[key] = row
                 yield index
+
+
+def _looks(writing: Writing) -> bool:
+    """True if what becomes of a row depends on the one that is there."""
+    return writing.unless_there or writing.alone or writing.does == "update"
 
 
 def _part(row: Row, places: Iterable[int]) -> Key:
