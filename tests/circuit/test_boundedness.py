@@ -30,7 +30,7 @@ CASES = [
      "use a column with a waterline in GROUP BY: s.at"),
     ("GROUP BY of a stream without LATENESS", aggregate(N, "`n.who`", n="count(1)"),
      "UNBOUNDED: it grows as long as rows come, no waterline passes them",
-     "declare LATENESS on a time column of raw, and use that column in GROUP BY"),
+     "declare LATENESS on a time column of raw, and use that column in GROUP BY. Such as in raw: at TIMESTAMP LATENESS INTERVAL 1 HOUR; in GROUP BY: FLOOR(at TO HOUR)"),
     ("one group", aggregate(S, "", n="count(1)"), "BOUNDED: there is one group", None),
     ("few groups", aggregate(S, "`s.ok`", n="count(1)"), "BOUNDED: the number of groups does not grow", None),
     ("a table", aggregate(P, "`p.name`", n="count(1)"), "CONTENT: rows leave it when they are deleted there", None),

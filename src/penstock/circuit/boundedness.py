@@ -14,7 +14,7 @@ from typing import assert_never, cast
 from penstock.analysis.growth import Growth, few_values, growth
 from penstock.analysis.views import of_view
 from penstock.analysis.waterline import Reader, Waterlines
-from penstock.catalog.model import SYSTEM_TABLES, Catalog, Table, View
+from penstock.catalog.model import SYSTEM_TABLES, Catalog, Column, Table, View
 from penstock.catalog.reserved import VERSIONS
 from penstock.catalog.shown_names import ShownNames
 from penstock.circuit.buckets import BUCKET_TITLE, BUCKETS, is_by_bucket
@@ -235,7 +235,25 @@ class _Finder:
         late = [f"{name}.{column}" for name in tables for column in self._late_columns(name)]
         if late:
             return f"use a column with LATENESS in {clause}: {', '.join(late)}"
-        return f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
+        text = f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
+        return f"{text}{self._to_paste(node, tables, clause)}"
+
+    def _to_paste(self, node: Plan, tables: list[str], clause: str) -> str:
+        """The same as SQL that can be put there; "" where it is not known which column is a time, or what to say."""
+        found = {name: time for name in tables if (time := self._time_of(name)) is not None}
+        said = _said_in(node, clause, list(found.values()))
+        if len(found) < len(tables) or not said or not {name.lower() for name in tables} <= node.scanned:
+            return ""  # a column that a view between has left out cannot be named
+        declared = [
+            f"in {name}: {time.name} {time.type.upper()} LATENESS INTERVAL 1 HOUR" for name, time in found.items()
+        ]
+        return f". Such as {'; '.join([*declared, said])}"
+
+    def _time_of(self, name: str) -> Column | None:
+        """The first column of a table that is a TIMESTAMP."""
+        table = self.catalog.table(name)
+        columns = () if table is None else table.columns
+        return next((item for item in columns if item.type in _TIMES and not item.hidden), None)
 
     def _system_alone(self, node: Plan) -> str | None:
         """The advice where nothing but system relations grows, which nobody declares; else None."""
@@ -317,6 +335,19 @@ class _Finder:
         return self._declare(node, "the condition, on both sides")
 
 
+def _said_in(node: Plan, clause: str, times: list[Column]) -> str:
+    """What a clause says of these columns, so that a waterline passes what is kept; "" for a clause of another kind."""
+    if clause in _LISTS and len(times) == 1:
+        return f"in {clause}: FLOOR({times[0].name} TO HOUR)"
+    if not isinstance(node, Join) or not node.keys or len(times) != 2:  # noqa: PLR2004 - one of each side
+        return ""
+    sides = [next(iter(scalar.columns), "").rpartition(".")[0] for scalar in (node.keys[0].left, node.keys[0].right)]
+    if not all(sides):
+        return ""
+    one, other = (f"{side}.{time.name}" for side, time in zip(sides, times, strict=True))
+    return f"in the condition: AND {one} BETWEEN {other} - INTERVAL 1 HOUR AND {other} + INTERVAL 1 HOUR"
+
+
 def versions_below(plan: Plan) -> str | None:
     """The table whose versions a plan has, but for columns and rows left out; None for other rows."""
     while isinstance(plan, Project | Filter):
@@ -367,6 +398,8 @@ def _unquoted(text: str) -> str:
     return text[1:-1] if text.startswith("`") and "`" not in text[1:-1] else text
 
 
+_LISTS = ("GROUP BY", "PARTITION BY", "SELECT")
+_TIMES = ("timestamp", "timestamp_ntz")
 _FEW_BUCKETS = f"there are at most {BUCKETS} buckets"
 _BECAUSE = {
     Growth.BOUNDED: "what it reads does not grow",
