@@ -70,7 +70,7 @@ class Changes:
 def _small_pieces(monkeypatch):
     """A log that merges its pieces early, in memory and in files."""
     monkeypatch.setattr(log, "LOG_PIECES", 3)
-    monkeypatch.setattr(log, "HELD_ROWS", 12)
+    monkeypatch.setattr(log, "HELD_ROWS", 8)
 
 
 def contents(pipeline, point=""):
@@ -83,14 +83,14 @@ def test_oracle_contents_as_of_each_step(seed, durable, tmp_path):
     changes = Changes(seed)
     with penstock.Pipeline(PROGRAM, engine="native", directory=tmp_path if durable else None) as pipeline:
         then = [contents(pipeline)]
-        for number in range(16):
+        for number in range(10):
             pipeline.step(changes.step(), clock=DAY + timedelta(minutes=number))
             then.append(contents(pipeline))
-        for number in (0, 1, *changes.random.sample(range(2, 16), 5), 16):
+        for number in (0, 1, *changes.random.sample(range(2, 10), 3), 10):
             assert contents(pipeline, f" AS OF STEP {number}") == then[number], number
             if number:
                 time = DAY + timedelta(minutes=number - 1, seconds=changes.random.randrange(60))
-                point = f" AS OF TIMESTAMP '{time}'" if number < 16 else f" AS OF STEP {number}"
+                point = f" AS OF TIMESTAMP '{time}'" if number < 10 else f" AS OF STEP {number}"
                 assert contents(pipeline, point) == then[number], number
 
 

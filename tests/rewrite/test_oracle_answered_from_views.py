@@ -135,7 +135,7 @@ def changes(chosen, held):
 def test_oracle_the_answer_is_the_one_without_the_view(seed):
     chosen, held = random.Random(seed), []
     with penstock.Pipeline(PROGRAM, engine="native") as pipeline:
-        for number in range(12):
+        for number in range(8):
             people = [("+", (key, chosen.choice(["a", "b", None]))) for key in chosen.sample(range(1, 4), 1)]
             pipeline.step({"o": changes(chosen, held), "p": people if number % 3 == 0 else []})
             if number % 4 != 3 and number > 0:

@@ -336,7 +336,7 @@ class _Finder:
 
 
 def _said_in(node: Plan, clause: str, times: list[Column]) -> str:
-    """What a clause says of these columns, so that a waterline passes what is kept; "" for a clause of another kind."""
+    """The words of a clause over these columns by which a waterline passes what is kept; "" for other clauses."""
     if clause in _LISTS and len(times) == 1:
         return f"in {clause}: FLOOR({times[0].name} TO HOUR)"
     if not isinstance(node, Join) or not node.keys or len(times) != 2:  # noqa: PLR2004 - one of each side
