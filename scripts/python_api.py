@@ -52,6 +52,7 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     import penstock
     from penstock.circuit.measured import Profile
     from penstock.outputs.lines import FolderOutput, StreamOutput
+    from penstock.pipeline.deployment import Deployment, Difference
     from penstock.pipeline.run import RunOptions
     from penstock.pipeline.standing import Emission, StandingQuery
     from penstock.pipeline.subscription import Subscription
@@ -73,6 +74,7 @@ def _sections() -> Iterator[tuple[str, str, tuple[type, ...]]]:
     yield "Running", "", (RunOptions,)
     yield "Outputs", "What `run()` and `start()` write to.", (Output, StreamOutput, FolderOutput)
     yield "Events", "What `on_event` is told.", (*told, *running)
+    yield "Changing the program", "See [deploying.md](deploying.md).", (Deployment, Difference)
     yield "Watching", "See [operating.md](operating.md).", (Endpoint, StepTraces)
     written = "[Contributing](../../CONTRIBUTING.md#a-source-that-reads-a-tcp-socket) shows how one is written."
     yield "Sources", f"What a connector gives for each table. {written}", (TableSource,)

@@ -247,7 +247,8 @@ def test_what_ends_a_run_is_a_line_of_json_too(capfd):
     assert (json.loads(line)["level"], json.loads(line)["code"]) == ("error", "UNKNOWN_RELATION")
 
 
-def test_show_pipeline_is_answered_to_who_attaches_without_a_jvm(tmp_path, capsys):
+def test_show_pipeline_is_answered_to_who_attaches_without_a_jvm(tmp_path, capsys, monkeypatch):
+    monkeypatch.setattr("penstock.pipeline.opening.running_session", lambda: None)  # that of other tests
     with opened(directory=tmp_path) as pipeline:
         pipeline.step({"orders": rows("12:00")}, clock=AT)
         with attachable(pipeline, str(tmp_path)):

@@ -17,6 +17,7 @@
 | `definitions` | the statements that declare a table or view again |
 | `progress` | how far a run is, on stderr |
 | `watch` | how a run is watched: progress or lines of JSON, metrics, traces |
+| `deploying` | a change of program as text |
 | `rejected` | why rows were rejected, and how many, on stderr |
 | `profile` | what each operator has cost, on stderr |
 | `reporting` | errors and notes on stderr, and exit codes |

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 import pyarrow as pa
@@ -31,6 +31,29 @@ def change_output(style: str, views: Sequence[str], folder: str | None) -> Outpu
     if style in ("arrow", "parquet"):
         return ArrowOutput(views, style, sys.stdout.buffer)
     return TextOutput(views)
+
+
+class OfProgram:
+    """The changes of all views that the program has then, as `make` writes those of some."""
+
+    def __init__(self, views: Callable[[], Sequence[str]], make: Callable[[Sequence[str]], Output]) -> None:
+        self._views, self._make = views, make
+        self._names = tuple(views())
+        self._output = make(self._names)
+
+    def write(self, changes: Mapping[str, Change]) -> None:
+        """Write what a step has changed."""
+        names = tuple(self._views())
+        if names != self._names:
+            self._names, self._output = names, self._make(names)
+        self._output.write(changes)
+
+    def close(self) -> None:
+        """Everything has been written."""
+        self._output.close()
+
+    def describe(self) -> str:
+        return self._output.describe()
 
 
 class TextOutput:

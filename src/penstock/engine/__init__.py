@@ -5,6 +5,7 @@
 | engine       | the circuits of one pipeline at work, step by step                         |
 | following    | a step's work in the order in which tables that views write into are known |
 | result       | what the engine makes of a step, until it is committed or discarded        |
+| held         | circuits that may have to come back                                        |
 | installed    | one circuit in the engine: its runners and their measurements              |
 | beginning    | what a circuit that is made late starts with                               |
 | placing      | which operators work in the process, and why the others do not             |

@@ -19,6 +19,7 @@ from pathlib import Path
 import pyarrow as pa
 
 from penstock.backends.api import LineText, Runner
+from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.spark.batch import struct_of
 from penstock.backends.spark.change import Delta
@@ -38,6 +39,7 @@ from penstock.circuit.operators import Arrived, Arriving, Circuit, Cleaned, Oper
 from penstock.circuit.places import ON_SPARK, Place
 from penstock.engine.beginning import Before, Beginning, Nothing
 from penstock.engine.following import Following, Progress, StepWork
+from penstock.engine.held import HeldCircuit, HeldEngine
 from penstock.engine.installed import Installed, InstalledOperator, levels
 from penstock.engine.native import NativeRunner
 from penstock.engine.placing import Kept, check_native, none_kept, placed, wants_process
@@ -72,6 +74,7 @@ class Engine:
         self.lines: LineText | None = None
         self._gate: Callable[[View], Gate] | None = None
         self._views: dict[str, View] = {}
+        self.parting: list[NativeOperator] | None = None  # what goes, while it may still have to come back
         self.failed: InstalledOperator | None = None  # the operator at which the last step has failed, if one has
 
     def install(
@@ -161,24 +164,33 @@ class Engine:
                 if isinstance(runner, CleanedRunner) and runner.view.lower() == view:
                     runner.gate = gate
 
-    def remove(self, name: str, among: int | None = None) -> None:
+    def remove(self, name: str, among: Sequence[Installed] | None = None) -> None:
         """Stop maintaining a view; operators that only it needed go with it.
 
-        `among` limits this to the first so many circuits: a view that replaces another is installed before the old
-        one goes.
+        `among` limits this to some circuits: a view that replaces another is installed before the old one goes.
         """
-        for installed in self.installed[:among]:
+        for installed in [item for item in self.installed if among is None or any(item is one for one in among)]:
             outputs = {view: number for view, number in installed.circuit.outputs.items() if view != name.lower()}
             needed = installed.circuit.needed(outputs.values())
             operators = tuple(item for item in installed.circuit.operators if item.number in needed)
             installed.circuit = Circuit(operators, outputs)
             installed.runners = {number: item for number, item in installed.runners.items() if number in needed}
             for number in installed.native.keys() - needed:
-                installed.native.pop(number).drop()
+                self._part(installed.native.pop(number))
             if not outputs:
                 self.installed.remove(installed)
         left = [runner for installed in self.installed for runner in installed.runners.values()]
         self._grown = [runner for runner in self._grown if any(runner is item for item in left)]
+
+    def _part(self, native: NativeOperator) -> None:
+        if self.parting is None:
+            native.drop()
+        else:
+            self.parting.append(native)
+
+    def held(self) -> HeldEngine:
+        """The circuits as they are now, to which the engine can go back until that is let go."""
+        return HeldEngine(self, list(self.installed), [HeldCircuit.of(item) for item in self.installed])
 
     def step(
         self, inputs: Mapping[str, Delta], clock: datetime | None = None, following: Sequence[Following] = ()

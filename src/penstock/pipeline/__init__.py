@@ -15,6 +15,8 @@
 | `reads` | what views read, and the types in which they find it |
 | `supported` | what can be said of a program without Spark, beyond the binder |
 | `blame` | which value of a statement is at fault |
+| `deployment` | the difference between the program at work and another |
+| `deploying` | a change of program, made in one step |
 | `run` | the run loop: read, step, write, choose how much to take next |
 | `supervisor` | the run under way, on which thread, and what became of the last |
 | `outlets` | the outputs that a program declares, at work |

@@ -104,6 +104,7 @@ class Execution:
     taken: SourcePositions = field(default_factory=SourcePositions)
     standing: Callable[[sql.Insert, str], object] = lambda _statement, _text: None  # begins an INSERT that stands
     sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
+    changes_of_program: int = 0
     _visible: tuple[Catalog, Catalog] | None = None
 
     @property
@@ -379,6 +380,14 @@ class Execution:
         self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
+        wanted = self.installation(catalog, added, removed, forgotten)
+        self.outlets.follow(wanted.catalog, {*(name.lower() for name in added), *forgotten})
+        self._spark(lambda: self.stepper.install(wanted), catalog)
+
+    def installation(
+        self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
+    ) -> Installation:
+        """All that the stepper needs for a catalog; nothing has changed yet."""
         check_supported(catalog)
         self._check_standing([*removed, *forgotten])
         workspace, stepper = self.workspace, self.stepper
@@ -399,9 +408,7 @@ class Execution:
             check_promises(typed)
         workspace.follow(catalog.settings)
         planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
-        wanted = Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
-        self.outlets.follow(wanted.catalog, {*(name.lower() for name in added), *forgotten})
-        self._spark(lambda: stepper.install(wanted), catalog)
+        return Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
 
     def _with_shown(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, list[str]]:
         """The catalog with the standing queries that show the views with EMIT among those added, and their names."""

@@ -129,17 +129,31 @@ class Outlets:
         """Each output in a line: where, in which form, how often."""
         return [line.outlet.describe() for line in self._lines.values()]
 
-    def follow(self, catalog: Catalog, replaced: Collection[str] = ()) -> None:
+    def held(self) -> Callable[[], None]:
+        """A function that has the outputs be those of now again."""
+        lines = [(name, line, line.outlet) for name, line in self._lines.items()]
+
+        def restore() -> None:
+            _let_go(line for name, line in self._lines.items() if all(line is not one for _, one, _ in lines))
+            for _, line, outlet in lines:
+                line.outlet = outlet
+            self._lines = {name: line for name, line, _ in lines}
+
+        return restore
+
+    def follow(self, catalog: Catalog, replaced: Collection[str] = (), differing: Collection[str] = ()) -> None:
         """Have the outputs be those of a catalog; if one cannot be opened, nothing has changed.
 
-        Relations that are `replaced`, in lower case, are others than those of their names before.
+        Relations that are `replaced`, in lower case, are others than those of their names before; of those that are
+        `differing` the outputs will be given what is different, if they can take it.
         """
         if not self._writes:
             return
         found = {outlet.name.lower(): outlet for outlet in outlets_of(catalog)}
         kept = {name: line for name, line in self._lines.items() if name in found}
         for name, line in kept.items():
-            if name in replaced and self._started and line.step:
+            goes_on = name in differing and _takes_differences(line.outlet, found[name])
+            if name in replaced and self._started and line.step and not goes_on:
                 raise _replaced(line, found[name])
         for name, line in kept.items():
             line.outlet = found[name]
@@ -359,6 +373,11 @@ def _check_taken_back(line: _Line, change: Change) -> None:
 def _refuse_earlier(line: _Line, receiver: Receiver) -> None:
     if receiver.taken():
         raise in_use(line.outlet.target, "an earlier output of that name")
+
+
+def _takes_differences(before: Outlet, after: Outlet) -> bool:
+    """True if what one has been given can be changed into what the other is to have."""
+    return before.form is after.form is not Form.APPEND and before.key == after.key
 
 
 def _replaced(line: _Line, outlet: Outlet) -> UnsupportedError:

@@ -6,6 +6,7 @@ import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
@@ -20,6 +21,8 @@ from penstock.explain import explain
 from penstock.outputs.connectors import outlets_of
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.contents import Contents
+from penstock.pipeline.deploying import Requests, deployed, planned
+from penstock.pipeline.deployment import Deployment
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.lookups import looked_up
 from penstock.pipeline.opening import Opened, as_wanted, read_program
@@ -96,9 +99,11 @@ class Pipeline:
     ) -> None:
         self.source: str = read_program(program)
         self.program: Program = compile_program(self.source, dialect)
+        self._given_dialect = dialect
         self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
         declared = self.program.catalog
-        self._catalog: Catalog = as_wanted(declared, profile=profile, engine=engine, memory_limit=memory_limit)
+        self._wanted = partial(as_wanted, profile=profile, engine=engine, memory_limit=memory_limit)
+        self._catalog: Catalog = self._wanted(declared)
         self._lock = threading.RLock()
         self._standing = StandingQueries(self._lock)
         place = None if directory is None else Path(directory)
@@ -108,6 +113,8 @@ class Pipeline:
         self._endpoints: list[Endpoint] = []
         self._outputs: tuple[str, ...] = ()
         self._born = time.monotonic()
+        self._rows, self._seconds = 0, 0.0
+        self._requests = Requests()
         self._subscriptions: list[Subscription] = []
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
@@ -310,6 +317,36 @@ class Pipeline:
         """Forget the transaction. SqlError if none is open."""
         self._opened().rollback()
 
+    def deployment(self, program: str | Path) -> Deployment:
+        """The difference between this program and another: its relations, what is rebuilt, what cannot be done.
+
+        Raises SqlError or UnsupportedError for a program that is wrong by itself.
+        """
+        with self._lock:
+            execution = self._opened()
+            compiled = compile_program(read_program(program), self._given_dialect)
+            rate = self._rows / self._seconds if self._seconds else None
+            return planned(execution, replace(compiled, catalog=self._wanted(compiled.catalog)), rate)
+
+    def deploy(self, program: str | Path) -> dict[str, Change]:
+        """Go on with another program, from the next step on: that step shows what is different, and is given back.
+
+        Views that mean the same keep their answers and state; others begin with the present contents. If it fails
+        nothing has changed. While `run` is at work its thread does it, between two steps. Statements of the program
+        that declare nothing are not run. Raises UnsupportedError for what cannot change (`deployment` says it before).
+        """
+        source = read_program(program)
+
+        def work(then: Callable[[dict[str, Change]], None] | None) -> dict[str, Change]:
+            with self._lock:
+                changes = deployed(self._opened(), self.deployment(source), then)
+                self.source, self.program = source, compile_program(source, self._given_dialect)
+                return changes
+
+        self._opened()
+        runs = self._supervisor.runs_elsewhere
+        return self._sourced(source, lambda: self._requests.made_by_the_run(work, runs) if runs() else work(None))
+
     def compact(self) -> None:
         """Merge all state, and drop what no accepted input can touch; steps do it by themselves, a little at a time."""
         with self._lock:
@@ -499,7 +536,7 @@ class Pipeline:
         if not once:
             check_followed(self.catalog, once=once)
         execution = self._opened()
-        loop = RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell)
+        loop = self._loop(execution, outputs, options)
         self._supervisor.run(loop, once=once)
 
     def start(self, *, outputs: Iterable[Output] = (), options: RunOptions | None = None) -> None:
@@ -510,7 +547,11 @@ class Pipeline:
         """
         check_followed(self.catalog, once=False)
         execution = self._opened()
-        self._supervisor.start(RunLoop(execution, self._lock, tuple(outputs), options or RunOptions(), self._tell))
+        self._supervisor.start(self._loop(execution, outputs, options))
+
+    def _loop(self, execution: Execution, outputs: Iterable[Output], options: RunOptions | None) -> RunLoop:
+        given = tuple(outputs), options or RunOptions()
+        return RunLoop(execution, self._lock, *given, self._tell, requests=self._requests)
 
     def stop(self) -> None:
         """End `run()` or `start()` after the step under way; raises what the thread failed with, if no call has."""
@@ -598,6 +639,8 @@ class Pipeline:
     def _tell(self, event: Event) -> None:
         if isinstance(event, RunStarted):
             self._outputs = event.outputs
+        if isinstance(event, StepDone):
+            self._rows, self._seconds = self._rows + sum(event.received.values()), self._seconds + event.seconds
         for listener in self._listeners:
             listener(event)
 

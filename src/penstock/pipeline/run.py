@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Output, TableSource
 from penstock.steps.change import Change
@@ -91,8 +92,12 @@ class RunLoop:
         outputs: tuple[Output, ...],
         options: RunOptions,
         tell: Callable[[Event], None],
+        *,
+        requests: Requests | None = None,
     ) -> None:
         self._execution = execution
+        self._requests = requests or Requests()
+        self._program = execution.changes_of_program
         self._lock = lock
         self._outputs = outputs
         self._outbox = execution.outbox
@@ -130,6 +135,7 @@ class RunLoop:
                 if (seconds := self._delivered()) is not None:
                     self._stopping.wait(seconds)
                     continue
+                self._change_program()
                 worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
                 if worked:
                     last_step = time.perf_counter()
@@ -147,6 +153,15 @@ class RunLoop:
             for output in self._outputs:
                 output.close()
             self._finish()
+
+    def _change_program(self) -> None:
+        """Make the changes of program that somebody waits for, and follow the sources that there are then."""
+        with self._lock:
+            self._requests.serve(lambda changes: self._written(0, changes, Rejections()))
+            if self._program != self._execution.changes_of_program:
+                self._program = self._execution.changes_of_program
+                self._sources = self._execution.opened_sources()
+                self._ticks = follows_clock(self._execution.catalog)
 
     def _deliver_rest(self) -> None:
         """Have the declared outputs take what the last step has changed, or stop waiting for them when told to."""

@@ -41,6 +41,7 @@ class Supervisor:
         self._guard = threading.Lock()
         self._loop: Loop | None = None
         self._thread: threading.Thread | None = None
+        self._working: int | None = None  # the thread of the run
         self._untold: BaseException | None = None
         self.error: BaseException | None = None
 
@@ -52,9 +53,15 @@ class Supervisor:
                 return "running"
             return "stopped" if self.error is None else "failed"
 
+    def runs_elsewhere(self) -> bool:
+        """True while a run is under way on another thread."""
+        with self._guard:
+            return self._loop is not None and self._working != threading.get_ident()
+
     def run(self, loop: Loop, *, once: bool) -> None:
         """Run on this thread; an error comes out of the call, so that nobody else has to say it."""
         self._begin(loop)
+        self._working = threading.get_ident()
         try:
             loop.run(once=once)
         except Exception as error:
@@ -88,6 +95,7 @@ class Supervisor:
             raise run_failed(error)
 
     def _guarded(self, loop: Loop) -> None:
+        self._working = threading.get_ident()
         try:
             loop.run(once=False)
         except BaseException as error:  # noqa: BLE001 - kept for who calls next

@@ -13,6 +13,8 @@
 | `culprits` | which of many things make something fail, by trying parts of them |
 | `committing` | the second half: the log has the step, and all that is remembered follows |
 | `announcing` | what is told of a step: the change of each view, and the event |
+| `differences` | what a view in another's place shows: what is different |
+| `held` | all of it as it was, for a change of program that does not happen |
 | `state` | all that is remembered between steps |
 | `tables` | what is remembered of tables, and what comes in judged by it |
 | `views` | what is remembered of views: their content, what waits to be shown, timers |

@@ -283,6 +283,11 @@ class InputLog:
         history = self._histories.get(table.name.lower())
         return history is not None and any(segment.retracts for segment in history.segments)
 
+    def rows(self, table: Table) -> int:
+        """The number of changed rows that are kept of a table."""
+        history = self._histories.get(table.name.lower())
+        return 0 if history is None else history.rows
+
     def close(self) -> None:
         """Remove the temporary folder, or let go of the directory."""
         if self._temporary is not None:

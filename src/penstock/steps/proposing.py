@@ -17,6 +17,7 @@ from penstock.catalog.model import ERROR_VIEW
 from penstock.engine.result import StepResult
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.again import Again
+from penstock.steps.differences import less_earlier
 from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import error_rows
@@ -98,6 +99,7 @@ def propose(state: State, given: StepInput) -> Proposal:
             shown = state.views.shown(
                 views, lambda wanted: state.line_reader.values(wanted, lines), moment, written.emitted
             )
+            shown = less_earlier(state, shown)
         with phase("log"):
             staged = _staged(state, given, intakes, rejected) if again is None else again.staged
     except BaseException as error:

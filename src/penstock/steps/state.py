@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
+from penstock.backends.spark.change import Delta
 from penstock.catalog.model import Catalog, Table
 from penstock.engine.engine import Engine
 from penstock.errors import Diagnostic, InternalError
@@ -32,6 +33,8 @@ class State:
     `targets` are the tables that standing statements write into, and `reader` checks the rows for one. `whole` names
     tables, in lower case, all of whose columns are wanted, whatever views read. `positions` are the saved ones.
 
+    `earlier` are the answers, taken back, of views that another query takes the place of in the next step.
+
     Views and tables come and go by `Stepper.install`; all else follows a committed step, in `steps.committing`.
     """
 
@@ -51,6 +54,7 @@ class State:
     reader: Callable[[Table], RowReader] = _no_reader
     whole: Callable[[], Collection[str]] = tuple
     stopwatch: Stopwatch = field(default_factory=Stopwatch)
+    earlier: Mapping[str, Delta] = field(default_factory=dict)
 
     @classmethod
     def first(cls, engine: Engine, log: InputLog, retain: str) -> State:

@@ -15,6 +15,8 @@ from datetime import datetime
 from functools import partial
 from typing import Any
 
+import pyarrow as pa
+
 from penstock.catalog.model import Catalog, Table, View
 from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import is_measured
@@ -34,8 +36,10 @@ from penstock.steps.announcing import (
 from penstock.steps.change import Change
 from penstock.steps.committing import StateBehindLogError, commit
 from penstock.steps.contents import Stored
+from penstock.steps.differences import taken_back
 from penstock.steps.facts import WaterlineFact
 from penstock.steps.failures import translated
+from penstock.steps.held import Held
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
@@ -52,6 +56,8 @@ from penstock.steps.state import State
 from penstock.steps.tables import Incoming
 from penstock.steps.targets import targets_of
 from penstock.steps.waterlines import inferred_waterlines, lines_after, waterline_facts
+
+Then = Callable[[dict[str, Change]], None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,14 +175,13 @@ class Stepper:
         """Make a catalog the present one; if the engine refuses it, nothing has changed."""
         state, engine, typed = self._state, self.engine, wanted.typed
         emissions = {name.lower(): emission_of(typed.views[name.lower()], typed) for name in wanted.added}
-        earlier = len(engine.installed)
+        earlier = list(engine.installed)
         if wanted.added:
             gate = partial(view_gate, clock=state.step_clock, catalog=typed)
             shared = self._shared(wanted)
             engine.install(rewrite_views(typed), wanted.added, self.stored, gate, wanted.ask, shared=shared)
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)
-            earlier = min(earlier, len(engine.installed) - bool(wanted.added))
             state.views.remove(name)
         state.views.install(emissions)
         for name in wanted.forgotten:
@@ -195,6 +200,37 @@ class Stepper:
         if view is None or view.is_hidden or view.lateness or view.recursive:
             return False
         return self._state.views.keeps(view) and not reads_error_view(view.plan, catalog)
+
+    def replace(
+        self,
+        wanted: Installation,
+        earlier: Mapping[str, pa.Table],
+        declared: Sequence[str],
+        given: StepInput,
+        then: Then | None = None,
+    ) -> dict[str, Change]:
+        """Make a catalog the present one and step with it: both happen, or nothing has changed.
+
+        `earlier` are the answers of views, in lower case, whose place others take: the step shows how theirs differ.
+        The log's step has the statements `declared`.
+        """
+        state, number = self._state, self.number
+        held = Held.of(state)
+        try:
+            self.install(replace(wanted, forgotten=()))
+            state.declared.statements += [Declaration(text, at=given.clock) for text in declared]
+            state.earlier = {
+                name: taken_back(self.engine, state.catalog.views[name], rows) for name, rows in earlier.items()
+            }
+            return self.step(given, then)
+        finally:
+            state.earlier = {}
+            if self.number == number:
+                held.restore()
+            else:
+                held.let_go()
+                for name in wanted.forgotten:
+                    state.tables.drop(name)
 
     def declare(self, session: Mapping[str, Any], found: Iterable[Declaration]) -> None:
         """Have the log know what has been declared, and how it is understood."""
@@ -268,7 +304,7 @@ class Stepper:
         self.stopwatch.taken()
         return changes_of(self._state, proposal)
 
-    def step(self, given: StepInput, then: Callable[[dict[str, Change]], None] | None = None) -> dict[str, Change]:
+    def step(self, given: StepInput, then: Then | None = None) -> dict[str, Change]:
         """One step; gives the change of every view that is not LOCAL, and of `error_view`.
 
         `then` is called with the changes before Ctrl-C is obeyed again. What a listener or `then` raises is raised once

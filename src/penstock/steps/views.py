@@ -39,6 +39,16 @@ class Shown:
     finished: Sequence[str] = ()
 
 
+@dataclass(frozen=True, slots=True)
+class HeldViews:
+    """The memory of the views at one moment."""
+
+    contents: Mapping[str, Content]
+    emissions: Mapping[str, Emission]
+    timers: Mapping[str, datetime]
+    without_step: frozenset[str]
+
+
 class Views:
     """The memory of each view that is maintained; it follows committed steps alone. Names are in lower case."""
 
@@ -50,6 +60,7 @@ class Views:
         self._emissions: dict[str, Emission] = {}
         self._timers: dict[str, datetime] = {}
         self._without_step: set[str] = set()
+        self._parting: list[Content] | None = None  # what goes, while it may still have to come back
 
     def install(self, emissions: Mapping[str, Emission]) -> None:
         """Take in views that are maintained from the next step on."""
@@ -59,11 +70,31 @@ class Views:
     def remove(self, name: str) -> None:
         """Forget a view."""
         content = self._contents.pop(name, None)
-        if content is not None:
+        if content is not None and self._parting is not None:
+            self._parting.append(content)
+        elif content is not None:
             content.drop()
         for memory in (self._emissions, self._timers):
             memory.pop(name, None)
         self._without_step.discard(name)
+
+    def held(self) -> HeldViews:
+        """The memory of the views as it is now, to which `restore` goes back."""
+        self._parting = []
+        return HeldViews(dict(self._contents), dict(self._emissions), dict(self._timers), frozenset(self._without_step))
+
+    def restore(self, held: HeldViews) -> None:
+        """Remember again what was held."""
+        self.discard()
+        self._parting = None
+        self._contents, self._emissions = dict(held.contents), dict(held.emissions)
+        self._timers, self._without_step = dict(held.timers), set(held.without_step)
+
+    def let_go(self) -> None:
+        """Give back what has gone for good."""
+        parting, self._parting = self._parting or [], None
+        for content in parting:
+            content.drop()
 
     def emitted(self, name: str, change: Delta | None, values: Values, moment: Moment) -> Emitted:
         """One view's change as its emission shows it; `values` evaluates waterlines. Nothing changes yet."""

@@ -29,6 +29,8 @@ def answer(pipeline: Pipeline, question: Mapping[str, Any], send: Send) -> None:
     try:
         if question.get("catalog"):
             send({"relations": relations(pipeline.catalog)})
+        elif "deploy" in question:
+            _deploy(pipeline, str(question["deploy"]), go=question.get("go") is True, send=send)
         else:
             _run(pipeline, question, send)
     except PenstockError as error:
@@ -55,6 +57,16 @@ def _run(pipeline: Pipeline, question: Mapping[str, Any], send: Send) -> None:
         with nullcontext() if isinstance(statement, sql.Query) else pipeline.between_steps():
             Interpreter(pipeline, results).run(statement, text)
         send({"out": out.getvalue()})
+
+
+def _deploy(pipeline: Pipeline, program: str, *, go: bool, send: Send) -> None:
+    """Send the difference to a program, or have it take the place of the one that runs."""
+    if not go:
+        send({"deployment": pipeline.deployment(program).to_json()})
+        return
+    changes = pipeline.deploy(program)
+    changed = {name: len(change.rows) for name, change in changes.items() if change.delta is not None}
+    send({"step": pipeline.steps, "changed": changed})
 
 
 def refuse_changes(statements: tuple[sql.Statement, ...]) -> None:

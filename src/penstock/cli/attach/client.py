@@ -55,6 +55,17 @@ class Attached:
         for reply in self._asked({"sql": text, "format": self.results.style, "layout": layout}):
             click.echo(reply["out"], nl=False)
 
+    def deployment(self, program: str) -> dict[str, Any]:
+        """The difference between the program that runs and another, as values."""
+        (reply,) = self._asked({"deploy": program})
+        found: dict[str, Any] = reply["deployment"]
+        return found
+
+    def deploy(self, program: str) -> dict[str, Any]:
+        """Have another program take its place: the step that did it, and the changed rows of each view."""
+        (reply,) = self._asked({"deploy": program, "go": True})
+        return reply
+
     def _asked(self, question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         text = line(question)
         if len(text) > LONGEST_QUESTION:

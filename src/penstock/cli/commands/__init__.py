@@ -5,6 +5,7 @@
 | `check` | is the program right? |
 | `explain` | how each view is maintained |
 | `run` | runs a program and follows its sources |
+| `deploy` | another program takes the place of one that runs |
 | `query` | one question to a program |
 | `changes` | the changes of one view, live |
 | `sql` | the interactive shell |

@@ -119,11 +119,17 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
 
 def _changes(interpreter: Interpreter, values: dict[str, Any], views: Sequence[str]) -> Output:
     """Where changes go; those of one view in the form that is asked for."""
-    from penstock.cli.changes import FormOutput, change_output
+    from penstock.cli.changes import FormOutput, OfProgram, change_output
     from penstock.outputs.forms import Form, check_form, key_of
 
     if values.get("form") is None:
-        return change_output(values["style"], views, values["output"])
+        if values["views"] or (values["output"] is None and values["style"] not in ("text", "json")):
+            return change_output(values["style"], views, values["output"])
+        pipeline = interpreter.pipeline
+        return OfProgram(
+            lambda: chosen_views(pipeline.catalog, ()),
+            lambda names: change_output(values["style"], names, values["output"]),
+        )
     if values["style"] not in ("text", "json", "csv"):
         message = f"--form is written as text, json or csv, not as {values['style']}."
         raise click.UsageError(message)

@@ -1,0 +1,66 @@
+"""`penstock deploy`: another program takes the place of the one that runs, in one step."""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import click
+
+from penstock.cli.options import format_option, option
+from penstock.cli.reporting import FINE, WRONG, note
+
+
+@click.command("deploy")
+@click.argument("program", type=click.Path(exists=True, dir_okay=False, allow_dash=True))
+@option(
+    "--dir",
+    "directory",
+    type=click.Path(file_okay=False),
+    required=True,
+    help="The directory of the `penstock run --dir DIRECTORY` whose program changes.",
+)
+@option("--yes", is_flag=True, help="Do it without asking.")
+@option("--dry-run", is_flag=True, help="Show the difference, and do nothing.")
+@format_option("text", "json")
+def command(program: str, directory: str, *, yes: bool, dry_run: bool, style: str) -> int:
+    """Have a PROGRAM take the place of the one that runs in a directory, after showing the difference.
+
+    Views that mean the same keep their answers and their state. Others are filled from what tables hold and change
+    places in one step, which shows what is different: outputs get that, and not everything again. If it fails, or is
+    stopped before, nothing has changed. Exit code 1 where something cannot be done, or the answer is no.
+    """
+    from penstock.cli.attach.client import Attached
+    from penstock.cli.deploying import shown, told
+    from penstock.cli.interpreter import Results
+    from penstock.cli.programs import read_text
+
+    text = read_text(program)
+    target = Attached(Path(directory), Results())
+    found = target.deployment(text)
+    shown(found, style)
+    if found["problems"]:
+        return WRONG
+    if dry_run or not _wanted(found, yes=yes):
+        return FINE if dry_run or not found["statements"] else _declined()
+    done = target.deploy(text)
+    click.echo(json.dumps(done) if style == "json" else told(done))
+    return FINE
+
+
+def _wanted(found: dict[str, Any], *, yes: bool) -> bool:
+    if not found["statements"]:
+        return False
+    if yes:
+        return True
+    if not sys.stdin.isatty():
+        message = "there is nobody to ask: say --yes, or --dry-run"
+        raise click.UsageError(message)
+    return click.confirm("Do it?", err=True)
+
+
+def _declined() -> int:
+    note("nothing has changed")
+    return WRONG

@@ -1,0 +1,299 @@
+"""The difference between a program that runs and another one, and the statements that make the one of the other.
+
+Relations are compared by what they mean: tables by their columns, key and properties, views by their bound plans. A
+view that reads one whose answer changes changes with it. What cannot be done is a problem, said before all else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from penstock.bind.program.compile import Program, declare
+from penstock.catalog.model import Catalog, Table, View
+from penstock.catalog.settings import TIME_ZONE
+from penstock.errors import Diagnostic, PenstockError
+from penstock.pipeline.reads import read_by, tables_read
+from penstock.plan.scalar import quoted
+from penstock.sql import statements as sql
+from penstock.sql.parse import parse
+
+What = Literal["added", "removed", "changed", "rebuilt", "unchanged"]
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """One relation: what becomes of it, and what that means in words."""
+
+    name: str
+    kind: str
+    what: What
+    about: str = ""
+
+
+@dataclass(frozen=True)
+class Deployment:
+    """A change of program: all relations, the statements that make it, and what keeps it from being made.
+
+    `after` is the catalog that it leads to. Of its views those `added` are maintained anew, from `rows` rows of tables;
+    `removed` ones, and tables that are `dropped`, go. All names are in lower case.
+    """
+
+    differences: tuple[Difference, ...]
+    statements: tuple[str, ...]
+    after: Catalog
+    added: tuple[str, ...] = ()
+    removed: tuple[str, ...] = ()
+    dropped: tuple[str, ...] = ()
+    rows: int = 0
+    seconds: float | None = None
+    problems: tuple[Diagnostic, ...] = ()
+
+    @property
+    def is_empty(self) -> bool:
+        """True if nothing is different."""
+        return not self.statements and not self.problems
+
+    def to_json(self) -> dict[str, Any]:
+        """As values."""
+        return {
+            "differences": [
+                {"name": item.name, "kind": item.kind, "what": item.what, "about": item.about}
+                for item in self.differences
+            ],
+            "statements": list(self.statements),
+            "rows": self.rows,
+            "seconds": self.seconds,
+            "problems": [item.to_json(None) for item in self.problems],
+        }
+
+
+@dataclass(frozen=True)
+class Present:
+    """The facts of the pipeline that matter: its catalog, whether it has stepped, and the rows that a table keeps.
+
+    `missing` gives the diagnostic for a table whose rows have come and are not kept.
+    """
+
+    catalog: Catalog
+    stepped: bool
+    rows: Callable[[Table], int]
+    missing: Callable[[Table], Diagnostic | None]
+
+
+def deployment(present: Present, program: Program, rate: float | None = None) -> Deployment:
+    """The change from what is there to a program; views are rebuilt at `rate` rows a second, as far as is known."""
+    before, after = present.catalog, program.catalog
+    again = _rebuilt(before, after)
+    tables, views = list(_tables(before, after)), list(_views(before, after, again))
+    removed = _readers_first(before, [item.name.lower() for item in views if item.what == "removed"] + list(again))
+    dropped = tuple(item.name.lower() for item in tables if item.what == "removed")
+    added = [item.name.lower() for item in views if item.what in ("added", "changed", "rebuilt")]
+    statements = tuple(_statements(before, program, removed, dropped, set(added)))
+    problems = [*_problems(before, after, again, stepped=present.stepped), *_statement_problems(before, after)]
+    read = {name for view in added for name in tables_read(after, view)} & before.tables.keys()
+    problems += [found for name in sorted(read) if (found := present.missing(before.tables[name]))]
+    rows = sum(present.rows(before.tables[name]) for name in read)
+    catalog = before
+    if not problems:
+        catalog = _declared(before, program, statements)
+    return Deployment(
+        (*tables, *views),
+        statements,
+        catalog,
+        tuple(added),
+        tuple(removed),
+        dropped,
+        rows,
+        None if rate is None or not rate else rows / rate,
+        tuple(problems),
+    )
+
+
+def _same_table(one: Table, other: Table) -> bool:
+    return one == other
+
+
+def _same_view(one: View, other: View) -> bool:
+    return _meaning(one) == _meaning(other)
+
+
+def _meaning(view: View) -> tuple[Any, ...]:
+    """All that tells a view from another; an EMIT is compared as it is written."""
+    names = tuple(column.name.lower() for column in view.columns)
+    emitted = " ".join(view.text.split()) if view.emits else ""
+    return view.kind, dict(view.properties), dict(view.lateness), view.recursive, view.writes, names, view.plan, emitted
+
+
+def _rebuilt(before: Catalog, after: Catalog) -> dict[str, str]:
+    """The views of both that are made anew, each with the one of which that comes: itself, or one that it reads."""
+    both = [name for name in after.views if name in before.views]
+    found = {name: name for name in both if not _same_view(before.views[name], after.views[name])}
+    gone = {*before.tables, *before.views} - {*after.tables, *after.views}
+    while True:
+        more = {
+            name: next(iter(sorted(read_by(after.views[name]) & (found.keys() | gone))))
+            for name in both
+            if name not in found and after.views[name].plan is not None and read_by(after.views[name]) & found.keys()
+        }
+        if not more:
+            return found
+        found |= more
+
+
+def _tables(before: Catalog, after: Catalog) -> Iterator[Difference]:
+    for name, table in after.tables.items():
+        known = before.tables.get(name)
+        what: What = "added" if known is None else "unchanged" if _same_table(known, table) else "changed"
+        yield Difference(table.name, "table", what, "" if what != "unchanged" else "its rows stay")
+    for name, table in before.tables.items():
+        if name not in after.tables:
+            yield Difference(table.name, "table", "removed", "its rows and their history go")
+
+
+def _views(before: Catalog, after: Catalog, again: dict[str, str]) -> Iterator[Difference]:
+    for name, view in after.views.items():
+        if name not in before.views:
+            yield Difference(view.name, "view", "added", f"filled from {_filled_from(after, name)}")
+        elif name not in again:
+            yield Difference(view.name, "view", "unchanged", "its answer and state stay")
+        elif again[name] == name:
+            yield Difference(view.name, "view", "changed", f"made anew from {_filled_from(after, name)}")
+        else:
+            about = f"reads {after.views[again[name]].name}; made anew from {_filled_from(after, name)}"
+            yield Difference(view.name, "view", "rebuilt", about)
+    for name, view in before.views.items():
+        if name not in after.views:
+            yield Difference(view.name, "view", "removed", "its answer and state go")
+
+
+def _filled_from(catalog: Catalog, name: str) -> str:
+    found = sorted(tables_read(catalog, name) & catalog.tables.keys())
+    if not found:
+        return "constants"
+    keyed = [catalog.tables[item].name for item in found if catalog.tables[item].key]
+    others = [catalog.tables[item].name for item in found if not catalog.tables[item].key]
+    parts = [f"the content of {', '.join(keyed)}"] if keyed else []
+    return " and ".join([*parts, f"the history of {', '.join(others)}"] if others else parts)
+
+
+def _readers_first(catalog: Catalog, names: Collection[str]) -> list[str]:
+    """The views in an order in which each comes before those that it reads."""
+    waiting, found = list(names), list[str]()
+    while waiting:
+        read = {name for other in waiting for name in _read_by_others(catalog, other)}
+        free = [name for name in waiting if name not in read] or waiting
+        found += free
+        waiting = [name for name in waiting if name not in free]
+    return found
+
+
+def _read_by_others(catalog: Catalog, name: str) -> frozenset[str]:
+    view = catalog.views[name]
+    return frozenset() if view.plan is None else read_by(view) - {name}
+
+
+def _statements(
+    before: Catalog, program: Program, removed: Iterable[str], dropped: Iterable[str], added: Collection[str]
+) -> Iterator[str]:
+    """The statements that make the one of the other: what goes, readers first, then what comes, in its order."""
+    yield from (f"DROP VIEW {quoted(before.views[name].name)};" for name in removed)
+    yield from (f"DROP TABLE {quoted(before.tables[name].name)};" for name in dropped)
+    functions = {name for name, item in program.catalog.functions.items() if before.functions.get(name) != item}
+    for name in before.functions:
+        if name in functions or name not in program.catalog.functions:
+            yield f"DROP FUNCTION {quoted(before.functions[name].name)};"
+    later = []
+    for item in program.statements:
+        if isinstance(item, sql.SetLateness) and item.view.lower() in added:
+            later.append(item.text)
+        elif _is_new(item, before, added, functions):
+            yield item.text
+    yield from later
+
+
+def _is_new(item: sql.Statement, before: Catalog, added: Collection[str], functions: Collection[str]) -> bool:
+    match item:
+        case sql.CreateTable():
+            return item.table.name.lower() not in before.tables
+        case sql.CreateView() | sql.Unparsed() | sql.DeclareRecursiveView():
+            return item.name.lower() in added
+        case sql.CreateFunction():
+            return item.name.lower() in functions
+        case _:
+            return False
+
+
+def _declared(before: Catalog, program: Program, statements: Iterable[str]) -> Catalog:
+    """The catalog after the statements; what is not different is the same value."""
+    catalog = before
+    own = {item.text: item for item in program.statements}
+    for text in statements:
+        if text in own:
+            catalog = declare(catalog, own[text], program.source)
+        else:
+            for item in parse(text):
+                catalog = declare(catalog, item, text)
+    return catalog
+
+
+def _problems(before: Catalog, after: Catalog, again: dict[str, str], *, stepped: bool) -> Iterator[Diagnostic]:
+    for name, table in after.tables.items():
+        known = before.tables.get(name)
+        if known is not None and not _same_table(known, table):
+            message = f"table {table.name} is declared in another way than the one whose rows are there"
+            hint = "give the new one another name, and write into it what is to go on"
+            yield Diagnostic("TABLE_CHANGED", message, table.span, hint=hint)
+        if name in before.views:
+            yield _other_kind(before.views[name].name, "a view", "a table", table.span)
+    for name, view in after.views.items():
+        if name in before.tables:
+            yield _other_kind(view.name, "a table", "a view", view.span)
+    for name in again:
+        view = after.views[name]
+        if any(item.emits or item.lateness or "emit_final" in item.properties for item in (before.views[name], view)):
+            message = f"view {view.name} has EMIT, emit_final or LATENESS: what it has shown cannot be taken back"
+            hint = "give the new one another name, beside the old one"
+            yield Diagnostic("SHOWN_ALREADY", message, view.span, hint=hint)
+    if stepped and before.settings.get(TIME_ZONE, "UTC") != after.settings.get(TIME_ZONE, "UTC"):
+        message = "the time zone cannot change after the first step: rows that are there were read in it"
+        yield Diagnostic("TIME_ZONE_FIXED", message, hint="begin with an empty directory")
+
+
+def _other_kind(name: str, was: str, now: str, span: Any) -> Diagnostic:
+    message = f"{name} is {was} now, and would be {now}"
+    return Diagnostic("TABLE_CHANGED", message, span, hint="give the new one another name")
+
+
+def _statement_problems(before: Catalog, after: Catalog) -> Iterator[Diagnostic]:
+    """The diagnostics of standing statements and settings: they cannot change yet."""
+    for name in {**before.writers, **after.writers}:
+        one, other = before.writers.get(name), after.writers.get(name)
+        if one is None or other is None or one.plan != other.plan or one.writing != other.writing:
+            found = one or other
+            assert found is not None  # noqa: S101 - one of them is there
+            message = f"the standing statement {found.name}, which writes into {found.writing.target}, would change"
+            hint = "standing statements come and go with a new directory only"
+            yield Diagnostic("STATEMENT_CHANGED", message, found.span, hint=hint)
+    changed = {
+        key
+        for key in {**before.settings, **after.settings}
+        if key != TIME_ZONE and before.settings.get(key) != after.settings.get(key)
+    }
+    for key in sorted(changed):
+        message = f"the setting {key} would be another"
+        yield Diagnostic("SETTING_CHANGED", message, hint="settings are read when a pipeline begins")
+
+
+def missing_of(check: Callable[[str], None]) -> Callable[[Table], Diagnostic | None]:
+    """Gives what is said of a table whose history a new view would need and does not find."""
+
+    def missing(table: Table) -> Diagnostic | None:
+        try:
+            check(table.name.lower())
+        except PenstockError as error:
+            return error.diagnostics[0]
+        return None
+
+    return missing
