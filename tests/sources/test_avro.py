@@ -289,6 +289,7 @@ def test_a_schema_that_changed_type_rejects_what_does_not_fit(tmp_path):
         (container(TWO, []).replace(b"\x08null", b"\x06lzo"), "compressed by lzo"),
         (container(record(("a", "int"), ("A", "int")), []), "two columns A"),
     ],
+    ids=["json", "half", "others", "array", "lzo", "twice"],  # the marks in containers are drawn at random
 )
 def test_a_file_that_is_not_of_the_table_is_reported(tmp_path, data, text):
     written(tmp_path / "1.avro", data)
