@@ -127,7 +127,7 @@ class Taking:
 def test_later_steps_wait_behind_the_one_that_an_output_has_not_taken():
     slow, quick, outbox = Taking(failures=2), Taking(), Outbox()
     for step in (1, 2):
-        outbox.put([slow, quick], step)
+        outbox.put([slow, quick], step, step)
         assert [output for output, _ in outbox.deliver()] == [slow]
     assert (slow.taken, quick.taken, outbox.is_empty) == ([], [1, 2], False)
     assert outbox.deliver() == []
@@ -136,8 +136,8 @@ def test_later_steps_wait_behind_the_one_that_an_output_has_not_taken():
 
 def test_an_output_of_the_same_name_takes_what_one_before_has_not():
     before, after, outbox = Taking(failures=1), Taking(), Outbox()
-    outbox.put([before], 1)
+    outbox.put([before], 1, 1)
     outbox.deliver()
-    outbox.opened_again([after])
+    outbox.opened_again([after], 1)
     outbox.deliver()
     assert (before.taken, after.taken) == ([], [1])
