@@ -106,6 +106,7 @@ def answer(query, rows):
     st.lists(st.sampled_from("ab"), unique=True),
     st.booleans(),
 )
+@pytest.mark.extended
 @settings(max_examples=8)
 def test_oracle_all_that_was_shown_adds_up_to_the_answers(queries, steps, keys, kept):
     """After each change of program what each view has shown, added up, is what its query answers."""
@@ -166,11 +167,27 @@ def test_a_directory_goes_on_with_the_changed_program_when_it_is_opened_again(tm
         pipeline.deploy(NEW)
         pipeline.step({"o": [(6, "cid", 9)]})
         before = {name: Counter(pipeline.content(name).rows) for name in ("totals", "cities", "largest", "names")}
-    with opened(directory=tmp_path) as pipeline:  # by the program that it began with; the log changes it again
+    with opened(NEW, directory=tmp_path) as pipeline:  # the log makes it of the one before
         assert pipeline.steps == 3
         assert {name: Counter(pipeline.content(name).rows) for name in before} == before
         assert pipeline.deployment(NEW).is_empty
         assert pipeline.step({"o": [(7, "cid", 1)]})["totals"].rows == []
+        pipeline.deploy(OLD)
+        before = {name: Counter(pipeline.content(name).rows) for name in ("totals", "cities", "largest", "gone")}
+    with pytest.raises(PenstockError, match="another program"):
+        opened(NEW, directory=tmp_path).step({})
+    with opened(directory=tmp_path) as pipeline:
+        assert {name: Counter(pipeline.content(name).rows) for name in before} == before
+
+
+def test_what_a_deployed_program_does_beside_its_declarations_is_never_run(tmp_path):
+    inserts = "INSERT INTO o VALUES (9, 'eve', 9);"
+    with opened(f"{OLD}{inserts}", directory=tmp_path) as pipeline:
+        assert pipeline.query("SELECT COUNT(*) FROM o").rows == [(1,)]
+        pipeline.deploy(f"{NEW}{inserts}{inserts}")
+    for _ in range(2):
+        with opened(f"{NEW}{inserts}{inserts}", directory=tmp_path) as pipeline:
+            assert pipeline.query("SELECT COUNT(*) FROM o").rows == [(1,)]
 
 
 def problems(old, new, rows=None):

@@ -13,7 +13,7 @@ from penstock.backends.spark.batch import resolve_types
 from penstock.backends.spark.workspace import Workspace
 from penstock.bind.emission.standing import StandingQuery as StandingBound
 from penstock.bind.emission.standing import bind_standing, shown_by
-from penstock.bind.program.compile import declare
+from penstock.bind.program.compile import Program, declare
 from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query, check_asked
 from penstock.bind.program.transactions import already_open, no_transaction
@@ -79,6 +79,16 @@ _DECLARATIONS = (
 )
 
 _ASKING = (sql.Query, sql.Explain, sql.Show, sql.Describe, sql.KillQuery)
+
+
+def declaring(program: Program) -> list[str]:
+    """The statements of a program that stand as long as it does, as they are written."""
+    return [item.text for item in program.statements if _declares(item, program.catalog)]
+
+
+def _declares(statement: sql.Statement, catalog: Catalog) -> bool:
+    stands = isinstance(statement, sql.Insert) and stands_as_statement(statement, catalog)
+    return stands or isinstance(statement, _DECLARATIONS)
 
 
 @dataclass
@@ -149,7 +159,7 @@ class Execution:
 
     def declares(self, statement: sql.Statement) -> bool:
         """True for a statement of a program that stands as long as the program does."""
-        return isinstance(statement, _DECLARATIONS) or self._stands(statement)
+        return _declares(statement, self.catalog)
 
     def run_program(self, statements: Iterable[sql.Statement], source: str) -> Changes:
         """Run what a program does beside its declarations, which stand already; queries are for `query()`."""
@@ -172,13 +182,10 @@ class Execution:
             self.stepper.goes_on_at(before)
             raise
 
-    def _stands(self, statement: sql.Statement) -> bool:
-        return isinstance(statement, sql.Insert) and stands_as_statement(statement, self.catalog)
-
     def statement(self, statement: sql.Statement, source: str) -> Changes:
         """Run one statement."""
         match statement:
-            case sql.Insert() if self._stands(statement):
+            case sql.Insert() if stands_as_statement(statement, self.catalog):
                 self.standing(statement, source)
             case sql.Insert() | sql.Update() | sql.Delete():
                 return self._change(statement, source)

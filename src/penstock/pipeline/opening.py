@@ -5,7 +5,7 @@ from __future__ import annotations
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
 from penstock.backends.spark.workspace import Opener, Workspace
-from penstock.bind.program.compile import Program
+from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
@@ -21,7 +21,7 @@ from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.outputs.receiver import Owner
-from penstock.pipeline.execution import Execution
+from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.recovery import ProgramRecord, Recovery, Stand, check_program, no_stand, program_record
@@ -100,13 +100,28 @@ class Opened:
             raise
         return execution
 
+    def begun_with(self, program: Program, dialect: str | None) -> Program:
+        """The program with which the directory began, if the log makes this one of it; else this one."""
+        if self.directory is None or self.rebuild:
+            return program
+        known = program_record(self.directory)
+        if known is None or known.deployed is None:
+            return program
+        check_program(known, declaring(program), self.directory)
+        return compile_program(known.text, dialect)
+
+    def deployed(self, program: Program) -> None:
+        """Take note that another program has taken the place of the one at work."""
+        if self.directory is not None and (known := program_record(self.directory)) is not None:
+            replace(known, deployed=tuple(declaring(program))).write(self.directory)
+
     def _begin(self, execution: Execution, program: Program, catalog: Catalog) -> None:
         clock, known = execution.clock, None if self.directory is None else program_record(self.directory)
         began = clock() if known is None else known.began
         execution.clock = lambda: began
         execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
         execution.clock = clock
-        record = ProgramRecord(tuple(item.text for item in program.statements if execution.declares(item)), began)
+        record = ProgramRecord(tuple(declaring(program)), began)
         if self.directory is None:
             execution.begin_program(program.statements, began)
             return
@@ -116,7 +131,8 @@ class Opened:
             execution.begin_program(program.statements, began)
             return
         if not self.rebuild:
-            check_program(known, record.statements, self.directory)
+            if known.deployed is None:
+                check_program(known, record.statements, self.directory)
         elif not known.is_of(record.statements):
             record.write(self.directory)
         Recovery(execution, self.stand).run()

@@ -120,6 +120,7 @@ class Pipeline:
         self._execution: Execution | None = None
         self._supervisor = Supervisor(self._failed)
         self._closed = False
+        self._goes_on = False
 
     # What is there
 
@@ -341,6 +342,7 @@ class Pipeline:
             with self._lock:
                 changes = deployed(self._opened(), self.deployment(source), then)
                 self.source, self.program = source, compile_program(source, self._given_dialect)
+                self._opening.deployed(self.program)
                 return changes
 
         self._opened()
@@ -607,19 +609,21 @@ class Pipeline:
         return changes
 
     def _open(self) -> Execution:
+        begun = self._opening.begun_with(self.program, self._given_dialect)
+        if begun is not self.program:
+            self._catalog, self._goes_on = self._wanted(begun.catalog), True
         zone = zone_of(self._catalog)
         readers = Readers(lambda: self.spark, zone, self._now, self._store)
         outlets = Outlets(self._opening.owner(), self._tell, writes=self._writes)
-        return self._opening.execution(
-            self.program, self._catalog, self.dialect, readers, clock=self._now, outlets=outlets
-        )
+        return self._opening.execution(begun, self._catalog, self.dialect, readers, clock=self._now, outlets=outlets)
 
     def _store(self) -> Store | None:
         return None if self._execution is None else self._execution.stepper.engine.process(self.catalog)
 
     def _started_program(self) -> dict[str, Change]:
         assert self._execution is not None  # noqa: S101 - set by the caller
-        return self._execution.run_program(self.program.statements, self.source)
+        # What a deployed program does beside its declarations is not run.
+        return {} if self._goes_on else self._execution.run_program(self.program.statements, self.source)
 
     def _now(self) -> datetime:
         """The clock of a step that begins now; it never goes back by itself."""

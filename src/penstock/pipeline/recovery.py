@@ -1,6 +1,6 @@
 """A pipeline goes on from its directory: the steps that its log has are made again, and nobody is told of them.
 
-    program.json   the statements that the program declares, and the clock at which it began
+    program.json   the statements that the program declares, the clock at which it began, and those deployed since
     log/           each step's accepted changes; `steps.recorded` makes its input of them
     outputs.json   which step each output has taken last: later ones are given again (`outbox`)
 
@@ -15,7 +15,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.sql.parse import parse
@@ -38,19 +38,35 @@ def no_stand(_execution: Execution, item: Declaration) -> None:
 
 @dataclass(frozen=True)
 class ProgramRecord:
-    """The program that a directory belongs to: the statements that declare, and the clock at which it began."""
+    """The program that a directory belongs to: the statements that declare, and the clock at which it began.
+
+    `deployed` are those of the program that has taken its place; the log says how, and at which step.
+    """
 
     statements: tuple[str, ...]
     began: datetime
+    deployed: tuple[str, ...] | None = None
 
     def write(self, directory: Path) -> None:
         """Write it down."""
-        facts = {"format": FORMAT, "statements": self.statements, "began": self.began.isoformat()}
+        facts: dict[str, Any] = {"format": FORMAT, "statements": self.statements, "began": self.began.isoformat()}
+        if self.deployed is not None:
+            facts["deployed"] = self.deployed
         write_atomically(directory / "program.json", json.dumps(facts, ensure_ascii=False))
 
+    @property
+    def present(self) -> tuple[str, ...]:
+        """The statements of the program that is at work."""
+        return self.statements if self.deployed is None else self.deployed
+
+    @property
+    def text(self) -> str:
+        """The program that it began with, of which the log makes the present one."""
+        return "".join(f"{statement.rstrip().rstrip(';')}\n;\n" for statement in self.statements)
+
     def is_of(self, statements: Iterable[str]) -> bool:
-        """True if these are its statements, however they are laid out."""
-        return tuple(map(_plain, self.statements)) == tuple(map(_plain, statements))
+        """True if these are the statements of the program at work, however they are laid out."""
+        return tuple(map(_plain, self.present)) == tuple(map(_plain, statements))
 
 
 def program_record(directory: Path) -> ProgramRecord | None:
@@ -59,7 +75,9 @@ def program_record(directory: Path) -> ProgramRecord | None:
     if path.exists():
         facts = json.loads(path.read_text(encoding="utf-8"))
         check_format(path, facts["format"], FORMAT)
-        return ProgramRecord(tuple(facts["statements"]), datetime.fromisoformat(facts["began"]))
+        deployed = facts.get("deployed")
+        began = datetime.fromisoformat(facts["began"])
+        return ProgramRecord(tuple(facts["statements"]), began, None if deployed is None else tuple(deployed))
     first = recorded_step(directory / "log", 1)
     if first is None:
         return None
@@ -76,12 +94,15 @@ def check_program(known: ProgramRecord, statements: Iterable[str], directory: Pa
     given = list(statements)
     if known.is_of(given):
         return
-    there = set(map(_plain, known.statements))
+    there = set(map(_plain, known.present))
     new = [text for text in given if _plain(text) not in there]
     gone = there - set(map(_plain, given))
     what = f"{new[0].split('(')[0].strip()[:60]} … is not there" if new else f"{min(gone)[:60]} … is"
     message = f"{directory} belongs to another program: in the program that wrote it {what}"
-    hint = "go on with that program, name another directory, or have --rebuild make everything again from the log"
+    hint = (
+        "go on with that program, change it by `penstock deploy`, name another directory, or have --rebuild make "
+        "everything again from the log"
+    )
     raise DataError(Diagnostic("PROGRAM_CHANGED", message, hint=hint))
 
 
