@@ -30,6 +30,17 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
             item.add_marker(pytest.mark.spark)
 
 
+@pytest.fixture(autouse=True)
+def starts_no_jvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A test that does not say that it uses Spark opens no session, which others would then find running."""
+    if request.node.get_closest_marker("spark") is None:
+
+        def refuse(**_: object) -> None:
+            pytest.fail("this test starts a JVM: mark it `spark`, or give it the fixture")
+
+        monkeypatch.setattr("penstock.pipeline.opening.open_session", refuse)
+
+
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all tests share."""

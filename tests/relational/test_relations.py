@@ -52,6 +52,7 @@ def test_conditions_and_columns_go_into_one_select(pipeline: penstock.Pipeline) 
     assert sorted(found.collect()) == [(2, 14), (3, 18)]
 
 
+@pytest.mark.usefixtures("spark")
 def test_what_has_been_computed_is_asked_from_around(pipeline: penstock.Pipeline) -> None:
     """A condition on an aggregate, and columns that replace others."""
     totals = pipeline.table("orders").groupBy("k").agg(F.sum("x").alias("total"))
@@ -134,6 +135,7 @@ def test_duplicates_by_some_columns_leave_the_least_row(pipeline: penstock.Pipel
     assert sorted(pipeline.table("orders").dropDuplicates(["k"]).select("id").collect()) == [(1,), (2,)]
 
 
+@pytest.mark.usefixtures("spark")
 def test_functions_take_names_values_and_lambdas(pipeline: penstock.Pipeline) -> None:
     """Texts are names but where a function wants a text."""
     size = when(col("x") > 8, "big").when(col("x") > 5, "middle").otherwise("small").alias("size")
@@ -154,6 +156,7 @@ VALUES = [
 ]  # fmt: skip
 
 
+@pytest.mark.usefixtures("spark")
 @pytest.mark.parametrize("value", VALUES, ids=repr)
 def test_values_of_python_come_back_as_they_were(pipeline: penstock.Pipeline, value: Any) -> None:
     """Through SQL and out of it."""
@@ -161,6 +164,7 @@ def test_values_of_python_come_back_as_they_were(pipeline: penstock.Pipeline, va
     assert found == value
 
 
+@pytest.mark.usefixtures("spark")
 def test_times_of_python_are_in_utc_or_their_own_zone(pipeline: penstock.Pipeline) -> None:
     """As rows that are given are."""
     plain, zoned = datetime(2024, 1, 1, 12), datetime(2024, 1, 1, 12, tzinfo=UTC)  # noqa: DTZ001 - what is tested
