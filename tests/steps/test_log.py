@@ -78,8 +78,11 @@ def test_a_manifest_has_all_that_a_replay_needs(spark, tmp_path):
     ]
     assert sorted(number for table in rows for number in table["id"].to_pylist()) == [1, 2, 4]
 
-    with pytest.raises(penstock.UnsupportedError, match="going on from it is not supported yet"):
-        penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path).step()
+    with penstock.Pipeline(PROGRAM.format(folder=tmp_path), spark=spark, directory=tmp_path) as again:
+        assert [tuple(row) for row in again.query("SELECT CAST(page AS STRING) FROM clicks").rows] == clicks
+        assert again.query("SELECT COUNT(*) FROM orders").rows == [(3,)]
+        assert again.query("SELECT n FROM pages").rows == [(1,)]
+        assert again.steps == 2 + len(read)
 
 
 def test_what_fails_around_the_manifest_is_a_refusal_before_it_and_a_stop_behind_it(spark, tmp_path, monkeypatch):

@@ -604,8 +604,12 @@ class Pipeline:
             return self._execution
 
     def _delivered(self, changes: dict[str, Change]) -> dict[str, Change]:
-        """The changes of a step, once the outputs have it; what one of them fails with is raised, the step stands."""
-        self._opened().outlets.settle()
+        """The changes of a step, once the outputs have it; what one of them fails with is raised, the step stands.
+
+        Outputs of a pipeline that has been closed meanwhile are given the rest when it goes on.
+        """
+        if self._execution is not None and not self._closed:
+            self._execution.outlets.settle()
         return changes
 
     def _open(self) -> Execution:
