@@ -32,8 +32,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def starts_no_jvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A test that does not say that it uses Spark opens no session, which others would then find running."""
-    if request.node.get_closest_marker("spark") is None:
+    """A quick test that does not say that it uses Spark opens no session, which others would then find running."""
+    if request.node.get_closest_marker("spark") is None and request.node.get_closest_marker("extended") is None:
 
         def refuse(**_: object) -> None:
             pytest.fail("this test starts a JVM: mark it `spark`, or give it the fixture")
