@@ -13,7 +13,7 @@ import pytest
 
 from penstock.errors import DataError
 from penstock.outputs.lines import FolderOutput
-from penstock.steps.log import write_atomically
+from penstock.steps.durable import write_atomically
 
 
 @pytest.fixture

@@ -16,7 +16,7 @@ from penstock.catalog.reserved import STEP, WEIGHT
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.outputs.names import file_name
 from penstock.steps.change import Change
-from penstock.steps.log import replace_atomically, write_atomically
+from penstock.steps.durable import replace_atomically, write_atomically
 from penstock.steps.rows.rejected import json_text
 
 

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.directory import directory_id
-from penstock.steps.log import write_atomically
+from penstock.steps.durable import write_atomically
 
 FORMAT = 1
 _MARK = "_penstock.json"

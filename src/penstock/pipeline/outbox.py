@@ -19,7 +19,7 @@ from penstock.errors import DataError, Diagnostic
 from penstock.failpoints import reach
 from penstock.sources.api import Output
 from penstock.steps.change import Change
-from penstock.steps.log import replace_atomically
+from penstock.steps.durable import replace_atomically
 
 FORMAT = 1
 

@@ -8,7 +8,6 @@ A file whose step is not in the log is of a step that never happened.
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
@@ -18,6 +17,7 @@ from pyarrow import feather
 
 from penstock.outputs.names import file_name
 from penstock.steps.change import Change
+from penstock.steps.durable import sync
 
 _CLOCK, _COLUMNS = b"penstock.clock", b"penstock.columns"
 _WAITING, _TAKEN = ".arrow", ".taken"
@@ -38,9 +38,9 @@ class ParcelFiles:
         table = table.replace_schema_metadata({**(table.schema.metadata or {}), **told})
         temporary = path.with_suffix(".tmp")
         feather.write_feather(table, str(temporary), compression="lz4")
-        _sync(temporary)
+        sync(temporary)
         temporary.replace(path)
-        _sync(path.parent)
+        sync(path.parent)
 
     def remove(self, output: str, step: int) -> None:
         """Forget a step that has not happened."""
@@ -81,11 +81,3 @@ def read_parcel(path: Path) -> tuple[pa.Table, tuple[str, ...], datetime]:
     clock = datetime.fromisoformat(told.pop(_CLOCK).decode())
     columns = tuple(told.pop(_COLUMNS).decode().split("\0"))
     return table.replace_schema_metadata(told or None), columns, clock
-
-
-def _sync(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)

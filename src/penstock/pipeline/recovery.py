@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.sql.parse import parse
-from penstock.steps.log import write_atomically
+from penstock.steps.durable import write_atomically
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
 from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
 

@@ -34,6 +34,7 @@
 | `moments` | the clock of each step |
 | `saved_positions` | points between steps that have names |
 | `past` | tables as they were after an earlier step |
+| `durable` | files that are there whole or not at all, and survive a power cut |
 | `manifest` | what the manifest of a step says |
 | `again` | a step that the log has, made again |
 | `recorded` | the steps that a log has, read again |

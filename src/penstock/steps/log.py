@@ -15,7 +15,6 @@ folder, small changes stay in memory until they are worth a file, and no manifes
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import zlib
 from array import array
@@ -39,6 +38,7 @@ from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.failpoints import reach
 from penstock.plan.scalar import quoted
 from penstock.steps.directory import DirectoryLock
+from penstock.steps.durable import sync, write_atomically
 from penstock.steps.moments import Moments
 from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
@@ -430,48 +430,14 @@ def _write(rows: pa.Table, path: Path) -> None:
         pq.write_table(rows, path)
 
 
-def write_atomically(path: Path, text: str) -> None:
-    """Write a file so that it is there whole or not at all, and survives a power cut; DataError if it cannot be."""
-
-    def write(temporary: Path) -> None:
-        with temporary.open("w", encoding="utf-8") as file:
-            file.write(text)
-            file.flush()
-            os.fsync(file.fileno())
-
-    replace_atomically(path, write)
-    _sync_one(path.parent)
-
-
-def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:
-    """Have a file written beside its place and moved there in one rename; nothing is left of one that fails."""
-    temporary = path.with_suffix(".tmp")
-    try:
-        with writing(path):
-            path.parent.mkdir(parents=True, exist_ok=True)
-            write(temporary)
-            temporary.replace(path)
-    except BaseException:
-        temporary.unlink(missing_ok=True)
-        raise
-
-
 def _sync(path: Path | None) -> None:
     """Have a data file, or a folder that Spark has written, on the disk."""
     if path is None:
         return
     for part in path.rglob("*") if path.is_dir() else ():
-        _sync_one(part)
-    _sync_one(path)
-    _sync_one(path.parent)
-
-
-def _sync_one(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+        sync(part)
+    sync(path)
+    sync(path.parent)
 
 
 def _folder_name(table: str) -> str:

@@ -12,7 +12,7 @@ from datetime import datetime
 from pathlib import Path
 
 from penstock.errors import DataError, Diagnostic
-from penstock.steps.log import write_atomically
+from penstock.steps.durable import write_atomically
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from pathlib import Path
 from penstock.outputs.files.rendering import Rendering
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.steps.change import Change
+from penstock.steps.durable import sync
 
 FORMAT = 1
 _MARK, _STAGED = "_penstock.json", "_staged"
@@ -142,15 +143,7 @@ def _write(path: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(path)
-        _sync(path.parent)
+        sync(path.parent)
     except BaseException:
         temporary.unlink(missing_ok=True)
         raise
-
-
-def _sync(folder: Path) -> None:
-    descriptor = os.open(folder, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
