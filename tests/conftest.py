@@ -5,11 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pytest
 from hypothesis import HealthCheck, settings
 
+from penstock.backends.spark.session import open_session, running_session
 from penstock.testing.spark_settings import INTERPRETED, SETTINGS
 
 if TYPE_CHECKING:
@@ -32,20 +33,20 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 
 @pytest.fixture(autouse=True)
 def starts_no_jvm(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A quick test that does not say that it uses Spark opens no session, which others would then find running."""
+    """A quick test that does not say that it uses Spark starts no JVM; one that another test has started may run."""
     if request.node.get_closest_marker("spark") is None and request.node.get_closest_marker("extended") is None:
 
-        def refuse(**_: object) -> None:
-            pytest.fail("this test starts a JVM: mark it `spark`, or give it the fixture")
+        def opened(**settings: Any) -> SparkSession:
+            if running_session() is None:
+                pytest.fail("this test starts a JVM: mark it `spark`, or give it the fixture")
+            return open_session(**settings)
 
-        monkeypatch.setattr("penstock.pipeline.opening.open_session", refuse)
+        monkeypatch.setattr("penstock.pipeline.opening.open_session", opened)
 
 
 @pytest.fixture(scope="session")
 def spark() -> Iterator[SparkSession]:
     """The session that all tests share."""
-    from penstock.backends.spark.session import open_session
-
     session = open_session(master="local[2]", conf=SETTINGS, app_name="penstock-tests")
     yield session
     session.stop()
