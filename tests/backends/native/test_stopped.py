@@ -13,6 +13,7 @@ import time
 import pytest
 
 import penstock
+from penstock.backends.native.interrupts import Interrupts
 
 # The state has a row; the step adds another, and is stopped in a statement that would take minutes.
 PROGRAM = """
@@ -100,3 +101,32 @@ def test_a_step_that_is_stopped_can_be_made_again():
         assert pipeline.steps == 1
         changed = pipeline.step({"l": many[:100], "r": few[:1]})["met"]
         assert max(changed.rows)[1][0] == 110 * 11
+
+
+class Forgetful:
+    """It begins its work when it has been told to stop twice, as DuckDB does that forgets what came before."""
+
+    def __init__(self):
+        self.works_for, self.works, self.told = threading.main_thread().ident, 1, 0
+        self.stopped = threading.Event()
+
+    def interrupt(self):
+        self.told += 1
+        if self.told == 3:
+            self.works_for, self.works = None, 2
+            self.stopped.set()
+
+
+def test_a_statement_that_has_just_begun_is_told_again_to_stop():
+    forgetful, interrupts = Forgetful(), Interrupts()
+    before = signal.set_wakeup_fd(-1)
+    try:
+        interrupts.watch(forgetful)
+        with pytest.raises(KeyboardInterrupt):  # noqa: PT012 - whichever of the two gets it
+            os.kill(os.getpid(), signal.SIGINT)
+            forgetful.stopped.wait(_SECONDS)
+        assert forgetful.stopped.wait(_SECONDS)
+        interrupts.settle()
+        assert forgetful.told == 3
+    finally:
+        signal.set_wakeup_fd(before)

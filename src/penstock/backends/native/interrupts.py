@@ -2,7 +2,8 @@
 
 Python calls a signal's handler when its main thread runs Python again, which is when the statement has ended. What
 happens at once is that the signal's number is written to a descriptor (`signal.set_wakeup_fd`). A thread reads it
-there and interrupts the statement, so that the handler gets its turn.
+there and interrupts the statement, so that the handler gets its turn. DuckDB forgets an interrupt that comes while it
+begins a statement: it is told again until the statement has ended.
 """
 
 from __future__ import annotations
@@ -10,11 +11,13 @@ from __future__ import annotations
 import os
 import signal
 import threading
+import time
 from typing import Protocol
 from weakref import WeakSet
 
 _SEEN = 0  # the byte for which nothing is stopped
 _SEEN_SECONDS = 1.0
+_AGAIN_SECONDS = 0.02
 _RAISING = {"_signal", "penstock", "pyspark"}  # the packages of handlers that raise KeyboardInterrupt
 
 
@@ -22,6 +25,7 @@ class Interruptible(Protocol):
     """Something that works for a thread, and can be told to stop."""
 
     works_for: int | None  # the thread's identifier while it works and may be stopped
+    works: int  # a number that each piece of work has of its own
 
     def interrupt(self) -> None:
         """Have the statement under way fail."""
@@ -80,8 +84,10 @@ class Interrupts:
     def _stop(self) -> None:
         main = threading.main_thread().ident
         for one in list(self._known):
-            if one.works_for == main:
+            work = one.works
+            while one.works_for == main and one.works == work:
                 one.interrupt()
+                time.sleep(_AGAIN_SECONDS)
 
 
 def _raises(handler: object) -> bool:

@@ -69,6 +69,7 @@ class Store:
         for setting in (f"SET temp_directory = {text_literal(str(self.folder))}", *_SETTINGS):
             self._connection.execute(setting)
         self.works_for: int | None = None  # the thread whose statement is under way
+        self.works = 0
         self._lock = threading.RLock()
         self._names = itertools.count(1)
         self._large: list[str] = []
@@ -82,6 +83,7 @@ class Store:
     def _working(self, *, stoppable: bool = True) -> Iterator[DuckDBPyConnection]:
         """The connection; a statement of it that was interrupted is a KeyboardInterrupt."""
         with self._lock:
+            self.works += 1
             before, self.works_for = self.works_for, threading.get_ident() if stoppable else None
             try:
                 yield self._connection
