@@ -48,6 +48,13 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
+def with_state(program: Path) -> Path:
+    """The same program, whose state is written with each step."""
+    path = program.with_name("with_state.sql")
+    path.write_text(f"SET state_seconds = '0';\n{program.read_text(encoding='utf-8')}", encoding="utf-8")
+    return path
+
+
 def run(program: Path, folder: Path, failpoint: str | None = None) -> int:
     """A run with its directory and output; the exit code of the process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
@@ -98,6 +105,7 @@ def expected(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 def test_a_process_that_is_killed_goes_on(
     name: str, program: Path, expected: dict[str, Counter[Any]], tmp_path: Path
 ) -> None:
+    program = with_state(program) if name.startswith("state.") else program
     assert run(program, tmp_path, f"{name}:2") == -signal.SIGKILL, "the failpoint was not reached"
     assert run(program, tmp_path) == 0
     assert shown(tmp_path) == expected

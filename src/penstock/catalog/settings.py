@@ -7,6 +7,7 @@ of them.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cache
@@ -24,7 +25,9 @@ ENGINES = (AUTO, NATIVE, ON_SPARK)
 DEFAULT_ENGINE = AUTO
 MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
 ANSWER_FROM_VIEWS = "answer_from_views"
+STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 _NEARLY = 0.85
+_SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
 
@@ -49,6 +52,7 @@ SETTINGS: tuple[Setting, ...] = (
         ANSWER_FROM_VIEWS, "whether queries are answered from a MATERIALIZED view that has the answer: 'on', 'off'"
     ),
     Setting("error_history", "how many rows error_view keeps"),
+    Setting(STATE_SECONDS, "after how many seconds of steps the state is written to the directory; '0': each step"),
     Setting("table.exec.emit.early-fire.enabled", "in dialect flink, whether windows are shown before they close"),
     Setting("table.exec.emit.early-fire.delay", "how often by the clock: '1 min'; '0 s' is with each change"),
     Setting("table.exec.emit.late-fire.enabled", "whether late rows show a window again; needs the next but one"),
@@ -84,6 +88,14 @@ def check_setting(name: str, value: str, span: Span | None = None) -> None:
     if name == MEMORY_LIMIT and bytes_allowed(value) is None:
         message = f"{MEMORY_LIMIT} cannot be {value[:60]!r}: expected {MEMORY_SIZES}"
         raise SqlError(Diagnostic("BAD_SETTING", message, span))
+    if name == STATE_SECONDS and not _SECONDS.fullmatch(value.strip()):
+        message = f"{STATE_SECONDS} cannot be {value[:60]!r}: expected a number of seconds, such as '10'"
+        raise SqlError(Diagnostic("BAD_SETTING", message, span))
+
+
+def state_seconds_of(settings: Mapping[str, str]) -> float:
+    """The seconds of steps after which a program's state is written."""
+    return float(settings.get(STATE_SECONDS, DEFAULT_STATE_SECONDS))
 
 
 def engine_of(settings: Mapping[str, str]) -> str:

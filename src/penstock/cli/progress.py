@@ -15,6 +15,7 @@ from penstock.steps.events import (
     RunFinished,
     RunProgress,
     RunStarted,
+    StateNotKept,
     StepDone,
     StepRefused,
 )
@@ -49,6 +50,8 @@ class Progress:
                 self._draw()
             case OutputFailed():
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
+            case StateNotKept():
+                self._say(event.message)
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")
             case RunFinished():

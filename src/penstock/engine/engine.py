@@ -15,6 +15,7 @@ from dataclasses import replace
 from datetime import datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 
@@ -146,6 +147,24 @@ class Engine:
         """Forget what lies in the process; nothing can be asked of it any more."""
         if self.store is not None:
             self.store.close()
+
+    def remembered(self) -> dict[str, Any]:
+        """The circuits at work, but for the rows of the store: for a snapshot."""
+        names = None if self.store is None else self.store.next_name
+        return {
+            "installed": self.installed,
+            "views": self._views,
+            "clock": self.clock,
+            "grown": self._grown,
+            "names": names,
+        }
+
+    def take_over(self, found: Mapping[str, Any]) -> None:
+        """Have the circuits of a snapshot at work."""
+        self.installed, self._views, self._grown = found["installed"], found["views"], found["grown"]
+        self.clock = self.workspace.clock = found["clock"]
+        if self.store is not None:
+            self.store.next_name = found["names"]
 
     def gates(self) -> dict[str, Gate | None]:
         """The filter of each view with LATENESS, as the step under way leaves it; None before the first row."""

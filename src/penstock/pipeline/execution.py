@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
@@ -20,7 +20,7 @@ from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
 from penstock.bind.taking_in import Start
 from penstock.catalog.model import ERROR_VIEW, Catalog, View, Writer
-from penstock.catalog.settings import TIME_ZONE
+from penstock.catalog.settings import TIME_ZONE, state_seconds_of
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
@@ -58,6 +58,7 @@ from penstock.steps.manifest import PROGRAM, Advances, Declaration
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.fetched import constant_row
 from penstock.steps.saved_positions import Position
+from penstock.steps.snapshots import Snapshots
 from penstock.steps.stepper import Installation, Stepper
 from penstock.steps.tables import Incoming
 
@@ -111,6 +112,8 @@ class Execution:
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
+    snapshots: Snapshots | None = None
+    lasting: Callable[[], Mapping[str, Any]] = dict  # what a snapshot keeps of the queries that stand
     taken: SourcePositions = field(default_factory=SourcePositions)
     standing: Callable[[sql.Insert, str], object] = lambda _statement, _text: None  # begins an INSERT that stands
     sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
@@ -151,6 +154,21 @@ class Execution:
                 changes = {name: change for name, change in changes.items() if name.lower() != statement.name.lower()}
             changes = merged(changes, self.statement(statement, text))
         return changes
+
+    def keep_state(self) -> None:
+        """Write a snapshot of what is remembered, where there is a directory, and no output lacks anything."""
+        if self.snapshots is not None and self.transaction is None and self.outbox.is_settled(self.stepper.number):
+            self.stepper.keep_state(self.snapshots, {"taken": self.taken.to_json(), "queries": self.lasting()})
+
+    def keep_state_if_due(self) -> None:
+        """The same, where making the steps since the last one again would take long."""
+        if self.snapshots is not None and self.snapshots.is_due(state_seconds_of(self.catalog.settings)):
+            self.keep_state()
+
+    def keep_state_at_end(self) -> None:
+        """The same, where making them again would take longer than writing what is remembered."""
+        if self.snapshots is not None and self.snapshots.is_worth_it(state_seconds_of(self.catalog.settings)):
+            self.keep_state()
 
     def begin_program(self, statements: Iterable[sql.Statement], began: datetime) -> None:
         """Have the log know what a program declares, and when it began."""
@@ -253,6 +271,7 @@ class Execution:
 
     def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
         self.sweep()
+        self.keep_state_if_due()
         return self.stepper.step(StepInput(clock, batches, advances=advances))
 
     def begin(self, statement: sql.Begin | None = None) -> None:

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import threading
+import time
 import uuid
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -15,7 +17,7 @@ from penstock.backends.spark.session import adopt_session, is_local, open_sessio
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, check_conf, check_setting
+from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, STATE_SECONDS, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
@@ -24,11 +26,16 @@ from penstock.outputs.receiver import Owner
 from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
-from penstock.pipeline.recovery import ProgramRecord, Recovery, Stand, check_program, no_stand, program_record
+from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record
+from penstock.pipeline.source_positions import SourcePositions
+from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.supported import check_supported
 from penstock.steps.directory import directory_id
+from penstock.steps.events import Event, StateNotKept
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
+from penstock.steps.origin import Origin
+from penstock.steps.snapshots import Snapshots
 from penstock.steps.stepper import Stepper
 
 if TYPE_CHECKING:
@@ -50,7 +57,8 @@ class Opened:
     retain: str
     kept: Kept = none_kept
     rebuild: bool = False
-    stand: Stand = no_stand
+    standing: StandingQueries = field(default_factory=lambda: StandingQueries(threading.RLock()))
+    tell: Callable[[Event], None] = lambda _event: None
 
     def __post_init__(self) -> None:
         """UnsupportedError for a setting under which a program would mean something else."""
@@ -116,26 +124,50 @@ class Opened:
             replace(known, deployed=tuple(declaring(program))).write(self.directory)
 
     def _begin(self, execution: Execution, program: Program, catalog: Catalog) -> None:
-        clock, known = execution.clock, None if self.directory is None else program_record(self.directory)
-        began = clock() if known is None else known.began
-        execution.clock = lambda: began
-        execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
-        execution.clock = clock
+        known = None if self.directory is None else program_record(self.directory)
+        began = execution.clock() if known is None else known.began
         record = ProgramRecord(tuple(declaring(program)), began)
         if self.directory is None:
+            _install(execution, catalog, began)
             execution.begin_program(program.statements, began)
             return
         execution.outbox = Outbox(Taken(self.directory))
+        origin = Origin.here(_settings(catalog), self.retain, self._place(), record.text)
+        snapshots = execution.snapshots = Snapshots(self.directory, origin, lambda text: self.tell(StateNotKept(text)))
+        execution.stepper.listen(lambda event, _: snapshots.worked(event.seconds))
         if known is None:
+            _install(execution, catalog, began)
             record.write(self.directory)
             execution.begin_program(program.statements, began)
             return
         if not self.rebuild:
             if known.deployed is None:
                 check_program(known, record.statements, self.directory)
-        elif not known.is_of(record.statements):
-            record.write(self.directory)
-        Recovery(execution, self.stand).run()
+        else:
+            snapshots.remove()
+            if not known.is_of(record.statements):
+                record.write(self.directory)
+        if not self._taken_over(execution, snapshots, catalog):
+            _install(execution, catalog, began)
+        started = time.perf_counter()
+        Recovery(execution, self.standing.restore).run()
+        snapshots.worked(time.perf_counter() - started)
+
+    def _place(self) -> str:
+        return "one machine" if self.workspace.is_local else self.master
+
+    def _taken_over(self, execution: Execution, snapshots: Snapshots, catalog: Catalog) -> bool:
+        """True if the last snapshot is one to go on from."""
+        execution.stepper.engine.process(catalog)
+        more = execution.stepper.take_over(snapshots)
+        if more is None:
+            return False
+        self.workspace.follow(execution.stepper.catalog.settings)
+        execution.taken = SourcePositions(more["taken"])
+        execution.outbox.since = execution.stepper.number + 1
+        execution.outlets.follow(execution.stepper.catalog)
+        self.standing.take_over(execution, more["queries"])
+        return True
 
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""
@@ -143,6 +175,19 @@ class Opened:
 
         with suppress(Py4JError, OSError):  # the session or its JVM has ended before, and all names with it
             self.workspace.close()
+
+
+def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:
+    """Have the program's views stand since it began."""
+    clock = execution.clock
+    execution.clock = lambda: began
+    execution.install(catalog, [view.name for view in catalog.views.values() if view.plan is not None])
+    execution.clock = clock
+
+
+def _settings(catalog: Catalog) -> dict[str, str]:
+    """The settings on which the form of the state may depend."""
+    return {name: value for name, value in catalog.settings.items() if name not in {MEMORY_LIMIT, STATE_SECONDS}}
 
 
 def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None, memory_limit: str | None) -> Catalog:

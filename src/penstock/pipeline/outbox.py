@@ -75,6 +75,10 @@ class Outbox:
         """The number of parcels that have not been taken."""
         return len(self._waiting)
 
+    def is_settled(self, step: int) -> bool:
+        """True if no output, be it one that is not open now, lacks anything of the steps so far."""
+        return self.is_empty and all(last >= step for last in self.taken.steps.values())
+
     def put(self, outputs: Sequence[Output], step: int, changes: Mapping[str, Change]) -> None:
         """Add what a step has changed, for each of the outputs."""
         self._waiting += [Parcel(output, step, changes) for output in outputs]

@@ -107,7 +107,8 @@ class Pipeline:
         self._lock = threading.RLock()
         self._standing = StandingQueries(self._lock)
         place = None if directory is None else Path(directory)
-        self._opening = Opened(spark, place, master, conf or {}, retain, rebuild=rebuild, stand=self._standing.restore)
+        self._opening = Opened(spark, place, master, conf or {}, retain, rebuild=rebuild, standing=self._standing)
+        self._opening.tell = self._tell
         self._writes = writes
         self._listeners: list[Callable[[Event], None]] = [] if on_event is None else [on_event]
         self._endpoints: list[Endpoint] = []
@@ -570,15 +571,26 @@ class Pipeline:
             for endpoint in self._endpoints:
                 endpoint.close()
             with self._lock:
-                for subscription in list(self._subscriptions):
-                    subscription.end()
-                self._standing.end()
-                if self._execution is not None:
-                    self._execution.outlets.close()
-                    self._execution.close_sources()
-                    self._execution.stepper.engine.close()
-                    self._execution.stepper.log.close()
-                    self._opening.release()
+                try:
+                    self._keep_state()
+                finally:
+                    self._let_go()
+
+    def _keep_state(self) -> None:
+        """At the end: what would take longer to make again than to write down."""
+        if self._execution is not None and self._execution.stepper.is_intact:
+            self._execution.keep_state_at_end()
+
+    def _let_go(self) -> None:
+        for subscription in list(self._subscriptions):
+            subscription.end()
+        self._standing.end()
+        if self._execution is not None:
+            self._execution.outlets.close()
+            self._execution.close_sources()
+            self._execution.stepper.engine.close()
+            self._execution.stepper.log.close()
+            self._opening.release()
 
     def __enter__(self) -> Self:
         return self
@@ -598,6 +610,7 @@ class Pipeline:
                 self._execution.stepper.listen(self._stepped)
                 self._execution.stepper.watch(self._standing.shown)
                 self._execution.sweep = self._standing.sweep
+                self._execution.lasting = self._standing.remembered
                 self._execution.standing = partial(self._standing.stand_statement, self._execution)
                 self._sourced(self.source, self._started_program)
                 self._execution.outlets.settle()

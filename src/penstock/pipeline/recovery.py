@@ -17,7 +17,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from penstock.errors import DataError, Diagnostic, InternalError
+from penstock.errors import DataError, Diagnostic
 from penstock.sql.parse import parse
 from penstock.steps.durable import write_atomically
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
@@ -28,12 +28,6 @@ if TYPE_CHECKING:
 
 FORMAT = 1
 Stand = Callable[["Execution", Declaration], None]
-
-
-def no_stand(_execution: Execution, item: Declaration) -> None:
-    """Nobody is there to take a query that stood."""
-    message = f"nothing takes {item.by} over"
-    raise InternalError(Diagnostic("NO_READER", message))
 
 
 @dataclass(frozen=True)

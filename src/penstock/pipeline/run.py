@@ -206,6 +206,7 @@ class RunLoop:
         # The outputs have the changes; what is left to tidy up would otherwise begin the next step.
         with self._lock:
             self._execution.stepper.maintain()
+            self._execution.keep_state_if_due()
         return bool(delivery.batches) or bool(delivery.rejections.rows)
 
     def _read(self, *, due: bool) -> _Delivery | None:

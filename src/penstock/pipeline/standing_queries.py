@@ -5,6 +5,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from penstock.bind.emission.standing import StandingQuery as Bound
 from penstock.errors import Diagnostic, PenstockError, SqlError
@@ -81,6 +82,20 @@ class StandingQueries:
             assert isinstance(statement, statements.Query)  # noqa: S101 - `stand` has looked
             bound = execution.stand(statement.tree, item.text, name)
         self._restored[name.lower()] = item.text, bound
+
+    def remembered(self) -> dict[str, Any]:
+        """The queries that go on, and those that end with this process: for a snapshot."""
+        going = {
+            name: (query.text, bound) for name, (query, bound, _) in self._standing.items() if name in self._lasting
+        }
+        ending = [bound for name, (_, bound, _) in self._standing.items() if name not in self._lasting]
+        return {"going": {**self._restored, **going}, "ending": ending}
+
+    def take_over(self, execution: Execution, found: Mapping[str, Any]) -> None:
+        """Have those go on that a snapshot has."""
+        self._restored = dict(found["going"])
+        for bound in found["ending"]:
+            execution.fall(bound)
 
     def _again(self, execution: Execution, text: str) -> StandingQuery | None:
         """The lasting query of that text that stands since before the pipeline was opened."""

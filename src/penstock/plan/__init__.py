@@ -20,5 +20,6 @@
 | `emitclause` | its text to that value |
 | `refinement` | the properties by which results are refined, and settings of Flink, to that value |
 | `showing` | a policy of emission as it is carried out: what of a query's changes is shown, and when |
+| `tree_values` | parsed trees as plain values, for what is remembered of a program |
 | `opaque` | the text of a query that is recomputed |
 """

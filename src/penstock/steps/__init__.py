@@ -39,5 +39,8 @@
 | `again` | a step that the log has, made again |
 | `recorded` | the steps that a log has, read again |
 | `exact` | values as a manifest keeps them |
+| `snapshots` | all that is remembered, in the directory |
+| `origin` | what a snapshot was written by |
+| `pickled` | what is remembered, as bytes: of few classes, and none besides |
 | `directory` | a pipeline's directory is one process's at a time |
 """

@@ -62,6 +62,13 @@ class OutputFailed(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class StateNotKept(Event):
+    """The state in the directory cannot be written or read; the steps of the log are made again instead."""
+
+    message: str
+
+
+@dataclass(frozen=True, slots=True)
 class OutputsDone(Event):
     """The outputs have been offered what waited for them, up to a step, which took so many seconds.
 

@@ -51,7 +51,7 @@ if TYPE_CHECKING:
     from penstock.backends.spark.workspace import Workspace
 
 FORMAT = 2
-_ARROW = ".arrow"
+_ARROW, _PARQUET = ".arrow", ".parquet"
 
 
 @dataclass(frozen=True)
@@ -178,7 +178,7 @@ class InputLog:
             _sync(path)
         reach("log.data")
         manifest = json.dumps(staged.manifest, default=str, ensure_ascii=False)
-        write_atomically(self._folder / "steps" / f"{staged.step:012}.json", manifest)
+        write_atomically(self.manifest_of(staged.step), manifest)
         reach("log.manifest")
 
     def adopt(self, staged: Staged, tables: Callable[[str], Table | None]) -> None:
@@ -263,6 +263,34 @@ class InputLog:
         """True if the changes of the table are kept from a step on."""
         history = self._histories.get(table.name.lower())
         return table.history.lower() != "none" and (history is None or history.first_step <= first)
+
+    def manifest_of(self, step: int) -> Path:
+        """The file of a step's manifest."""
+        return manifest_path(self._folder, step)
+
+    def remembered(self) -> dict[str, Any]:
+        """What is known of the files, as few numbers for each: for a snapshot."""
+        return {
+            "histories": {
+                name: (history.first_step, *_numbers(history.segments)) for name, history in self._histories.items()
+            },
+            "passing": [(step, self._relative(path)) for step, path in self._passing],
+            "moments": self.moments,
+        }
+
+    def take_over(self, found: Mapping[str, Any]) -> None:
+        """Know what a snapshot has."""
+        self.moments = found["moments"]
+        self._histories = {name: self._history(name, *item) for name, item in found["histories"].items()}
+        self._passing = [(step, self._folder / path) for step, path in found["passing"]]
+
+    def _history(self, name: str, first: int, steps: array[int], rows: array[int], kinds: bytes) -> _History:
+        folder, clocks = self._folder / "data" / _folder_name(name), self.moments.clocks_of(steps)
+        segments = [
+            Segment(step, clock, count, bool(kind & 1), path=folder / f"{step:012}{_ARROW if kind & 2 else _PARQUET}")
+            for step, clock, count, kind in zip(steps, clocks, rows, kinds, strict=True)
+        ]
+        return _History(segments, first, sum(rows))
 
     def check_reach(self, table: Table, first: int = 1) -> None:
         """Refuse to answer from a history that is not kept (SqlError), or no longer from a step on (DataError)."""
@@ -428,6 +456,18 @@ def _write(rows: pa.Table, path: Path) -> None:
         feather.write_feather(rows, str(path))
     else:
         pq.write_table(rows, path)
+
+
+def _numbers(segments: Sequence[Segment]) -> tuple[array[int], array[int], bytes]:
+    """The step and the rows of each segment in a file, and what else there is to say of it in two bits."""
+    arrows = [segment.path is not None and segment.path.suffix == _ARROW for segment in segments]
+    kinds = bytes(segment.retracts + 2 * arrow for segment, arrow in zip(segments, arrows, strict=True))
+    return array("q", [item.step for item in segments]), array("q", [item.rows for item in segments]), kinds
+
+
+def manifest_path(folder: Path, step: int) -> Path:
+    """The file of a step's manifest in the folder of a log."""
+    return folder / "steps" / f"{step:012}.json"
 
 
 def _sync(path: Path | None) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from array import array
 from bisect import bisect_right
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
@@ -32,6 +33,11 @@ class Moments:
         """The clock of the last step that is not after this one; None before the first."""
         at = bisect_right(self._steps, step)
         return _EPOCH + self._clocks[at - 1] * _MICROSECOND if at else None
+
+    def clocks_of(self, steps: Iterable[int]) -> Iterator[datetime]:
+        """The clocks of steps that have happened."""
+        for step in steps:
+            yield _EPOCH + self._clocks[bisect_right(self._steps, step) - 1] * _MICROSECOND
 
     def step_at(self, clock: datetime) -> int:
         """The last step whose clock is not later; 0 before the first."""

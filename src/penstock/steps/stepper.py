@@ -52,6 +52,7 @@ from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.saved_positions import SavedPositions
 from penstock.steps.setting_aside import propose_sparing
+from penstock.steps.snapshots import Snapshots
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming
 from penstock.steps.targets import targets_of
@@ -163,6 +164,11 @@ class Stepper:
     def preview(self, batches: Sequence[Incoming], clock: datetime) -> list[Intake]:
         """The effect that batches would have on their tables; DataError if they could not be committed."""
         return self._state.tables.fold(batches, clock, Rejections(), lambda _: None, step=self._state.number + 1)
+
+    @property
+    def is_intact(self) -> bool:
+        """True if the state has all steps that the log has."""
+        return self._broken is None
 
     def check_intact(self) -> None:
         """Refuse to go on from a state that lacks a step which the log has."""
@@ -291,6 +297,14 @@ class Stepper:
             if isinstance(error, StateBehindLogError):
                 self._broken = error
             raise
+
+    def keep_state(self, snapshots: Snapshots, more: Mapping[str, Any]) -> bool:
+        """Write a snapshot of all that is remembered now, and `more`; False if that cannot be, or nothing is new."""
+        return snapshots.take(self._state, more, self.maintain)
+
+    def take_over(self, snapshots: Snapshots) -> Mapping[str, Any] | None:
+        """Go on from the last snapshot, if there is one to go on from; gives what was kept beside it."""
+        return snapshots.restore(self._state)
 
     def declared_again(self, item: Declaration) -> None:
         """Know of a statement that stands already, and that no step has followed, if none has."""

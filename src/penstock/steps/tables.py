@@ -65,6 +65,14 @@ class Tables:
     def _process(self, table: Table) -> Store | None:
         return self.process() if lies_in_process(table) else None
 
+    def remembered(self) -> dict[str, TableMemory]:
+        """The memories by name: for a snapshot."""
+        return self._memories
+
+    def take_over(self, found: dict[str, TableMemory]) -> None:
+        """Remember what a snapshot has."""
+        self._memories = found
+
     def known(self, name: str) -> TableMemory | None:
         """The memory of a table, by its lower-case name; None if nothing is remembered of it."""
         return self._memories.get(name)

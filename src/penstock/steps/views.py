@@ -176,6 +176,14 @@ class Views:
         """True if the end of the input would show something more."""
         return any(emission.waits for emission in self._emissions.values())
 
+    def remembered(self) -> tuple[Any, ...]:
+        """All that is remembered between steps: for a snapshot."""
+        return self._contents, self._emissions, self._timers, self._without_step
+
+    def take_over(self, found: tuple[Any, ...]) -> None:
+        """Remember what a snapshot has."""
+        self._contents, self._emissions, self._timers, self._without_step = found
+
     def has_finished(self, name: str) -> bool:
         """True if an emission has shown all that it may."""
         emission = self._emissions.get(name)

@@ -8,7 +8,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.steps.events import Event, OutputFailed, RunFinished, RunStarted, StepDone, StepRefused
+from penstock.steps.events import Event, OutputFailed, RunFinished, RunStarted, StateNotKept, StepDone, StepRefused
 from penstock.steps.phases import seconds_by_phase
 from penstock.watching.watched import Watched
 
@@ -34,6 +34,8 @@ class EventLog:
             case OutputFailed():
                 found = {"output": event.output, "step": event.step, "message": event.message}
                 self._line("output failed", _WARNING, found)
+            case StateNotKept():
+                self._line("state not kept", _WARNING, {"message": event.message})
             case StepRefused():
                 self._line("step refused", _WARNING, {"code": event.code, "message": event.message})
             case _:

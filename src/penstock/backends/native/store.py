@@ -28,6 +28,7 @@ from penstock.backends.native.raised import text_literal
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import LYING_ROWS
 from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
+from penstock.errors import DataError, Diagnostic
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -64,8 +65,10 @@ class Store:
         self._connection = duckdb.connect(":memory:")
         know_functions(self._connection)
         self._interrupted, self._without_transaction = duckdb.InterruptException, duckdb.TransactionException
-        self._no_room = (duckdb.OutOfMemoryException, duckdb.IOException)
+        self._no_room, self._failed = (duckdb.OutOfMemoryException, duckdb.IOException), duckdb.Error
         self.limit_memory(memory_limit)
+        beside = [] if self._temporary is not None else [text_literal(f"{self.folder.parent.absolute()}/")]
+        self._connection.execute(f"SET allowed_directories = [{', '.join(beside)}]")  # for snapshots
         for setting in (f"SET temp_directory = {text_literal(str(self.folder))}", *_SETTINGS):
             self._connection.execute(setting)
         self.works_for: int | None = None  # the thread whose statement is under way
@@ -172,6 +175,54 @@ class Store:
         shutil.rmtree(self.folder, ignore_errors=True)
         if self._temporary is not None:
             self._temporary.remove()
+
+    @property
+    def next_name(self) -> int:
+        """The number of the next table."""
+        number = next(self._names)
+        self._names = itertools.count(number)
+        return number
+
+    @next_name.setter
+    def next_name(self, number: int) -> None:
+        self._names = itertools.count(number)
+
+    def save(self, path: Path) -> list[str]:
+        """Write all tables of state into a database that lies beside the store's folder; gives what makes the indexes.
+
+        DataError if it cannot be written.
+        """
+        with self._attached(path, "") as connection:
+            for name in _tables(connection, "memory"):
+                connection.execute(f"CREATE TABLE snapshot.{name} AS FROM memory.main.{name}")
+            connection.execute("CHECKPOINT snapshot")
+            found = connection.execute("SELECT sql FROM duckdb_indexes() WHERE database_name = 'memory'").fetchall()
+        return [str(text) for (text,) in found]
+
+    def restore(self, path: Path, indexes: Iterable[str]) -> None:
+        """Have the tables of state of such a database and no others: all, or nothing with a DataError."""
+        with self._attached(path, " (READ_ONLY)") as connection, self._whole(connection):
+            for name in _tables(connection, "memory"):
+                connection.execute(f"DROP TABLE memory.main.{name}")
+            for name in _tables(connection, "snapshot"):
+                connection.execute(f"CREATE TABLE memory.main.{name} AS FROM snapshot.{name}")
+            for statement in indexes:
+                connection.execute(statement)
+
+    @contextmanager
+    def _attached(self, path: Path, how: str) -> Iterator[DuckDBPyConnection]:
+        self.discard()
+        with self._working() as connection:
+            try:
+                connection.execute(f"ATTACH {text_literal(str(path.absolute()))} AS snapshot{how}")
+                try:
+                    yield connection
+                finally:
+                    connection.execute("DETACH snapshot")
+            except self._interrupted:
+                raise
+            except self._failed as error:
+                raise DataError(Diagnostic("BAD_SNAPSHOT", f"{path}: {error}")) from error
 
     def execute(self, statement: str) -> None:
         """Run a statement."""
@@ -283,3 +334,9 @@ class Store:
         with self._working() as connection:
             found = connection.execute(query).fetchall()  # all: an answer that is left open is in the way of others
         return found[0][0] if found else None
+
+
+def _tables(connection: DuckDBPyConnection, database: str) -> list[str]:
+    """The tables of a database, without those of a step."""
+    query = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{database}' AND NOT temporary"
+    return [str(name) for (name,) in connection.execute(query).fetchall()]

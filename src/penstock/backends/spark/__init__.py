@@ -22,6 +22,7 @@
 | fixpoint     | recursive views over whole contents                                        |
 | typed        | types of expressions as Spark gives them, for the circuit                  |
 | schemas      | Spark's schemas of declared columns, made without asking a JVM             |
+| schema_classes | the classes of which Spark's schemas consist                           |
 | typetext     | a Spark type as the catalog writes it                                      |
 | session      | the Spark session and its settings                                         |
 | settings     | the settings of a program that are Spark's, in its session while it runs   |

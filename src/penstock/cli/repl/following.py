@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from penstock.cli.reporting import note
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.pipeline.run import RunOptions
-from penstock.steps.events import Event, OutputFailed, RunFinished, RunStarted
+from penstock.steps.events import Event, OutputFailed, RunFinished, RunStarted, StateNotKept
 from penstock.steps.interrupts import interrupt_behind
 
 if TYPE_CHECKING:
@@ -108,5 +108,7 @@ def told(event: Event) -> None:
         case RunFinished() if event.steps:
             rejected = f", {event.rejected:,} rejected (see error_view)" if event.rejected else ""
             note(f"{event.steps:,} step{'' if event.steps == 1 else 's'}, {event.rows:,} rows{rejected}")
+        case StateNotKept(message=message):
+            note(message)
         case OutputFailed():
             note(f"{event.output} has not taken step {event.step}: {event.message}")
