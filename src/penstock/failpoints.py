@@ -19,6 +19,8 @@ NAMES = {
     "state.whole": "a snapshot is whole, and has not got its name",
     "state.named": "it has its name, and the one before it is there as well",
     "state.removed": "it is the only one",
+    "deploy.pending": "it is written down which program is to come with which step",
+    "deploy.step": "the step is there, and the program is not yet the one that is at work",
     "output.before": "the step has been kept, and an output has not been given it",
     "output.written": "an output has taken the step, and that is not written down",
     "output.position": "it is written down that an output has taken the step",

@@ -18,6 +18,8 @@
 | `progress` | how far a run is, on stderr |
 | `watch` | how a run is watched: progress or lines of JSON, metrics, traces |
 | `deploying` | a change of program as text |
+| `resting` | a change of program in a directory in which nobody runs |
+| `directory` | what lies in a pipeline's directory as text |
 | `rejected` | why rows were rejected, and how many, on stderr |
 | `profile` | what each operator has cost, on stderr |
 | `reporting` | errors and notes on stderr, and exit codes |

@@ -92,6 +92,8 @@ class Interpreter:
         for statement in statements:
             if not self._changes_something(statement):
                 self.run(statement, source)
+            elif self.pipeline.was_deployed:
+                continue
             elif done:
                 done -= 1
             else:
@@ -268,6 +270,12 @@ def open_interpreter(
     except PenstockError as error:
         raise error.with_source(source) from error.__cause__
     return Interpreter(pipeline, results), later
+
+
+def declarations_of(source: str, dialect: str | None) -> str:
+    """The part of a program that its pipeline has: without the statements that wait to be run."""
+    later = [item.span for item in compile_program(source, dialect).statements if isinstance(item, _RUN_LATER)]
+    return without(source, later)
 
 
 def check_finished(pipeline: Pipeline) -> None:

@@ -12,7 +12,7 @@ import click
 from penstock.cli.reporting import USAGE, end_as_interrupted, exit_codes
 from penstock.errors import did_you_mean
 
-_COMMANDS = ("run", "deploy", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
+_COMMANDS = ("run", "deploy", "state", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
 
 
 class Commands(click.Group):

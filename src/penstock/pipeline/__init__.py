@@ -22,6 +22,8 @@
 | `outlets` | the outputs that a program declares, at work |
 | `parcels` | what they have not taken yet, in the directory |
 | `recovery` | a pipeline goes on from its directory |
+| `inspection` | what lies in a directory, read without starting it |
+| `archives` | a directory as one file, for another machine |
 | `source_positions` | how far sources have been read |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |

@@ -5,8 +5,8 @@ from __future__ import annotations
 import threading
 import time
 import uuid
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -22,11 +22,12 @@ from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
 from penstock.errors import DataError, Diagnostic, SqlError
+from penstock.failpoints import reach
 from penstock.outputs.receiver import Owner
 from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
-from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record
+from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record, settle_program
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.supported import check_supported
@@ -118,10 +119,22 @@ class Opened:
         check_program(known, declaring(program), self.directory)
         return compile_program(known.text, dialect)
 
-    def deployed(self, program: Program) -> None:
-        """Take note that another program has taken the place of the one at work."""
-        if self.directory is not None and (known := program_record(self.directory)) is not None:
-            replace(known, deployed=tuple(declaring(program))).write(self.directory)
+    @contextmanager
+    def deploying(self, program: Program, step: int) -> Iterator[None]:
+        """A block in which another program takes the place of the one at work, with a step, or not at all."""
+        known = None if self.directory is None else program_record(self.directory)
+        if known is None or self.directory is None:
+            yield
+            return
+        replace(known, pending=(step, tuple(declaring(program)))).write(self.directory)
+        reach("deploy.pending")
+        try:
+            yield
+        except BaseException:
+            replace(known, pending=(step, tuple(declaring(program)))).settled(self.directory).write(self.directory)
+            raise
+        reach("deploy.step")
+        replace(known, deployed=tuple(declaring(program))).write(self.directory)
 
     def _begin(self, execution: Execution, program: Program, catalog: Catalog) -> None:
         known = None if self.directory is None else program_record(self.directory)
@@ -140,6 +153,7 @@ class Opened:
             record.write(self.directory)
             execution.begin_program(program.statements, began)
             return
+        settle_program(self.directory)
         if not self.rebuild:
             if known.deployed is None:
                 check_program(known, record.statements, self.directory)

@@ -46,9 +46,19 @@ class Taken:
         """Write down what outputs have taken."""
         if not steps.items() <= self.steps.items():
             self.steps |= steps
-            if self._path is not None:
-                text = json.dumps({"format": FORMAT, "taken": self.steps}, ensure_ascii=False)
-                replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
+            self._write()
+
+    def forget(self, name: str) -> bool:
+        """Know nothing of an output any more; False if nothing was known."""
+        known = self.steps.pop(name, None) is not None
+        if known:
+            self._write()
+        return known
+
+    def _write(self) -> None:
+        if self._path is not None:
+            text = json.dumps({"format": FORMAT, "taken": self.steps}, ensure_ascii=False)
+            replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
 
 
 @dataclass

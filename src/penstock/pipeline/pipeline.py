@@ -293,6 +293,12 @@ class Pipeline:
             raise
 
     @property
+    def was_deployed(self) -> bool:
+        """True if the program has taken the place of another, so that its statements are not run."""
+        self._opened()
+        return self._goes_on
+
+    @property
     def program_statements(self) -> int:
         """The number of the program's statements that have changed something, and are not to be run again."""
         return self._opened().stepper.program
@@ -341,9 +347,11 @@ class Pipeline:
 
         def work(then: Callable[[dict[str, Change]], None] | None) -> dict[str, Change]:
             with self._lock:
-                changes = deployed(self._opened(), self.deployment(source), then)
-                self.source, self.program = source, compile_program(source, self._given_dialect)
-                self._opening.deployed(self.program)
+                execution, found = self._opened(), self.deployment(source)
+                program = compile_program(source, self._given_dialect)
+                with self._opening.deploying(program, execution.stepper.number + 1):
+                    changes = deployed(execution, found, then)
+                self.source, self.program = source, program
                 return changes
 
         self._opened()

@@ -12,7 +12,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -20,6 +20,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import DataError, Diagnostic
 from penstock.sql.parse import parse
 from penstock.steps.durable import write_atomically
+from penstock.steps.log import manifest_path
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
 from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
 
@@ -34,18 +35,22 @@ Stand = Callable[["Execution", Declaration], None]
 class ProgramRecord:
     """The program that a directory belongs to: the statements that declare, and the clock at which it began.
 
-    `deployed` are those of the program that has taken its place; the log says how, and at which step.
+    `deployed` are those of the program that has taken its place; the log says how, and at which step. `pending` is a
+    step with which another one takes its place: it has done so if the log has that step.
     """
 
     statements: tuple[str, ...]
     began: datetime
     deployed: tuple[str, ...] | None = None
+    pending: tuple[int, tuple[str, ...]] | None = None
 
     def write(self, directory: Path) -> None:
         """Write it down."""
         facts: dict[str, Any] = {"format": FORMAT, "statements": self.statements, "began": self.began.isoformat()}
         if self.deployed is not None:
             facts["deployed"] = self.deployed
+        if self.pending is not None:
+            facts["pending"] = {"step": self.pending[0], "statements": self.pending[1]}
         write_atomically(directory / "program.json", json.dumps(facts, ensure_ascii=False))
 
     @property
@@ -56,7 +61,20 @@ class ProgramRecord:
     @property
     def text(self) -> str:
         """The program that it began with, of which the log makes the present one."""
-        return "".join(f"{statement.rstrip().rstrip(';')}\n;\n" for statement in self.statements)
+        return _text(self.statements)
+
+    @property
+    def present_text(self) -> str:
+        """The program that is at work."""
+        return _text(self.present)
+
+    def settled(self, directory: Path) -> ProgramRecord:
+        """The record as the log decides it, where a change of program was under way."""
+        if self.pending is None:
+            return self
+        step, statements = self.pending
+        happened = manifest_path(directory / "log", step).exists()
+        return replace(self, deployed=statements if happened else self.deployed, pending=None)
 
     def is_of(self, statements: Iterable[str]) -> bool:
         """True if these are the statements of the program at work, however they are laid out."""
@@ -64,19 +82,39 @@ class ProgramRecord:
 
 
 def program_record(directory: Path) -> ProgramRecord | None:
-    """The record of a directory's program; None if nothing has begun there."""
+    """The record of a directory's program, as its log decides it; None if nothing has begun there."""
+    found = _written_record(directory)
+    return None if found is None else found.settled(directory)
+
+
+def settle_program(directory: Path) -> None:
+    """Write down what has become of a change of program that was under way: the next step is another."""
+    found = _written_record(directory)
+    if found is not None and found.pending is not None:
+        found.settled(directory).write(directory)
+
+
+def _written_record(directory: Path) -> ProgramRecord | None:
     path = directory / "program.json"
     if path.exists():
         facts = json.loads(path.read_text(encoding="utf-8"))
         check_format(path, facts["format"], FORMAT)
         deployed = facts.get("deployed")
         began = datetime.fromisoformat(facts["began"])
-        return ProgramRecord(tuple(facts["statements"]), began, None if deployed is None else tuple(deployed))
+        found = ProgramRecord(tuple(facts["statements"]), began, None if deployed is None else tuple(deployed))
+        pending = facts.get("pending")
+        if pending is None:
+            return found
+        return replace(found, pending=(int(pending["step"]), tuple(pending["statements"])))
     first = recorded_step(directory / "log", 1)
     if first is None:
         return None
     own = [item.text for item in first.declarations if item.by == PROGRAM]
     return ProgramRecord(tuple(own), first.clock)
+
+
+def _text(statements: Iterable[str]) -> str:
+    return "".join(f"{statement.rstrip().rstrip(';')}\n;\n" for statement in statements)
 
 
 def _plain(text: str) -> str:
@@ -94,8 +132,8 @@ def check_program(known: ProgramRecord, statements: Iterable[str], directory: Pa
     what = f"{new[0].split('(')[0].strip()[:60]} … is not there" if new else f"{min(gone)[:60]} … is"
     message = f"{directory} belongs to another program: in the program that wrote it {what}"
     hint = (
-        "go on with that program, change it by `penstock deploy`, name another directory, or have --rebuild make "
-        "everything again from the log"
+        "go on with that program, change it by `penstock deploy` or `penstock run --yes`, name another directory, or "
+        "have --rebuild make everything again from the log"
     )
     raise DataError(Diagnostic("PROGRAM_CHANGED", message, hint=hint))
 

@@ -47,6 +47,20 @@ class DirectoryLock:
             self._descriptor = -1
 
 
+def lock_holder(path: Path) -> str | None:
+    """Who holds a directory, as it is named there; None if nobody does. Nothing is taken, not even for a moment."""
+    lock = path / _LOCK
+    try:
+        found = lock.stat()
+        held = Path("/proc/locks").read_text(encoding="ascii")
+    except FileNotFoundError:
+        return None
+    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
+    if not any(line.split()[-3] == place for line in held.splitlines() if "FLOCK" in line and "->" not in line):
+        return None
+    return lock.read_text(encoding="utf-8", errors="replace").strip() or "another process"
+
+
 def _in_use(path: Path, owner: str) -> DataError:
     message = f"{path} is in use by {owner or 'another process'}"
     hint = "end that pipeline first, or name another directory"

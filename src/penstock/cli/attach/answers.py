@@ -64,9 +64,14 @@ def _deploy(pipeline: Pipeline, program: str, *, go: bool, send: Send) -> None:
     if not go:
         send({"deployment": pipeline.deployment(program).to_json()})
         return
+    send(deployed(pipeline, program))
+
+
+def deployed(pipeline: Pipeline, program: str) -> dict[str, Any]:
+    """Have a program take the place of the one at work: the step that did it, and the changed rows of each view."""
     changes = pipeline.deploy(program)
     changed = {name: len(change.rows) for name, change in changes.items() if change.delta is not None}
-    send({"step": pipeline.steps, "changed": changed})
+    return {"step": pipeline.steps, "changed": changed}
 
 
 def refuse_changes(statements: tuple[sql.Statement, ...]) -> None:

@@ -6,6 +6,7 @@
 | `explain` | how each view is maintained |
 | `run` | runs a program and follows its sources |
 | `deploy` | another program takes the place of one that runs |
+| `state` | what lies in a directory, without starting it; its archive |
 | `query` | one question to a program |
 | `changes` | the changes of one view, live |
 | `sql` | the interactive shell |

@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 import sys
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from penstock.cli.options import format_option, option
+from penstock.cli.options import EngineOptions, engine_option, format_option, option
 from penstock.cli.reporting import FINE, WRONG, note
+
+if TYPE_CHECKING:
+    from penstock.cli.attach.client import Attached
+    from penstock.cli.resting import Resting
 
 
 @click.command("deploy")
@@ -22,23 +26,34 @@ from penstock.cli.reporting import FINE, WRONG, note
     required=True,
     help="The directory of the `penstock run --dir DIRECTORY` whose program changes.",
 )
+@engine_option
 @option("--yes", is_flag=True, help="Do it without asking.")
 @option("--dry-run", is_flag=True, help="Show the difference, and do nothing.")
 @format_option("text", "json")
-def command(program: str, directory: str, *, yes: bool, dry_run: bool, style: str) -> int:
+def command(program: str, directory: str, *, engine: str | None, yes: bool, dry_run: bool, style: str) -> int:
     """Have a PROGRAM take the place of the one that runs in a directory, after showing the difference.
+
+    Where nobody runs, it takes the place of the one that the directory was left with; --engine is for this alone.
 
     Views that mean the same keep their answers and their state. Others are filled from what tables hold and change
     places in one step, which shows what is different: outputs get that, and not everything again. If it fails, or is
     stopped before, nothing has changed. Exit code 1 where something cannot be done, or the answer is no.
     """
     from penstock.cli.attach.client import Attached
-    from penstock.cli.deploying import shown, told
     from penstock.cli.interpreter import Results
     from penstock.cli.programs import read_text
+    from penstock.cli.resting import resting, rests
 
-    text = read_text(program)
-    target = Attached(Path(directory), Results())
+    text, place = read_text(program), Path(directory)
+    if not rests(place):
+        return _deployed(Attached(place, Results()), text, style, yes=yes, dry_run=dry_run)
+    with resting(EngineOptions("local[*]", {}, directory, engine), place) as target:
+        return _deployed(target, text, style, yes=yes, dry_run=dry_run)
+
+
+def _deployed(target: Attached | Resting, text: str, style: str, *, yes: bool, dry_run: bool) -> int:
+    from penstock.cli.deploying import shown, told
+
     found = target.deployment(text)
     shown(found, style)
     if found["problems"]:

@@ -10,6 +10,7 @@ import click
 
 from penstock.cli.options import engine_of, engine_options, format_option, option, program_options
 from penstock.cli.programs import program_text
+from penstock.cli.reporting import WRONG
 from penstock.cli.views import chosen_views, refuse_several
 
 if TYPE_CHECKING:
@@ -27,6 +28,7 @@ if TYPE_CHECKING:
 @option("--overwrite", is_flag=True, help="Remove what an earlier run has written into the --output folder.")
 @option("--final", is_flag=True, help="Write the content of the views at the end, not their changes.")
 @option("--once", is_flag=True, help="End when the input is used up.")
+@option("--yes", is_flag=True, help="Have the PROGRAM take the place of another that --dir has, without asking.")
 @option("--rebuild", is_flag=True, help="Make everything again from the log in --dir, whatever state is there.")
 @option("--quiet", is_flag=True, help="No progress on stderr; rejected rows are told all the same.")
 @option("--profile", is_flag=True, help="At the end, show on stderr what each operator has cost; slows the run.")
@@ -56,7 +58,9 @@ def command(**values: Any) -> None:
 
     Started again with the same --dir it goes on where it was, however it ended: tables, views, waterlines, timers, the
     queries that stand and the positions in the sources are as they were, and --output gets the steps that it lacks.
-    Without --dir it begins anew. An --output folder that another run has written into is refused (OUTPUT_IN_USE).
+    Where the PROGRAM has changed since, the difference is shown, and made if it is wanted (--yes), as by `penstock
+    deploy`. Without --dir it begins anew. An --output folder that another run has written into is refused
+    (OUTPUT_IN_USE).
 
     Files of --output are in a folder for each view: <view>/step-000000000042.parquet. In the folder's name a character
     that could lead elsewhere is % and its bytes, as in addresses. --overwrite removes what another run has written.
@@ -76,6 +80,7 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
     from penstock.outputs.ownership import claim
     from penstock.pipeline.supported import check_followed
 
+    _changed(source, values)
     measured = Measurements(values["profile_json"], watch.tell, table=values["profile"])
     outputs: list[Output] = [RejectionReport(watch.say)]
 
@@ -115,6 +120,28 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
         _follow(interpreter, outputs, values["directory"], once=values["once"])
         if values["final"]:
             _write_contents(interpreter, views, values["style"], values["output"])
+
+
+def _changed(source: str, values: dict[str, Any]) -> None:
+    """Have the program take the place of another that the directory has, if that is wanted; else PROGRAM_CHANGED."""
+    from penstock.cli.deploying import change_wanted, shown, told
+    from penstock.cli.reporting import note
+    from penstock.cli.resting import is_another, resting, rests
+
+    if values["directory"] is None or values["rebuild"]:
+        return
+    place = Path(values["directory"])
+    if not is_another(source, values["dialect"], place) or not rests(place):
+        return  # one that is in use is refused when it is opened
+    with resting(engine_of(values), place) as target:
+        found = target.deployment(source)
+        shown(found, "text", err=True)
+        differs = bool(found["statements"] or found["problems"])
+        if differs and not change_wanted(found, place, yes=values["yes"]):
+            raise click.exceptions.Exit(WRONG)
+        done = target.deploy(source)  # where nothing differs in what it means, its text is noted
+        if differs:
+            note(told(done))
 
 
 def _changes(interpreter: Interpreter, values: dict[str, Any], views: Sequence[str]) -> Output:
