@@ -8,7 +8,7 @@ from penstock.pipeline.inspection import DirectoryFacts, SnapshotFact
 
 
 def told(found: DirectoryFacts) -> str:
-    """What lies there, in lines."""
+    """The things that lie there, in lines."""
     return "\n".join(_lines(found))
 
 

@@ -82,7 +82,7 @@ class DirectoryFacts:
 
 
 def directory_facts(directory: Path) -> DirectoryFacts:
-    """What lies in a directory; DataError if it is not a pipeline's."""
+    """The things that lie in a directory; DataError if it is not a pipeline's."""
     known = program_record(directory) if directory.is_dir() else None
     if known is None:
         message = f"{directory} is not the directory of a pipeline"
@@ -109,7 +109,7 @@ def directory_facts(directory: Path) -> DirectoryFacts:
 
 
 def _steps(log: Path) -> tuple[dict[str, TableFact], SourcePositions, int, datetime | None]:
-    """What the manifests tell: the tables, how far sources have been read, and the last step with its clock."""
+    """The tables that the manifests tell of, how far sources have been read, and the last step with its clock."""
     tables: dict[str, TableFact] = {}
     sources = SourcePositions()
     number, clock = 0, None

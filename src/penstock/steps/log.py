@@ -7,9 +7,9 @@
     <directory>/log/data/<table>/000000000042.held.arrow    rows that have come and wait for later ones (WATERMARK)
 
 A step exists once its manifest does, which appears in one rename, when the files that it names are on the disk; any
-other file is of no step. `steps.manifest` says what a manifest holds. What a table's history does not need is kept as
-long as recovery may (`forget_before`). Without a directory the log is a temporary
-folder, small changes stay in memory until they are worth a file, and no manifests are written.
+other file is of no step. `steps.manifest` says what a manifest holds. What a table's history does not need is kept too:
+another release makes the state of it. Without a directory the log is a temporary folder, small changes stay in memory
+until they are worth a file, and no manifests are written.
 """
 
 from __future__ import annotations
@@ -111,7 +111,6 @@ class InputLog:
             self._lock = DirectoryLock(directory)
             self._lock.take()
             self._folder = directory / "log"
-        self._passing: list[tuple[int, Path]] = []  # files that recovery alone may need, each with its step
         self.is_silent = False  # while steps are made again nothing is declared anew
         self._histories: dict[str, _History] = {}
         self._error_history = error_history
@@ -184,7 +183,6 @@ class InputLog:
     def adopt(self, staged: Staged, tables: Callable[[str], Table | None]) -> None:
         """Answer from a published step too; `tables` finds a table by its lower-case name."""
         self.moments.add(staged.step, staged.clock)
-        self._passing += [(staged.step, path) for path in staged.held]
         for name, segment in staged.segments.items():
             table = tables(name) or ERROR_VIEW
             if table.history.lower() == "none":
@@ -196,17 +194,9 @@ class InputLog:
             self._tidy(name, history, table, staged)
 
     def _pass(self, segment: Segment) -> None:
-        """Give up what no history needs: recovery may still."""
-        if self._durable and segment.path is not None:
-            self._passing.append((segment.step, segment.path))
-        else:
+        """Give up what no history needs; in a directory it stays, since going on may need it."""
+        if not self._durable:
             _remove({"": segment})
-
-    def forget_before(self, step: int) -> None:
-        """Remove what only a recovery of steps up to this one needs."""
-        gone = [path for at, path in self._passing if at <= step]
-        self._passing = [item for item in self._passing if item[0] > step]
-        _remove_files(gone)
 
     def declare(self, after: int, declared: Mapping[str, Any]) -> None:
         """Keep the statements declared since step `after`, until the manifest of the next step has them."""
@@ -269,12 +259,11 @@ class InputLog:
         return manifest_path(self._folder, step)
 
     def remembered(self) -> dict[str, Any]:
-        """What is known of the files, as few numbers for each: for a snapshot."""
+        """The files that are known, as few numbers for each: for a snapshot."""
         return {
             "histories": {
                 name: (history.first_step, *_numbers(history.segments)) for name, history in self._histories.items()
             },
-            "passing": [(step, self._relative(path)) for step, path in self._passing],
             "moments": self.moments,
         }
 
@@ -282,7 +271,6 @@ class InputLog:
         """Know what a snapshot has."""
         self.moments = found["moments"]
         self._histories = {name: self._history(name, *item) for name, item in found["histories"].items()}
-        self._passing = [(step, self._folder / path) for step, path in found["passing"]]
 
     def _history(self, name: str, first: int, steps: array[int], rows: array[int], kinds: bytes) -> _History:
         folder, clocks = self._folder / "data" / _folder_name(name), self.moments.clocks_of(steps)

@@ -164,7 +164,7 @@ def dumped(value: object, state: State, directory: Path) -> bytes:
     file = io.BytesIO()
     try:
         _Pickler(file, state, directory).dump(value)
-    except (pickle.PicklingError, TypeError, AttributeError, ValueError) as error:
+    except Exception as error:  # a value that nobody has thought of: the log is made again then
         raise UnsupportedError(Diagnostic("BAD_SNAPSHOT", f"a snapshot cannot hold this: {error}")) from error
     return file.getvalue()
 
@@ -173,7 +173,9 @@ def loaded(data: bytes, state: State, directory: Path) -> Any:
     """The value again; DataError for bytes that are none of `dumped`."""
     try:
         return _Unpickler(io.BytesIO(data), state, directory).load()
-    except (pickle.UnpicklingError, EOFError, ImportError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except DataError:
+        raise
+    except Exception as error:  # whatever such bytes do to the reader
         raise _refused(str(error)) from error
 
 

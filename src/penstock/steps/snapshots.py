@@ -123,6 +123,7 @@ class Snapshots:
             self._put(state, more)
         except UnsupportedError as error:
             self.refused = str(error)
+            self._tell(f"no state is written, so going on will make the steps of the log again: {error}")
             return False
         except (PenstockError, OSError) as error:
             self._tell(f"the state after step {state.number} is not written: {error}")
