@@ -48,7 +48,7 @@ class DirectoryLock:
 
 
 def lock_holder(path: Path) -> str | None:
-    """Who holds a directory, as it is named there; None if nobody does. Nothing is taken, not even for a moment."""
+    """The holder of a directory, as it is named there; None if nobody does. Nothing is taken, not even for a moment."""
     lock = path / _LOCK
     try:
         found = lock.stat()

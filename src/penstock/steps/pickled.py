@@ -93,7 +93,7 @@ def _is_known(found: object) -> bool:
 
 
 def _found(module: str, name: str) -> object:
-    """What a module calls so; None where there is no such thing."""
+    """The thing that a module calls so; None where there is no such thing."""
     known = sys.modules.get(module) or import_module(module)
     return getattr(known, name, None) if name.isidentifier() else None
 
