@@ -52,13 +52,26 @@ def lock_holder(path: Path) -> str | None:
     lock = path / _LOCK
     try:
         found = lock.stat()
+        named = lock.read_text(encoding="utf-8", errors="replace").strip()
         held = Path("/proc/locks").read_text(encoding="ascii")
     except FileNotFoundError:
         return None
-    place = f"{os.major(found.st_dev):02x}:{os.minor(found.st_dev):02x}:{found.st_ino}"
-    if not any(line.split()[-3] == place for line in held.splitlines() if "FLOCK" in line and "->" not in line):
-        return None
-    return lock.read_text(encoding="utf-8", errors="replace").strip() or "another process"
+    holds = any(_is_of(line, found, named) for line in held.splitlines())
+    return (named or "another process") if holds else None
+
+
+def _is_of(line: str, lock: os.stat_result, named: str) -> bool:
+    """True if a line of /proc/locks is the lock of a file.
+
+    Some file systems have another device there than a file tells: then it is the lock of the process that is named.
+    """
+    words = line.split()
+    if "FLOCK" not in words or "->" in words:
+        return False
+    process, place = words[-4], words[-3]
+    device, _, inode = place.rpartition(":")
+    here = f"{os.major(lock.st_dev):02x}:{os.minor(lock.st_dev):02x}"
+    return inode == str(lock.st_ino) and (device == here or named.startswith(f"process {process} on "))
 
 
 def _in_use(path: Path, owner: str) -> DataError:
