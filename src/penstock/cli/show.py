@@ -16,6 +16,7 @@ from penstock.sql import statements as sql
 if TYPE_CHECKING:
     from penstock.pipeline.outlets import OutputFact
     from penstock.pipeline.pipeline import Pipeline
+    from penstock.pipeline.source_facts import SourceFact
     from penstock.steps.facts import OperatorState
     from penstock.watching.watched import PipelineFacts
 
@@ -43,6 +44,8 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
             return Table(columns, rows)
         case "queries":
             return Table(_QUERIES, list(_queries(pipeline)))
+        case "sources":
+            return Table(_SOURCES, [_source_row(item) for item in pipeline.sources()])
         case "outputs":
             return Table(_OUTPUTS, [_output_row(item) for item in pipeline.outputs()])
         case "pipeline":
@@ -82,6 +85,10 @@ def _queries(pipeline: Pipeline) -> Iterator[tuple[str, object, str, str]]:
 
 
 _QUERIES = ("query", "rows shown", "of", "text")
+_SOURCES = (
+    *("table", "source", "state", "position", "rows waiting", "bytes waiting", "seconds behind"),
+    *("rows", "rows per second", "idle since", "last error"),
+)
 _OUTPUTS = ("output", "target", "form", "key", "takes a step", "step", "steps waiting", "state", "last error")
 _POSITIONS = ("position", "behind step", "clock")
 _COLUMN = ("column", "type", "facts")
@@ -107,6 +114,16 @@ def _state_row(item: OperatorState) -> tuple[object, ...]:
         grows,
         because,
         (item.fix or "").replace("`", ""),
+    )
+
+
+def _source_row(item: SourceFact) -> tuple[object, ...]:
+    lag = item.lag
+    seconds = None if lag.seconds is None else round(lag.seconds, 1)
+    error = f"{item.error_at}: {item.error}" if item.error else ""
+    return (
+        *(item.table, item.source, item.state, item.position_text, lag.rows, lag.bytes, seconds),
+        *(item.rows, round(item.rows_per_second, 1), item.idle_since, error),
     )
 
 

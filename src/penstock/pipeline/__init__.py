@@ -24,6 +24,7 @@
 | `recovery` | a pipeline goes on from its directory |
 | `inspection` | what lies in a directory, read without starting it |
 | `archives` | a directory as one file, for another machine |
+| `source_facts` | what each source is doing: position, lag, rate, last error |
 | `source_positions` | how far sources have been read |
 | `outbox` | what outputs have still to be given |
 | `subscription` | live changes of one view |

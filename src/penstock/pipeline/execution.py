@@ -40,6 +40,7 @@ from penstock.pipeline.reads import (
     with_views,
     without_hidden,
 )
+from penstock.pipeline.source_facts import Meters, SourceFact, not_read_yet
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.supported import check_promises, check_supported, is_source
 from penstock.plan.nodes import Plan
@@ -115,6 +116,7 @@ class Execution:
     snapshots: Snapshots | None = None
     lasting: Callable[[], Mapping[str, Any]] = dict  # what a snapshot keeps of the queries that stand
     taken: SourcePositions = field(default_factory=SourcePositions)
+    meters: Meters = field(default_factory=Meters)
     standing: Callable[[sql.Insert, str], object] = lambda _statement, _text: None  # begins an INSERT that stands
     sweep: Callable[[], None] = lambda: None  # before each step and declaration: queries that have ended go
     changes_of_program: int = 0
@@ -138,6 +140,15 @@ class Execution:
                 for taken in self.taken.of(name):
                     source.skip(taken)
         return [source for name, source in self.sources.items() if name in self.catalog.tables]
+
+    def source_facts(self) -> list[SourceFact]:
+        """The standing of each source; opens none."""
+        tables = [table for table in self.catalog.tables.values() if is_source(table, self.catalog)]
+        known = [(table, self.sources.get(table.name.lower()), self.taken.of(table.name)) for table in tables]
+        return [
+            not_read_yet(table, taken) if source is None else self.meters.of(source).fact(taken)
+            for table, source, taken in known
+        ]
 
     def close_sources(self) -> None:
         """Have the sources let go of what they hold."""

@@ -30,6 +30,7 @@ from penstock.pipeline.outlets import Outlets, OutputFact
 from penstock.pipeline.points import Value as Point
 from penstock.pipeline.relations import create_view, relation_of, relation_of_text
 from penstock.pipeline.run import RunLoop, RunOptions
+from penstock.pipeline.source_facts import SourceFact
 from penstock.pipeline.standing import StandingQuery
 from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.subscription import Subscription
@@ -183,6 +184,14 @@ class Pipeline:
         """The waterlines of views' columns, with what each follows."""
         with self._lock:
             return self._opened().stepper.inferred_facts()
+
+    def sources(self) -> list[SourceFact]:
+        """The sources of tables: how far each has been read, what waits, how quickly rows come, its last error.
+
+        What waits and how quickly rows come is noted by `run`, about once a second.
+        """
+        with self._lock:
+            return self._opened().source_facts()
 
     def outputs(self) -> list[OutputFact]:
         """The outputs that the program declares: where each writes, in which form, how far it is, what it failed with.

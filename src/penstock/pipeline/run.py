@@ -12,6 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from penstock.errors import PenstockError
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Output, TableSource
@@ -112,6 +113,8 @@ class RunLoop:
         self._sources: list[TableSource] = execution.opened_sources()
         self._ticks = follows_clock(execution.catalog)
         self._lags: tuple[SourceLag, ...] = ()
+        self._meters = execution.meters
+        self._measured = 0.0
         self._behind: float | None = None  # since when outputs have not taken all
 
     def stop(self) -> None:
@@ -182,6 +185,8 @@ class RunLoop:
 
     def _finish(self) -> None:
         totals = self._totals
+        self._measured = 0.0
+        self._measure()
         seconds = time.perf_counter() - totals.started
         self._tell(RunFinished(totals.steps, totals.rows, seconds, totals.changed, totals.rejected))
 
@@ -218,7 +223,7 @@ class RunLoop:
             for source in self._sources:
                 strict = is_strict(source.table)
                 kept = Rejections(tolerant=False) if strict else rejections
-                batch = source.read(self._size, kept, ended=self._input_ended)
+                batch = self._read_from(source, kept)
                 if batch is not None:
                     batches.append(batch)
         except BaseException:
@@ -229,11 +234,25 @@ class RunLoop:
         ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
         return _Delivery(batches, rejections, ranges, Phase("read", began, time.perf_counter() - at))
 
+    def _read_from(self, source: TableSource, rejections: Rejections) -> Batch | None:
+        """The rows that a source has now, which its meter notes."""
+        meter = self._meters.of(source)
+        try:
+            batch = source.read(self._size, rejections, ended=self._input_ended)
+        except PenstockError as error:
+            meter.met(str(error).splitlines()[0], failed=True)
+            raise
+        meter.looked(0 if batch is None else len(batch))
+        return batch
+
     def _settle_sources(self, delivery: _Delivery) -> None:
         """Count what has been read as used once it has been stepped."""
         if delivery.stepped:
             for source in self._sources:
                 source.commit()
+            for batch in delivery.batches:
+                self._meters.of(self._execution.sources[batch.table.name.lower()]).stepped(len(batch))
+            self._meters.rejected(delivery.rejections.rows)
         else:
             self._rewind()
 
@@ -304,9 +323,7 @@ class RunLoop:
             return
         rate = (totals.rows - totals.reported_rows) / passed
         totals.reported, totals.reported_rows = at, totals.rows
-        lags = self._lags = tuple(
-            SourceLag(source.table.name, source.describe(), *source.waiting()) for source in self._sources
-        )
+        lags = self._measure()
         waiting_bytes, waiting_files = sum(item.bytes for item in lags), sum(item.files for item in lags)
         self._tell(
             RunProgress(
@@ -314,9 +331,33 @@ class RunLoop:
             )
         )
 
+    def _measure(self) -> tuple[SourceLag, ...]:
+        """Have the meters note how the sources stand, at most once a second."""
+        at = time.perf_counter()
+        if at - self._measured >= _PROGRESS_SECONDS:
+            self._measured = at
+            self._lags = tuple(self._lag(source) for source in self._sources)
+        return self._lags
+
+    def _lag(self, source: TableSource) -> SourceLag:
+        meter = self._meters.of(source)
+        lag = meter.measure()
+        return SourceLag(
+            source.table.name,
+            source.describe(),
+            lag.bytes or 0,
+            lag.streams or 0,
+            lag.rows,
+            lag.seconds,
+            meter.rows_per_second,
+            meter.idle_seconds,
+        )
+
     def _report_idle(self) -> None:
-        """Say once that nothing waits any more."""
-        if any(item.bytes or item.files for item in self._lags):
+        """Note how the sources stand; say once that nothing waits any more."""
+        waited = any(item.bytes or item.files or item.rows for item in self._lags)
+        self._measure()
+        if waited:
             self._report()
 
     def _adapt(self, rows: int, seconds: float) -> None:

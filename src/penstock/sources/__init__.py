@@ -7,6 +7,7 @@
 | `secrets` | `'${env:NAME}'` and `'${file:PATH}'` in properties |
 | `postgres/` | PostgreSQL: connections, names, errors |
 | `transport` | what a connector brings: streams, each with its position |
+| `lag` | how much is known to wait in a source |
 | `position` | how far a stream has been read |
 | `flow` | a transport whose bytes flow by, as those of a connection do |
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |

@@ -26,6 +26,7 @@ from penstock.sql.statements import (
 
 SHOWN = (
     *("TABLES", "VIEWS", "COLUMNS", "FUNCTIONS", "SETTINGS", "WATERLINES", "STATE", "QUERIES", "OUTPUTS"),
+    "SOURCES",
     *("PIPELINE", "POSITIONS", "CREATE TABLE", "CREATE VIEW"),
 )
 EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "json", "analyze")

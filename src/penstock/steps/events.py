@@ -84,12 +84,19 @@ class OutputsDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class SourceLag:
-    """The bytes and files that are known to wait in the source of a table."""
+    """What is known to wait in the source of a table, and how quickly rows come.
+
+    `rows` are those that wait (of topics: offsets), `seconds` the age of what was read last; None where nobody knows.
+    """
 
     table: str
     source: str
     bytes: int
     files: int
+    rows: int | None = None
+    seconds: float | None = None
+    rows_per_second: float = 0.0
+    idle_seconds: float = 0.0
 
 
 @dataclass(frozen=True, slots=True)

@@ -183,7 +183,15 @@ def _lags(lags: tuple[SourceLag, ...]) -> Iterator[Metric]:
     rows = [(key, float(item.bytes)) for key, item in keyed]
     files = [(key, float(item.files)) for key, item in keyed]
     yield _labelled("source_lag_bytes", "Bytes that wait in a source.", labels, rows)
-    yield _labelled("source_lag_files", "Files that wait in a source.", labels, files)
+    yield _labelled("source_lag_files", "Files, or partitions, of which some waits in a source.", labels, files)
+    waiting = [(key, float(item.rows)) for key, item in keyed if item.rows is not None]
+    yield _labelled("source_lag_rows", "Rows, or offsets, that wait in a source.", labels, waiting)
+    ages = [(key, item.seconds) for key, item in keyed if item.seconds is not None]
+    yield _labelled("source_lag_seconds", "Age of what was read last of a source while more waits.", labels, ages)
+    rates = [(key, item.rows_per_second) for key, item in keyed]
+    yield _labelled("source_rows_per_second", "Rows that come from a source.", labels, rates)
+    idle = [(key, item.idle_seconds) for key, item in keyed]
+    yield _labelled("source_idle_seconds", "How long nothing has come from a source.", labels, idle)
 
 
 def _gauge(name: str, about: str, value: float) -> Metric:

@@ -43,6 +43,7 @@ class Consuming:
     consumer: Consumer = field(init=False)
     reached: set[Partition] = field(default_factory=set)
     assigned: set[Partition] = field(default_factory=set)
+    newest: float | None = None  # the time of the last message, in seconds since 1970
     _trouble: str = ""
     _since: float | None = None
     _asked: float = 0.0
@@ -50,6 +51,11 @@ class Consuming:
     def __post_init__(self) -> None:
         """SqlError for settings that the client does not take."""
         self.consumer = self.client.consumer(self.told)
+
+    @property
+    def trouble(self) -> str:
+        """What the client has met since a broker answered last; empty if nothing."""
+        return "" if self._since is None else self._trouble
 
     def told(self, error: Any) -> None:
         """The client has met an error; those that pass are kept in mind, in case nothing comes any more."""
@@ -82,7 +88,8 @@ class Consuming:
         return found
 
     def _consumed(self, most: int, wait: float) -> list[Message]:
-        found = []
+        found: list[Message] = []
+        last = None
         for item in self.consumer.consume(most, wait):
             error = item.error()
             if error is not None:
@@ -91,6 +98,10 @@ class Consuming:
             message = _message(item) if self.beside else _bare(item)
             self.reached.discard((message.topic, message.partition))
             found.append(message)
+            last = item
+        if last is not None:
+            kind, moment = last.timestamp()
+            self.newest = moment / 1000 if kind else None
         return found
 
     def _noted(self, error: KafkaError, partition: Partition) -> None:

@@ -20,6 +20,7 @@ from penstock.sources.kafka import declared
 from penstock.sources.kafka.client import Client
 from penstock.sources.kafka.consuming import Consuming, OffsetsGoneError
 from penstock.sources.kafka.topics import Partition, Topics
+from penstock.sources.lag import Lag
 from penstock.sources.messages.api import Message
 from penstock.sources.messages.metadata import metadata_columns
 from penstock.sources.messages.rows import MessageRows
@@ -238,6 +239,16 @@ class KafkaSource:
     def waiting(self) -> tuple[int, int]:
         """Bytes, which Kafka does not tell, and partitions of which more is known to be there."""
         return 0, sum(1 for partition in self._at if self.lag(partition))
+
+    def behind(self) -> Lag:
+        """The offsets that wait, the partitions of which some do, and the age of the last message that was read."""
+        lags = [self.lag(partition) for partition in list(self._at)]
+        age = None if self._consuming.newest is None else max(0.0, time.time() - self._consuming.newest)
+        return Lag(sum(lags), None, sum(map(bool, lags)), age if any(lags) or age is None else 0.0)
+
+    def trouble(self) -> str:
+        """The error for which nothing comes now."""
+        return self._consuming.trouble
 
     def lag(self, partition: Partition) -> int:
         """The number of offsets from the position to the end of a partition, as the client has heard last."""

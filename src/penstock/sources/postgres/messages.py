@@ -20,6 +20,9 @@ Value = bytes | None | Unchanged
 Values = tuple[Value, ...]
 
 
+_EPOCH = 946_684_800.0  # 2000-01-01, from which PostgreSQL counts, in seconds since 1970
+
+
 @dataclass(frozen=True, slots=True)
 class Relation:
     """The columns of a relation, (name, number of the type, whether it is in the replica identity)."""
@@ -47,9 +50,10 @@ class Truncated:
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The end of a transaction, and the position behind it."""
+    """The end of a transaction: the position behind it, and when it was, in seconds since 1970."""
 
     end: int
+    at: float = 0.0
 
 
 class Reading:
@@ -113,7 +117,7 @@ def message_of(data: bytes) -> Message | None:
         case "C":
             reading.number("b")
             reading.number("q")
-            return Committed(reading.number("q"))
+            return Committed(reading.number("q"), _EPOCH + reading.number("q") / 1e6)
         case _:
             return None
 

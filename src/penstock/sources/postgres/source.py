@@ -15,6 +15,7 @@ from typing import Any
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
+from penstock.sources.lag import Lag
 from penstock.sources.postgres.connection import Database, TableName, database_of, driver, quoted, table_named
 from penstock.sources.postgres.declared import TABLE, TIMEOUT, TRUNCATE, publication_of
 from penstock.sources.postgres.messages import (
@@ -55,6 +56,7 @@ class _Read:
     end: int
     columns: Mapping[str, int]
     rejected: list[tuple[str, DataError, Any]] = field(default_factory=list)
+    at: float | None = None  # when its last transaction was, in seconds since 1970
 
 
 @dataclass
@@ -77,6 +79,8 @@ class PostgresSource:
     _failing: float | None = None
     _again: float = 0.0
     _behind: int = 0
+    _newest: float | None = None
+    _said: str = ""
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """All rows the first time, then those of transactions, about `rows`; None while the database is away."""
@@ -130,6 +134,7 @@ class PostgresSource:
         first = self._connection is None and self._failing is None and self.position is None
         self._drop()
         self._failing = self._failing if self._failing is not None else self.now()
+        self._said = self.database.said(error)
         if first or self.now() - self._failing >= duration(TIMEOUT.value(self.table)).total_seconds():
             self._failing = None
             message = f"{self.database.where} does not answer: {self.database.said(error)}"
@@ -184,6 +189,7 @@ class PostgresSource:
         found = connection.execute(_PEEK, arguments).fetchall()
         read = _Read([], position, position, self.columns)
         Decoding(self, read, loading(connection)).read((place, bytes(data)) for place, data in found)
+        self._newest = read.at or self._newest
         if read.end > position and (read.items or read.rejected):
             return read
         if not found and self._behind > _IDLE:  # others write; a step of no rows lets the database forget that
@@ -240,6 +246,15 @@ class PostgresSource:
         """Bytes of the database's log, of all its tables, behind the position."""
         return self._behind, 0
 
+    def behind(self) -> Lag:
+        """The bytes of the log, and the age of the last transaction that was read while there are more."""
+        age = None if self._newest is None else max(0.0, time.time() - self._newest)
+        return Lag(bytes=self._behind, seconds=age if self._behind or age is None else 0.0)
+
+    def trouble(self) -> str:
+        """What the database, or the way to it, said; empty while it answers."""
+        return self._said if self._failing is not None else ""
+
     def close(self) -> None:
         """Let go of the slot, which stays where it is."""
         self._drop()
@@ -270,8 +285,8 @@ class Decoding:
                     self._add(change, f"{self._source.source} at {place}")
                 case Truncated(relations) if self._source.oid in relations:
                     self._truncated(place)
-                case Committed(end):
-                    self._read.end = end
+                case Committed(end, at):
+                    self._read.end, self._read.at = end, at
                 case _:
                     pass
 
