@@ -63,7 +63,8 @@ VIEW: tuple[Property, ...] = (
 _OF_KAFKA = (
     "topic", "topic-pattern", "bootstrap.servers", "properties.*", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "scan.topic-partition-discovery.interval",
-    "timeout", "on_lost", "rows_per_step", FORMAT, "value.format", "key.format", "key.fields", "value.fields-include",
+    "timeout", "on_lost", "idle_after", "rows_per_step", FORMAT, "value.format", "key.format", "key.fields",
+    "value.fields-include",
     "on_error", "unknown_columns", "epoch", "delimiter", "quote", "null_text",
 )  # fmt: skip
 

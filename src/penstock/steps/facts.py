@@ -10,6 +10,7 @@ from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.measured import Measured
+from penstock.steps.intake.apart import holding_back
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import LateColumn, TableLateness
 from penstock.steps.lines import LineReader, Lines
@@ -136,7 +137,10 @@ def facts_of(
     for item in (item for item in lateness.columns if not item.column.hidden):
         found = lateness.waterline(item)
         line = holding.line(item.column.name, found.at)
-        yield WaterlineFact(relation, item.column.name, line, found.seen, late, aside, holding.count, _waits_for(item))
+        waits = _waits_for(item)
+        if (partition := holding_back(lateness, item)) is not None:
+            waits += f" in {partition}, the partition that is furthest behind"
+        yield WaterlineFact(relation, item.column.name, line, found.seen, late, aside, holding.count, waits)
     with_lateness = {item.column.name for item in lateness.columns}
     for held in holding.columns:
         if held.column.name not in with_lateness:

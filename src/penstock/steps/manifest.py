@@ -4,7 +4,8 @@ session       the dialect, ANSI mode and time zone
 declarations  the statements declared since the step before, in order; the first step has the program's
 declared      for each of these who declared it ('program', 'session', or the name of the query that stands), and when
 program       how many of the program's statements have been run once the step is there
-intakes       per table the number of rows received, and exactly how far its waterlines have got
+intakes       per table the number of rows received, and exactly how far its waterlines have got, and of a partitioned
+              source each partition's own, with the clock up to which it counts
 rejected      how many rows of `error_view` have come before views were evaluated
 waterlines    each LATENESS column's waterline after the step
 advances      the promises of ADVANCE: (column, value)
@@ -25,7 +26,7 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.steps.exact import exact, from_exact
 from penstock.steps.intake.fold import Intake
-from penstock.steps.intake.lateness import NONE_YET, TableLateness, Waterline
+from penstock.steps.intake.lateness import NONE_YET, PartitionLines, TableLateness, Waterline
 
 Advances = Sequence[tuple[Table, str, Any]]
 
@@ -115,10 +116,17 @@ def _intake_facts(intake: Intake, *, ended: bool) -> dict[str, Any]:
     lines = {name: _line(item) for name, item in intake.lateness.waterlines.items() if item != NONE_YET}
     if lines:
         found["lines"] = lines
+    if intake.lateness.partitions:
+        found["partitions"] = {name: _partition(item) for name, item in intake.lateness.partitions.items()}
     if intake.holding.columns:
         found["seen"] = {name: exact(value) for name, value in intake.holding.seen.items()}
         found["emptied"] = ended and intake.holding.waiting is None
     return found
+
+
+def _partition(item: PartitionLines) -> dict[str, Any]:
+    lines = {name: _line(line) for name, line in item.waterlines.items() if line != NONE_YET}
+    return {"until": item.until.isoformat(), "lines": lines}
 
 
 def _line(waterline: Waterline) -> dict[str, Any]:
@@ -128,13 +136,21 @@ def _line(waterline: Waterline) -> dict[str, Any]:
 
 def lateness_of(before: TableLateness, facts: Mapping[str, Any]) -> TableLateness:
     """The waterlines of a table after a step, as its manifest tells them."""
-    lines = {
+    waterlines = MappingProxyType({**before.waterlines, **_lines(facts)})
+    partitions = {
+        name: PartitionLines(datetime.fromisoformat(item["until"]), MappingProxyType(_lines(item)))
+        for name, item in facts.get("partitions", {}).items()
+    }
+    return replace(before, waterlines=waterlines, partitions=MappingProxyType(partitions))
+
+
+def _lines(facts: Mapping[str, Any]) -> dict[str, Waterline]:
+    return {
         name: Waterline(
             from_exact(item["at"]), tuple(map(from_exact, item.get("largest", ()))), from_exact(item["seen"])
         )
         for name, item in facts.get("lines", {}).items()
     }
-    return replace(before, waterlines=MappingProxyType({**before.waterlines, **lines}))
 
 
 def _text(value: Any) -> Any:

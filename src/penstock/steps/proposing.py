@@ -130,6 +130,7 @@ def taken_in(state: State, given: StepInput) -> list[Intake]:
     written = {item.table.name.lower() for item in state.targets}
     plain = [item for item in given.batches if item.table.name.lower() not in written]
     intakes = state.tables.fold(plain, *judged, step=state.number + 1)
+    intakes += state.tables.silent(intakes, given.clock)
     if not given.ended:
         return intakes
     others = {name for name, _ in state.tables} - written

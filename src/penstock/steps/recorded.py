@@ -22,7 +22,8 @@ from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.steps.again import Again
 from penstock.steps.exact import from_exact
 from penstock.steps.intake.again import Effect, intake_again
-from penstock.steps.intake.fold import Intake, moved_by_rows
+from penstock.steps.intake.apart import values_of
+from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.memory import TableMemory
 from penstock.steps.log import FORMAT, Segment, Staged, read_pieces
@@ -135,7 +136,7 @@ class RecordedStep:
     def _lateness(self, memory: TableMemory, change: pa.Table, facts: Mapping[str, Any]) -> TableLateness:
         if "text" not in facts:
             return lateness_of(memory.lateness, facts)
-        found = moved_by_rows(change, memory.lateness, memory.table)
+        found = memory.lateness.moved(values_of(memory.lateness, change))
         lines = {
             name: replace(line, at=_read(facts["text"][name])) if name in facts["text"] else line
             for name, line in found.waterlines.items()

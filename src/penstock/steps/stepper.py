@@ -132,7 +132,8 @@ class Stepper:
     @property
     def next_timer(self) -> datetime | None:
         """The clock at which a step is due although nothing has come in; None if there is none."""
-        return self._state.views.next_timer
+        found = (self._state.views.next_timer, self._state.tables.next_silence)
+        return min((at for at in found if at is not None), default=None)
 
     @property
     def holds_rows(self) -> bool:

@@ -13,6 +13,7 @@ from penstock.backends.thresholds import MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import VERSIONS
+from penstock.steps.intake.apart import next_silence, origin_of_change, settled
 from penstock.steps.intake.bulk import FrameBatch, fold_frame
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.holding import Holding, declared_holding
@@ -27,7 +28,7 @@ from penstock.steps.intake.versions import fold_versions, inserted
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Advances, promised
 from penstock.steps.rows.batch import DELETE, Batch, concatenated
-from penstock.steps.rows.columns import python_rows
+from penstock.steps.rows.columns import python_rows, weighted_schema
 from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
 
@@ -115,7 +116,8 @@ class Tables:
         content = self._folded([given], judge, read)
         versions = self.memory(memory.table.versions)
         if memory.table.append_only:
-            given = Batch(memory.table, inserted(content))
+            rows = inserted(content)
+            given = Batch(memory.table, rows, partitions=origin_of_change(rows, given))
         judge = replace(judge, lateness=versions.lateness)
         return [content, fold_versions(judge.stamped(given), judge, versions, memory)]
 
@@ -182,6 +184,23 @@ class Tables:
                 rows, _ = without_refused_held(memory.table, holding.waiting, refused, rejections)
                 found.append(Intake(memory.table, rows, lateness, 0, holding=holding.emptied()))
         return found
+
+    def silent(self, folded: Sequence[Intake], clock: datetime) -> list[Intake]:
+        """Tables whose waterline moves because partitions of their sources have been silent up to this clock."""
+        brought = {intake.table.name.lower() for intake in folded}
+        found = []
+        for name, memory in self._memories.items():
+            moved = settled(memory.lateness, clock)
+            if name not in brought and moved != memory.lateness:
+                empty = weighted_schema(memory.table.columns).empty_table()
+                found.append(Intake(memory.table, empty, moved, 0, holding=memory.holding))
+        return found
+
+    @property
+    def next_silence(self) -> datetime | None:
+        """The next clock at which a silent partition counts no more, and a waterline moves; None if there is none."""
+        found = [at for memory in self._memories.values() if (at := next_silence(memory.lateness)) is not None]
+        return min(found, default=None)
 
     def lateness(self, tables: Iterable[Table]) -> dict[str, tuple[TableLateness, Holding]]:
         """Of each table how far its waterlines have got, and what it holds back."""

@@ -9,9 +9,10 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+import pyarrow as pa
 from confluent_kafka import TopicPartition
 
 from penstock.catalog.model import Table
@@ -27,6 +28,7 @@ from penstock.sources.messages.rows import MessageRows
 from penstock.sources.properties import duration
 from penstock.sources.transport import Report
 from penstock.steps.rows.batch import Batch
+from penstock.steps.rows.partitioned import Partitioned
 from penstock.steps.rows.rejected import Rejections
 
 _PIECE = 10_000
@@ -78,6 +80,8 @@ class KafkaSource:
         self._topics = Topics(self.table, self.client, self._consuming.consumer)
         self._found = self._topics.partitions()
         self._every = duration(declared.DISCOVERY.value(self.table)).total_seconds()
+        late = any(column.lateness is not None for column in self.table.columns)
+        self._idle_after = duration(declared.IDLE_AFTER.value(self.table)) if late else None
         self._most = int(self.table.properties.get(declared.ROWS_PER_STEP.name, 0))
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
@@ -112,7 +116,7 @@ class KafkaSource:
     def _taken_up(self, found: Sequence[Message], rejections: Rejections) -> Batch:
         """The rows of messages, which stand from now on before the position."""
         ordered = [message for part in _by_partition(found).values() for message in part]
-        batch = self.rows.batch(ordered, rejections)
+        batch = self._with_origin(ordered, rejections)
         for partition, part in _by_partition(found).items():
             before = self._read.get(partition)
             start, count = (self._at[partition], 0) if before is None else (before.start, before.messages)
@@ -120,6 +124,24 @@ class KafkaSource:
             self._read[partition] = Range(partition, start, end, count + len(part))
             self._at[partition] = end
         return batch
+
+    def _with_origin(self, messages: Sequence[Message], rejections: Rejections) -> Batch:
+        """The rows of messages; each says its partition, where the table has a waterline for it to hold back."""
+        told = len(rejections.rows)
+        batch = self.rows.batch(messages, rejections)
+        if self._idle_after is None:
+            return batch
+        known = sorted(self._at)
+        numbers = {partition: place for place, partition in enumerate(known)}
+        if self.rows.format.in_bulk and len(rejections.rows) == told:  # then each message is one row
+            places = [numbers[message.topic, message.partition] for message in messages]
+        else:
+            by_name = {_name(partition): place for partition, place in numbers.items()}
+            places = [by_name[batch.place(index).rpartition("@")[0]] for index in range(len(batch))]
+        spoke = {(message.topic, message.partition) for message in messages}
+        unread = frozenset(map(_name, spoke | (self._consuming.assigned - self._consuming.reached)))
+        origin = Partitioned(tuple(map(_name, known)), pa.array(places, pa.int32()), unread, self._idle_after)
+        return replace(batch, partitions=origin)
 
     # Partitions ---------------------------------------------------------------------------------------------------
 
@@ -167,7 +189,7 @@ class KafkaSource:
         self._moved = True
 
     def _gone(self, partition: Partition, what: str, report: Report) -> None:
-        name = f"{partition[0]}/{partition[1]}"
+        name = _name(partition)
         if declared.ON_LOST.value(self.table) == "fail":
             message = f"table {self.table.name}, {name}: {what}"
             hint = "'on_lost' = 'skip' goes on with what is there, and tells of it in error_view"
@@ -261,6 +283,10 @@ class KafkaSource:
         """The source as its user names it."""
         topics = self.table.properties.get(declared.TOPIC.name) or f"/{self.table.properties[declared.PATTERN.name]}/"
         return f"{self.table.name} from {topics} at {self.client.servers} ({self.rows.format.name})"
+
+
+def _name(partition: Partition) -> str:
+    return f"{partition[0]}/{partition[1]}"
 
 
 def _by_partition(messages: Sequence[Message]) -> dict[Partition, list[Message]]:

@@ -2,6 +2,7 @@
 
 | module | what |
 | --- | --- |
+| `apart` | waterlines of a source with partitions: the least of their own |
 | `inputs` | what a user hands to `step()`, as checked batches |
 | `bulk` | DataFrames: small ones come to the driver, large ones stay on the executors |
 | `fold` | operations folded by key or row, late rows set aside |

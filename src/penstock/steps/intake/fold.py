@@ -20,9 +20,10 @@ from penstock.backends.thresholds import MANY_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
+from penstock.steps.intake.apart import moved_by_change, moved_by_rows
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
-from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value, furthest
+from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value
 from penstock.steps.intake.refusing import chosen_rows, without_refused, without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
@@ -87,7 +88,7 @@ def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live:
     """
     _check_operations(batch)
     batch = _without_impossible(batch, judge)
-    moved = judge.lateness.moved(_values(batch, judge.lateness))
+    moved = moved_by_rows(judge.lateness, batch.rows, batch.partitions, judge.clock)
     seen = {item.name: comparable(batch.rows.column(item.place)) for item in judge.holding.columns}
     kept = without_refused(_without_late(batch, judge), judge.refused, judge.rejections)
     deleting = kept.operations is not None and DELETE in kept.operations
@@ -169,11 +170,6 @@ def _set_aside(batch: Batch, chosen: pa.ChunkedArray, message: str, rejections: 
     for index in places:
         rejections.add(batch.table.name, message, batch.json(index))
     return chosen_rows(batch, [index for index, gone in enumerate(chosen.to_pylist()) if not gone])
-
-
-def _values(batch: Batch, lateness: TableLateness) -> dict[str, list[Any]]:
-    columns = lateness.columns
-    return {item.column.name.lower(): furthest(item, batch.rows.column(item.place)) for item in columns}
 
 
 def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> Batch:
@@ -283,7 +279,8 @@ def fold_keyed(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
     weighted = [(*before, -1) for before, _ in changes.values() if before is not None]
     weighted += [(*after, 1) for _, after in changes.values() if after is not None]
     change = arrow_rows(weighted_schema(batch.table.columns), weighted)
-    return Intake(batch.table, change, moved_by(change, judge, batch.table), len(batch), lambda: store.apply(changes))
+    moved = moved_by_change(judge.lateness, change, batch, judge.clock)
+    return Intake(batch.table, change, moved, len(batch), lambda: store.apply(changes))
 
 
 def refuse_other_than_inserts(batch: Batch) -> None:
@@ -292,16 +289,6 @@ def refuse_other_than_inserts(batch: Batch) -> None:
         for index, operation in enumerate(batch.operations):
             if operation != INSERT:
                 refuse_deletion(batch.table, batch.place(index))
-
-
-def moved_by(change: pa.Table, judge: Judge, table: Table) -> TableLateness:
-    """The lateness of a table with a key after its change."""
-    return moved_by_rows(change, judge.lateness, table)
-
-
-def moved_by_rows(change: pa.Table, lateness: TableLateness, table: Table) -> TableLateness:
-    """The lateness of a table after the rows of a change."""
-    return lateness.moved(_values(Batch(table, change.drop_columns([WEIGHT])), lateness))
 
 
 def _refuse_replacement(

@@ -39,6 +39,14 @@ NONE_YET = Waterline()
 
 
 @dataclass(frozen=True)
+class PartitionLines:
+    """The lines of one partition's own rows, by column, and the clock up to which it counts if it stays silent."""
+
+    until: datetime
+    waterlines: Mapping[str, Waterline] = field(default_factory=lambda: MappingProxyType({}))
+
+
+@dataclass(frozen=True)
 class LateColumn:
     """A column with LATENESS: its place in the row and its bounds."""
 
@@ -62,12 +70,12 @@ class LateColumn:
         present = [value for value in values if value is not None]
         if not present:
             return waterline
-        seen = _later(waterline.seen, max(present))
+        seen = later(waterline.seen, max(present))
         if self.rows is None:
-            return Waterline(_later(waterline.at, self._passed(self.bound.below(max(present)))), seen=seen)
+            return Waterline(later(waterline.at, self._passed(self.bound.below(max(present)))), seen=seen)
         largest = tuple(heapq.nlargest(self.rows + 1, [*waterline.largest, *present]))
         at = largest[self.rows] if len(largest) > self.rows else None
-        return Waterline(_later(waterline.at, at), largest, seen)
+        return Waterline(later(waterline.at, at), largest, seen)
 
     def _passed(self, value: Any) -> Any:
         """The value, or the last end of a window that is not above it, where the waterline keeps to a grid."""
@@ -78,16 +86,21 @@ class LateColumn:
         return value - timedelta(microseconds=(micros - grid.origin) % grid.slide)
 
 
-def _later(old: Any, new: Any) -> Any:
+def later(old: Any, new: Any) -> Any:
+    """The later of two values, of which either may not be there yet."""
     return new if old is None or (new is not None and new > old) else old
 
 
 @dataclass(frozen=True)
 class TableLateness:
-    """The values that the LATENESS columns of one table have seen; frozen, so a refused step has changed nothing."""
+    """The values that the LATENESS columns of one table have seen; frozen, so a refused step has changed nothing.
+
+    `partitions` are those of its source, each with its own lines (`apart`); there are none where it has none.
+    """
 
     columns: tuple[LateColumn, ...] = ()
     waterlines: Mapping[str, Waterline] = field(default_factory=lambda: MappingProxyType({}))
+    partitions: Mapping[str, PartitionLines] = field(default_factory=lambda: MappingProxyType({}))
 
     def waterline(self, item: LateColumn) -> Waterline:
         """The waterline of one column."""
@@ -116,7 +129,7 @@ class TableLateness:
         name = column.lower()
         old = self.waterlines.get(name, NONE_YET)
         return replace(
-            self, waterlines=MappingProxyType({**self.waterlines, name: replace(old, at=_later(old.at, value))})
+            self, waterlines=MappingProxyType({**self.waterlines, name: replace(old, at=later(old.at, value))})
         )
 
 

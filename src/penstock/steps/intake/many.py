@@ -20,12 +20,12 @@ from penstock.backends.spark.waterlines import below
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
+from penstock.steps.intake.apart import moved_by_change
 from penstock.steps.intake.fold import (
     Intake,
     Judge,
     fold_keyed,
     impossible,
-    moved_by,
     refuse_other_than_inserts,
 )
 from penstock.steps.intake.keystore import KeyStore
@@ -54,7 +54,7 @@ def fold_by_key(batch: Batch, judge: Judge, store: KeyStore) -> Intake:
         refuse_deletion(batch.table, batch.place(after.first_replaced))
     after.reject(judge)
     change = after.change(batch.table)
-    moved = moved_by(change, judge, batch.table)
+    moved = moved_by_change(judge.lateness, change, batch, judge.clock)
     return Intake(batch.table, change, moved, len(batch), store.commit, propose=lambda: store.propose(change))
 
 

@@ -20,7 +20,8 @@ def chosen_rows(batch: Batch, kept: Sequence[int]) -> Batch:
     operations = None if batch.operations is None else tuple(batch.operations[index] for index in kept)
     place = batch.place
     rows = batch.rows.take(pa.array(kept, pa.int64()))
-    return Batch(batch.table, rows, operations, lambda index: place(kept[index]))
+    partitions = None if batch.partitions is None else batch.partitions.taken(kept)
+    return Batch(batch.table, rows, operations, lambda index: place(kept[index]), partitions)
 
 
 def without_refused(batch: Batch, refused: Refused, rejections: Rejections) -> Batch:

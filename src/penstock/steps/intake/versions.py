@@ -139,4 +139,4 @@ def _as_versions(batch: Batch, versions: TableMemory) -> Batch:
     order = pa.array(range(-versions.received, -versions.received - len(batch), -1), pa.int64())
     rows = batch.rows.add_column(0, pa.field(ENDED, pa.bool_()), deletions(batch))
     rows = rows.add_column(0, pa.field(ORDER, pa.int64()), order)
-    return Batch(versions.table, rows, None, batch.place)
+    return Batch(versions.table, rows, None, batch.place, batch.partitions)

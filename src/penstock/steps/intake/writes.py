@@ -236,4 +236,5 @@ def _chosen(batch: Batch, places: Iterable[int]) -> Batch:
         return batch
     operations = None if batch.operations is None else tuple(batch.operations[place] for place in found)
     rows = batch.rows.take(pa.array(found, pa.int64()))
-    return Batch(batch.table, rows, operations, lambda at: batch.place(found[at]))
+    partitions = None if batch.partitions is None else batch.partitions.taken(found)
+    return Batch(batch.table, rows, operations, lambda at: batch.place(found[at]), partitions)

@@ -2,6 +2,7 @@
 
 | module | what |
 | --- | --- |
+| `partitioned` | from which partition of its source each row has come |
 | `batch` | what comes in for one table, checked: rows in declared types, an operation for each |
 | `cells` | values of Arrow columns that Python or Spark cannot hold |
 | `columns` | Spark's column types as Arrow types |

@@ -21,6 +21,7 @@ from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
 from penstock.steps.rows.columns import arrow_schema, arrow_type, python_rows
 from penstock.steps.rows.defaults import Defaults, draws
+from penstock.steps.rows.partitioned import Partitioned, joined
 from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
 from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, is_missing, shown
@@ -45,12 +46,20 @@ class Operated:
 
 @dataclass(frozen=True)
 class Batch:
-    """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places."""
+    """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places.
+
+    `partitions` says from which partition of a source each row has come, where there are several.
+    """
 
     table: Table
     rows: pa.Table
     operations: tuple[str, ...] | None = None
     place: Place = field(default=row_number)
+    partitions: Partitioned | None = None
+
+    def __post_init__(self) -> None:
+        """Each row has its place among the partitions."""
+        assert self.partitions is None or len(self.partitions.places) == self.rows.num_rows  # noqa: S101 - else it would be judged by another's
 
     def __len__(self) -> int:
         return int(self.rows.num_rows)
@@ -86,7 +95,9 @@ class Batch:
     def taken(self, start: int, length: int) -> Batch:
         """A part of the batch, with its places."""
         operations = None if self.operations is None else self.operations[start : start + length]
-        return Batch(self.table, self.rows.slice(start, length), operations, lambda index: self.place(start + index))
+        partitions = None if self.partitions is None else self.partitions.taken(slice(start, start + length))
+        rows = self.rows.slice(start, length)
+        return Batch(self.table, rows, operations, lambda index: self.place(start + index), partitions)
 
 
 def first_position(step: int) -> int:
@@ -116,7 +127,8 @@ def concatenated(batches: Sequence[Batch]) -> Batch:
     operations: tuple[str, ...] | None = None
     if any(batch.operations is not None for batch in batches):
         operations = tuple(batch.operation(index) for batch in batches for index in range(len(batch)))
-    return Batch(batches[0].table, pa.concat_tables([batch.rows for batch in batches]), operations, place)
+    partitions = joined([(batch.partitions, len(batch)) for batch in batches])
+    return Batch(batches[0].table, pa.concat_tables([batch.rows for batch in batches]), operations, place, partitions)
 
 
 class RowReader:
