@@ -12,6 +12,7 @@ from types import MappingProxyType
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 
 CONNECTOR, FORMAT, COMMENT, PARTITIONED_BY = "connector", "format", "comment", "partitioned_by"
+START_AFTER = "start_after"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +31,12 @@ TABLE: tuple[Property, ...] = (
         "where rows come from, by the properties below; without it from INSERT and `step()` alone. "
         "Of a table that a standing statement writes into it says where its changes go, as of a view",
     ),
+    Property(
+        START_AFTER,
+        "the connector of a source that is read to its end before the table's own begins, as a table of Delta's past "
+        "before a topic",
+    ),
+    Property(f"{START_AFTER}.*", "the properties of that source, as in 'start_after.path'; it may have one before it"),
     Property(
         "append_only",
         "'true': rows are only inserted, anything else is refused; 'false' is the default, but for streams",

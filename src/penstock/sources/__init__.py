@@ -10,6 +10,7 @@
 | `lag` | how much is known to wait in a source |
 | `position` | how far a stream has been read |
 | `flow` | a transport whose bytes flow by, as those of a connection do |
+| `successive` | several sources of one table, one after the other |
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
 | `packages` | packages of an extra, and what is said where one is missing |
 | `properties` | what a table may say in WITH about its source |

@@ -11,13 +11,16 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from dataclasses import replace
 from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import CONNECTOR, START_AFTER, check_table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.installed import installed_names, load_installed
 from penstock.sources.properties import check_properties
+from penstock.sources.successive import SuccessiveSource, earlier
 
 if TYPE_CHECKING:
     from penstock.steps.change import Change
@@ -99,10 +102,35 @@ CONNECTORS = {
 def check_source(table: Table) -> None:
     """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
     connector = _connector(table) if "connector" in table.properties else None
+    _check_earlier(table)
     _check_metadata(table, tuple(getattr(connector, "METADATA", ())))
     if connector is not None:
         check_properties(table, connector.PROPERTIES)
         getattr(connector, "check", _checked)(table)
+
+
+def _check_earlier(table: Table) -> None:
+    """The same for the source that is read before the table's own."""
+    if CONNECTOR not in table.properties and START_AFTER in table.properties:
+        message = f"table {table.name}: '{START_AFTER}' is for a table that has a connector, which is read then"
+        raise SqlError(Diagnostic("MISSING_PROPERTY", message, table.span, hint="add 'connector' = 'kafka'"))
+    try:
+        before = earlier(table, _metadata_of)
+        if before is not None:
+            check_table(before.properties, {})
+            check_source(before)
+    except SqlError as error:
+        raise SqlError([_of_earlier(item, table) for item in error.diagnostics]) from None
+
+
+def _of_earlier(found: Diagnostic, table: Table) -> Diagnostic:
+    return replace(
+        found, message=f"'{START_AFTER}' of table {table.name}: {found.message}", span=found.span or table.span
+    )
+
+
+def _metadata_of(table: Table) -> tuple[str, ...]:
+    return tuple(getattr(_connector(table), "METADATA", ()))
 
 
 def _checked(_table: Table) -> None:
@@ -125,8 +153,17 @@ def _check_metadata(table: Table, known: tuple[str, ...]) -> None:
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
     """The source that a table's `'connector'` names; SqlError if there is no such connector."""
     check_source(table)
-    source: TableSource = _connector(table).open_source(table, readers, zone)
-    return source
+    return _opened(table, readers, zone)
+
+
+def _opened(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
+    own: TableSource = _connector(table).open_source(table, readers, zone)
+    before = earlier(table, _metadata_of)
+    if before is None:
+        return own
+    first = _opened(before, readers, zone)
+    sources = first.sources if isinstance(first, SuccessiveSource) else (first,)
+    return SuccessiveSource(table, (*sources, own))
 
 
 def _connector(table: Table) -> Any:

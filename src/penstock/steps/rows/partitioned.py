@@ -15,8 +15,8 @@ import pyarrow.compute as pc
 class Partitioned:
     """The partitions that a source has, by name, and for each row of a batch the place of its own among them.
 
-    A row whose place is NULL has come from none, of one at -1 nobody knows from which. `unread` are those that are known
-    to have more than has been read; a partition that has not, and says nothing for `idle_after`, is silent.
+    A row whose place is NULL has come from none, of one at -1 nobody knows. `unread` are those that are known to have
+    more than has been read; a partition that has not, and says nothing for `idle_after`, is silent.
     """
 
     names: tuple[str, ...]
