@@ -71,7 +71,8 @@ _OF_KAFKA = (
     "topic", "topic-pattern", "bootstrap.servers", "properties.*", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "scan.topic-partition-discovery.interval",
     "timeout", "on_lost", "idle_after", "rows_per_step", FORMAT, "value.format", "key.format", "key.fields",
-    "value.fields-include",
+    "value.fields-include", "schema.registry.url", "schema.registry.basic-auth.user-info", "avro.schema",
+    "protobuf.descriptor", "protobuf.message",
     "on_error", "unknown_columns", "epoch", "delimiter", "quote", "null_text",
 )  # fmt: skip
 

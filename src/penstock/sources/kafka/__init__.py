@@ -47,8 +47,9 @@ def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> KafkaSource:
     from penstock.sources.kafka.client import client_of  # noqa: PLC0415
     from penstock.sources.kafka.source import KafkaSource  # noqa: PLC0415
 
-    client = client_of(table, f"table {table.name}", duration(TIMEOUT.value(table)).total_seconds())
-    return KafkaSource(table, client, rows_of(table, readers, upserts=_upserts(table)))
+    patience = duration(TIMEOUT.value(table)).total_seconds()
+    client = client_of(table, f"table {table.name}", patience)
+    return KafkaSource(table, client, rows_of(table, readers, upserts=_upserts(table), patience=patience))
 
 
 def _upserts(table: Table) -> bool:

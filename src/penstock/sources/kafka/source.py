@@ -101,7 +101,13 @@ class KafkaSource:
             found = []
         if ended and not found and not self._has_ended():
             raise self.client.out_of_reach(_NOT_ALL)
-        return self._taken_up(found, rejections) if found else None
+        if not found:
+            return None
+        try:
+            return self._taken_up(found, rejections)
+        except DataError:  # as when a schema registry is away: they will be read again
+            self._moved = True
+            raise
 
     def _wait(self, *, ended: bool) -> float:
         return self.client.patience if ended else 0.5

@@ -13,23 +13,28 @@ from penstock.sources.messages.api import MessageFormat
 from penstock.sources.messages.csv import CsvMessages
 from penstock.sources.messages.debezium import DebeziumMessages
 from penstock.sources.messages.json import JsonMessages
-from penstock.sources.messages.keys import KeyFormat
+from penstock.sources.messages.keys import Decode, KeyFormat
 from penstock.sources.messages.raw import RawMessages
 from penstock.sources.messages.rows import MessageRows
+from penstock.sources.messages.schemas import declared as schemas
+from penstock.sources.messages.schemas.rows import DecodedMessages
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.values import Leniency
 
 
-def rows_of(table: Table, readers: MakeReader, *, upserts: bool) -> MessageRows:
-    """The maker of rows from a table's messages; SqlError if its columns do not go with its format."""
+def rows_of(table: Table, readers: MakeReader, *, upserts: bool, patience: float = 0.0) -> MessageRows:
+    """The maker of rows from a table's messages; SqlError if its columns do not go with its format.
+
+    A schema registry that does not answer is waited for as many seconds as `patience`.
+    """
     style = declared.style_of(table)
     ignore = formats.UNKNOWN_COLUMNS.value(table) == "ignore"
     epoch = formats.EPOCH.value(table)
     lenient = Leniency(text=True, epoch=epoch, epoch_text=style == "csv" and epoch != "auto", ignore_unknown=ignore)
     fields = _key_columns(table, upserts=upserts)
-    key = KeyFormat(table, fields, declared.KEY_FORMAT.value(table)) if fields else None
+    key = _of_key(table, fields, patience) if fields else None
     value = _of_value(table, fields if style == "raw" or _leaves_out(table) else ())
-    return MessageRows(table, readers(table, lenient), _format(style, value, readers, lenient), key)
+    return MessageRows(table, readers(table, lenient), _format(style, value, readers, lenient, patience), key)
 
 
 def check_messages(table: Table, *, upserts: bool) -> None:
@@ -43,6 +48,7 @@ def check_messages(table: Table, *, upserts: bool) -> None:
         message = f"table {table.name}: messages that replace each other by key need a PRIMARY KEY"
         hint = "add PRIMARY KEY (…) to its columns"
         raise SqlError(Diagnostic("NO_PRIMARY_KEY", message, table.span, hint=hint))
+    schemas.check_schemas(table, (declared.style_of(table), declared.KEY_FORMAT.value(table)))
     fields = _key_columns(table, upserts=upserts)
     if declared.KEY_FORMAT.value(table) == "raw" and len(fields) > 1:
         message = f"table {table.name}: 'key.format' = 'raw' fills one column, and the key has {', '.join(fields)}"
@@ -65,8 +71,25 @@ def _of_value(table: Table, without: tuple[str, ...]) -> Table:
     return replace(table, columns=columns, key=tuple(name for name in table.key if name.lower() in names))
 
 
-def _format(style: str, table: Table, readers: MakeReader, lenient: Leniency) -> MessageFormat:
+def _of_key(table: Table, fields: tuple[str, ...], patience: float) -> KeyFormat:
+    style = declared.KEY_FORMAT.value(table)
+    if style not in schemas.FORMATS:
+        return KeyFormat(table, fields, style)
+    return KeyFormat(table, fields, style, _decoding(table, style, patience, fields[0] if len(fields) == 1 else None))
+
+
+def _decoding(table: Table, style: str, patience: float, column: str | None = None) -> Decode:
+    from penstock.sources.messages.schemas.decoding import decoding  # noqa: PLC0415 - most tables need none
+
+    return decoding(table, style, patience, column)
+
+
+def _format(style: str, table: Table, readers: MakeReader, lenient: Leniency, patience: float) -> MessageFormat:
     match style:
+        case "debezium-avro-confluent":
+            return DebeziumMessages(table, style, _decoding(table, style, patience))
+        case _ if style in schemas.FORMATS:
+            return DecodedMessages(table, style, _decoding(table, style, patience))
         case "csv":
             return CsvMessages(table, csv_shape(table))
         case "raw":

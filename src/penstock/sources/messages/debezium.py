@@ -1,12 +1,13 @@
-"""Debezium's envelope of a change, as JSON: `{"before": row, "after": row, "op": "c" | "r" | "u" | "d", "source": …}`.
+"""Debezium's envelope of a change: `{"before": row, "after": row, "op": "c" | "r" | "u" | "d", "source": …}`.
 
-It may stand within `{"schema": …, "payload": …}`. A message without a value, as one follows a deletion, says nothing.
+It is JSON, or read by a schema. It may stand within `{"schema": …, "payload": …}`. A message without a value, as one
+follows a deletion, says nothing.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 import pyarrow as pa
@@ -17,17 +18,19 @@ from penstock.sources.formats.rows import refuse_record, utf8
 from penstock.steps.rows.batch import DELETE, INSERT, Operated
 
 Row = Mapping[str, Any]
+Decode = Callable[[bytes, str], Any]
 _FULL = "REPLICA IDENTITY FULL (PostgreSQL) or a full binlog_row_image (MySQL) has it; or give the table a PRIMARY KEY"
 
 
 class DebeziumMessages:
     """The format debezium."""
 
-    name = "debezium"
     in_bulk = False
 
-    def __init__(self, table: Table) -> None:
+    def __init__(self, table: Table, name: str = "debezium", decode: Decode | None = None) -> None:
         self._table = table
+        self.name = name
+        self._decode = decode or self._json
         self._key = {name.lower() for name in table.key}
 
     def at_once(self, values: Sequence[bytes]) -> pa.Table | None:  # noqa: ARG002
@@ -51,15 +54,18 @@ class DebeziumMessages:
         return ()
 
     def _envelope(self, value: bytes, place: str) -> Row:
-        text = utf8(self._table, value, place)
-        try:
-            found = json.loads(text, parse_float=exact_number)
-        except (ValueError, RecursionError, ArithmeticError) as error:
-            refuse_record(self._table, place, f"not JSON: {error}")
+        found = self._decode(value, place)
         inner = found.get("payload") if isinstance(found, Mapping) and "op" not in found else found
         if not isinstance(inner, Mapping):
             refuse_record(self._table, place, "expected Debezium's envelope: an object with op, before and after")
         return inner
+
+    def _json(self, value: bytes, place: str) -> Any:
+        text = utf8(self._table, value, place)
+        try:
+            return json.loads(text, parse_float=exact_number)
+        except (ValueError, RecursionError, ArithmeticError) as error:
+            refuse_record(self._table, place, f"not JSON: {error}")
 
     def _row(self, row: Any, part: str, place: str) -> Row:
         if not isinstance(row, Mapping):

@@ -4,23 +4,26 @@ from __future__ import annotations
 
 from penstock.catalog.model import Table
 from penstock.sources.formats import declared as formats
+from penstock.sources.messages.schemas import declared as schemas
 from penstock.sources.properties import Property
 
-FORMATS = ("json", "csv", "raw", "debezium", "debezium-json", "upsert")
+FORMATS = ("json", "csv", "raw", "debezium", "debezium-json", "upsert", *schemas.FORMATS)
 UPSERT = "upsert"
-KEY_FORMATS = ("json", "raw")
+KEY_FORMATS = ("json", "raw", "avro-confluent", "protobuf-confluent")
 
 FORMAT = Property(
     "format",
     "The format of a message's value. `'upsert'` is JSON where a message without a value deletes the row of its key; "
-    "`'debezium'` (or `'debezium-json'`) is Debezium's envelope; `'raw'` the value as it is, in the one column for it.",
+    "`'debezium'` (or `'debezium-json'`) is Debezium's envelope; `'raw'` the value as it is, in the one column for it; "
+    "`…-confluent` is with the number of its schema, which a registry knows.",
     "json",
     FORMATS,
 )
 VALUE_FORMAT = Property("value.format", "Flink's name for `format`.", values=FORMATS)
 KEY_FORMAT = Property(
     "key.format",
-    "The format of a message's key: JSON (an object, or the value of the only column), or `'raw'`, its text or bytes.",
+    "The format of a message's key: JSON (an object, or the value of the only column), `'raw'`, its text or bytes, or "
+    "with the number of its schema.",
     "json",
     KEY_FORMATS,
 )
@@ -42,6 +45,7 @@ PROPERTIES = (
     KEY_FORMAT,
     KEY_FIELDS,
     FIELDS_INCLUDE,
+    *schemas.PROPERTIES,
     *(item for item in formats.PROPERTIES if item not in (formats.FORMAT, formats.HEADER)),
 )
 

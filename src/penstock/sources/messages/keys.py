@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -11,19 +11,27 @@ from penstock.catalog.model import Table
 from penstock.sources.formats.rows import refuse_record, utf8
 from penstock.steps.rows.batch import DELETE, Operated
 
+Decode = Callable[[bytes, str], Mapping[str, Any]]
+
 
 @dataclass(frozen=True)
 class KeyFormat:
-    """The columns of a table that the key of a message holds: as JSON, or as the bytes or text of the only one."""
+    """The columns of a table that the key of a message holds: as JSON, or as the bytes or text of the only one.
+
+    `decode` reads it where it has a schema.
+    """
 
     table: Table
     columns: tuple[str, ...]
     style: str
+    decode: Decode | None = None
 
     def read(self, key: bytes | None, place: str) -> dict[str, Any]:
         """The values of the columns; DataError for a key that is none."""
         if key is None:
             refuse_record(self.table, place, f"it has no key, which holds {', '.join(self.columns)}")
+        if self.decode is not None:
+            return self._fields(self.decode(key, f"{place}, key"), place)
         return self._raw(key, place) if self.style == "raw" else self._json(key, place)
 
     def _raw(self, key: bytes, place: str) -> dict[str, Any]:

@@ -83,7 +83,7 @@ class MessageRows:
             try:
                 found = self._operations(message)
             except DataError as error:
-                if not rejections.tolerant:
+                if not rejections.tolerant or _is_away(error):
                     raise
                 reject_row(rejections, self.table, message.place, error, _shown(message))
                 continue
@@ -100,6 +100,11 @@ class MessageRows:
         beside: dict[str, Any] = dict(key or {})
         beside |= {column.name: fact_of(column, message, self.table) for column in self._metadata}
         return [replace(item, row=_joined(item.row, beside)) for item in found] if beside else found
+
+
+def _is_away(error: DataError) -> bool:
+    """True for an error that is not the message's: what is asked for its schema does not answer."""
+    return any(item.code == "SOURCE_UNREACHABLE" for item in error.diagnostics)
 
 
 def _joined(row: Any, beside: dict[str, Any]) -> Any:
