@@ -90,6 +90,10 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
             "on_error",
         ),
+        "http": (
+            "listen", "token", FORMAT, "max_bytes", "queue_bytes", "timeout", "on_error", "unknown_columns", "epoch",
+            "delimiter", "quote", "null_text",
+        ),
         "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
         "kafka": _OF_KAFKA,
         "upsert-kafka": _OF_KAFKA,
@@ -107,6 +111,8 @@ OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
         "upsert-kafka": _INTO_KAFKA,
         "postgres": (*_OUTPUT, "connection", "password", "table", "create"),
         "delta": (*_OUTPUT, "path"),
+        "iceberg": (*_OUTPUT, "table", "catalog", "catalog.*"),
+        "http": (*_OUTPUT, "url", "header.*"),
     }
 )
 

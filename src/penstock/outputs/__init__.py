@@ -12,6 +12,8 @@
 | `postgres/` | the connector `postgres`: a table, upserted or added to in a transaction for each step |
 | `kafka/` | the connectors `kafka` and `upsert-kafka`: a topic, a transaction for each step |
 | `delta/` | the connector `delta`: a table of Delta Lake, added to or merged by key in a commit for each step |
+| `iceberg/` | the connector `iceberg`: a table of Iceberg, added to or merged by key in a commit for each step |
+| `webhook` | the connector `http`: each step sent to an address |
 | `lake/` | what outputs to tables of lakes have in common: a step's rows, the columns that fit |
 | `printed` | the connector `print`: lines on stdout |
 | `rendered` | values as CSV and as text |

@@ -35,6 +35,8 @@ CONNECTORS = {
     "upsert-kafka": "penstock.outputs.kafka.upsert",
     "postgres": "penstock.outputs.postgres",
     "delta": "penstock.outputs.delta",
+    "iceberg": "penstock.outputs.iceberg",
+    "http": "penstock.outputs.webhook",
 }
 EXACTLY_ONCE = "exactly once"
 _PARTS = ("PROPERTIES", "FORMS", "CHOSEN", "check_sink", "target_of", "weakness_of", "open_receiver")

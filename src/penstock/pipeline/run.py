@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import PenstockError
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
-from penstock.sources.api import Output, TableSource
+from penstock.sources.api import Answering, Output, TableSource
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputFailed, OutputsDone, RunFinished, RunProgress, RunStarted, SourceLag
 from penstock.steps.phases import Phase
@@ -248,7 +248,10 @@ class RunLoop:
     def _settle_sources(self, delivery: _Delivery) -> None:
         """Count what has been read as used once it has been stepped."""
         if delivery.stepped:
+            number = self._execution.stepper.number
             for source in self._sources:
+                if isinstance(source, Answering):
+                    source.stepped(number)
                 source.commit()
             for batch in delivery.batches:
                 self._meters.of(self._execution.sources[batch.table.name.lower()]).stepped(len(batch))

@@ -70,6 +70,14 @@ class Held(Protocol):
         """Let go of it; nothing more is asked of the source."""
 
 
+@runtime_checkable
+class Answering(Protocol):
+    """A source whose writers wait for an answer."""
+
+    def stepped(self, number: int) -> None:
+        """The number of the step that has what was read; `commit` follows."""
+
+
 class Output(Protocol):
     """Takes the changes of views, step by step; writing the same step again changes nothing.
 
@@ -96,6 +104,7 @@ CONNECTORS = {
     "kafka": "penstock.sources.kafka",
     "upsert-kafka": "penstock.sources.kafka.upsert",
     "postgres": "penstock.sources.postgres",
+    "http": "penstock.sources.http",
 }
 
 

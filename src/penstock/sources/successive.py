@@ -113,6 +113,13 @@ class SuccessiveSource:
             if ranges:
                 yield number, {"connector": source.table.properties[CONNECTOR].lower(), "read": ranges}
 
+    def stepped(self, number: int) -> None:
+        """The step that has what was read."""
+        for source in self.sources:
+            stepped = getattr(source, "stepped", None)
+            if stepped is not None:
+                stepped(number)
+
     def commit(self) -> None:
         """Take note that what has been read is part of a step; those that have ended let go of what they hold."""
         for source in self.sources:

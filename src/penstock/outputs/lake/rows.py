@@ -42,6 +42,12 @@ def keyed(change: Change, key: Sequence[str]) -> Keyed:
     return Keyed(rows, before.select(list(key)).take(pa.array(gone, pa.int64())))
 
 
+def replaced(change: Change, key: Sequence[str]) -> pa.Table:
+    """The keys whose rows go, whether or not others take their place."""
+    data = change.arrow()
+    return data.filter(pc.less(data.column(WEIGHT), 0)).select(list(key))
+
+
 def _keys(rows: pa.Table, key: Sequence[str]) -> list[object]:
     columns = [rows.column(name).to_pylist() for name in key]
     return [canonical_row(values) for values in zip(*columns, strict=True)]

@@ -21,7 +21,7 @@ def loader(properties: Mapping[str, str], where: str, span: Span | None) -> Call
         found = package("pyiceberg.table", _WHAT, "lake").StaticTable
         path = properties["path"]
         return lambda: found.from_metadata(_newest(path, where, span))
-    catalog = _catalog(properties, where, span)
+    catalog = catalog_of(properties, where, span)
     name = properties["table"]
     exceptions = package("pyiceberg.exceptions", _WHAT, "lake")
 
@@ -35,7 +35,8 @@ def loader(properties: Mapping[str, str], where: str, span: Span | None) -> Call
     return load
 
 
-def _catalog(properties: Mapping[str, str], where: str, span: Span | None) -> Any:
+def catalog_of(properties: Mapping[str, str], where: str, span: Span | None) -> Any:
+    """The catalog that properties name; DataError if it cannot be opened."""
     given = {name.removeprefix(_PREFIX): value for name, value in properties.items() if name.startswith(_PREFIX)}
     catalogs = package("pyiceberg.catalog", _WHAT, "lake")
     name = properties.get("catalog", "default")

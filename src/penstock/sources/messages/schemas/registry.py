@@ -14,6 +14,7 @@ import urllib.request
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from http import HTTPStatus
+from http.client import HTTPException
 from pathlib import Path
 from typing import Any, Protocol
 from urllib.parse import quote, urlsplit
@@ -108,7 +109,7 @@ class HttpRegistry:
                 why = f"it answers {error.code} {error.reason}"
                 if error.code < HTTPStatus.INTERNAL_SERVER_ERROR and error.code != HTTPStatus.TOO_MANY_REQUESTS:
                     raise self._refused(why) from None
-            except (OSError, ValueError, KeyError, TypeError) as error:
+            except (OSError, HTTPException, ValueError, KeyError, TypeError) as error:
                 why = str(getattr(error, "reason", None) or error or type(error).__name__)
             if self.now() >= until:
                 raise self._away(why) from None

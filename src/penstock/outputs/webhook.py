@@ -1,0 +1,133 @@
+"""The connector http as an output: each step is a POST to an address, with a key by which a repetition is known.
+
+    CREATE VIEW alerts WITH ('connector' = 'http', 'url' = 'https://pager.example/hook') AS SELECT …
+    Idempotency-Key: 8f3a…/alerts/12        {"output": "alerts", "step": 12, "rows": [{"customer": "ann", "n": 7}]}
+
+A receiver that honours the key has each step once; whether it does is not known here. What is 2xx has been taken; no
+answer, 408, 425, 429 and 5xx are tried again; anything else refuses the step. Redirections are not followed.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPException, InvalidURL
+from typing import Any
+from urllib.parse import urlsplit
+
+from penstock.outputs.accepting import key_of, places_of
+from penstock.outputs.forms import Form, formed
+from penstock.outputs.lines import json_line, named
+from penstock.outputs.receiver import Owner, refused, unreachable
+from penstock.outputs.sink import Sink
+from penstock.sources.properties import Property
+from penstock.sources.secrets import expanded, masked, secret_values
+from penstock.steps.change import Change
+
+_ASKING = 10.0  # seconds for one request
+_LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+_HEADER = "header."
+
+
+def _check_url(text: str) -> str | None:
+    scheme = urlsplit(text).scheme.lower()
+    return None if scheme in ("http", "https") or text.startswith("${") else "it is no address of http or https"
+
+
+URL = Property("url", "Where each step is sent.", takes="as in 'https://host/path'", check=_check_url, required=True)
+HEADER = Property(
+    f"{_HEADER}*", "A header of each request, as in `'header.Authorization' = 'Bearer ${env:HOOK_TOKEN}'`."
+)
+PROPERTIES = (URL, HEADER)
+FORMS = (Form.APPEND, Form.UPSERT, Form.CHANGELOG, Form.RETRACT)
+CHOSEN = (Form.APPEND, Form.UPSERT, Form.CHANGELOG)
+
+
+def check_sink(_sink: Sink, _form: Form) -> None:
+    """Everything can be sent."""
+
+
+def target_of(sink: Sink) -> str:
+    """The address, without who asks."""
+    parts = urlsplit(URL.value(sink))
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
+def weakness_of(_sink: Sink) -> str | None:
+    """The reason for which a step may be taken twice."""
+    return "a step is sent again if its answer is lost, unless the receiver honours the header Idempotency-Key"
+
+
+def open_receiver(sink: Sink, form: Form, owner: Owner) -> Webhook:
+    """The sender of the steps."""
+    url = expanded(URL.value(sink), f"{sink.what}: '{URL.name}'")
+    headers = {
+        name.removeprefix(_HEADER): expanded(value, f"{sink.what}: {name!r}")
+        for name, value in sink.properties.items()
+        if name.startswith(_HEADER)
+    }
+    key = places_of(sink, key_of(sink)) if sink.keys or form is Form.UPSERT else None
+    secrets = frozenset(secret_values(sink.properties.values()))
+    return Webhook(url, target_of(sink), headers, form, key, owner.pipeline, secrets)
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """What is sent to one address is not for another."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """None: the redirection is the answer."""
+
+
+@dataclass
+class Webhook:
+    """Sends steps; the pipeline keeps which of them were taken."""
+
+    url: str
+    where: str
+    headers: dict[str, str]
+    form: Form
+    key: tuple[int, ...] | None
+    pipeline: str
+    secrets: frozenset[str]
+
+    def taken(self) -> int | None:
+        """Nobody is asked."""
+        return None
+
+    def take(self, change: Change) -> None:
+        """Send a step; `Unreachable` if it is to be sent again."""
+        body = self._body(change).encode("utf-8")
+        own = {"Content-Type": "application/json", "Idempotency-Key": f"{self.pipeline}/{change.view}/{change.step}"}
+        opener = urllib.request.build_opener(_NoRedirect)
+        try:
+            request = urllib.request.Request(self.url, body, {**self.headers, **own}, method="POST")  # noqa: S310
+            with opener.open(request, timeout=_ASKING) as answer:
+                answer.read(1)
+        except urllib.error.HTTPError as error:
+            error.close()
+            why = f"{error.code} {error.reason}"
+            if error.code in _LATER or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+                raise unreachable(self.where, why) from None
+            raise refused(self.where, why, "a receiver that takes a step answers 2xx") from None
+        except (ValueError, InvalidURL) as error:
+            raise refused(self.where, masked(str(error), self.secrets)) from None
+        except (OSError, HTTPException) as error:
+            why = str(getattr(error, "reason", None) or error or type(error).__name__)
+            raise unreachable(self.where, masked(why, self.secrets)) from None
+
+    def _body(self, change: Change) -> str:
+        rows = [self._row(change, done, row) for done, row in formed(change.rows, self.form, self.key)]
+        return json_line({"output": change.view, "step": change.step, "rows": rows})
+
+    def _row(self, change: Change, done: str, row: tuple[Any, ...]) -> dict[str, Any]:
+        values = named(change, row)
+        if self.form is Form.APPEND:
+            return values
+        if self.form is Form.UPSERT and done == "delete":
+            values = {change.columns[at]: row[at] for at in self.key or ()}
+        return {"op": done, "row": values}
+
+    def close(self) -> None:
+        """Nothing is held."""

@@ -1,0 +1,43 @@
+"""The connector http: rows that others push, by POST to a port of the pipeline's own.
+
+    CREATE TABLE orders (…) WITH ('connector' = 'http', 'listen' = '127.0.0.1:8080')
+    curl -d '{"id": 1}' http://127.0.0.1:8080/orders                                   {"step": 12, "rows": 1, …}
+
+| module | what it holds |
+| --- | --- |
+| `declared` | what a table may say of it |
+| `cut` | a body as messages: JSON, lines of JSON, CSV |
+| `requests` | requests that wait, and the keys of those that were taken |
+| `server` | the HTTP server, one for all tables of an address |
+| `source` | the rows of a table, and the answers once their step is durable |
+"""
+
+from __future__ import annotations
+
+from datetime import tzinfo
+from typing import TYPE_CHECKING
+
+from penstock.catalog.model import Table
+from penstock.sources.http.declared import PROPERTIES, TIMEOUT, check_listen
+from penstock.sources.messages.choice import check_messages, rows_of
+from penstock.sources.properties import duration
+
+if TYPE_CHECKING:
+    from penstock.sources.http.source import HttpSource
+    from penstock.steps.intake.inputs import MakeReader
+
+__all__ = ["PROPERTIES", "check", "open_source"]
+
+
+def check(table: Table) -> None:
+    """SqlError for what its properties cannot say together."""
+    check_listen(table)
+    check_messages(table, upserts=False)
+
+
+def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> HttpSource:  # noqa: ARG001
+    """The source, which listens from now on; DataError if it cannot."""
+    from penstock.sources.http.source import opened  # noqa: PLC0415 - most programs need no server
+
+    patience = duration(TIMEOUT.value(table)).total_seconds()
+    return opened(table, rows_of(table, readers, upserts=False), patience)
