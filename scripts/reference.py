@@ -142,6 +142,7 @@ ABOUT = {
     "datagen": ". [Datagen](datagen.md) says what the rules are.",
     "kafka": ". [Kafka](kafka.md) says how topics are read.",
     "upsert-kafka": ": [kafka](kafka.md) with messages that replace each other by key, as Flink has it.",
+    "sql": ". [PostgreSQL](postgres.md#by-a-column-that-grows) says when to follow a table instead.",
     "http": ". [HTTP](http.md) says how rows are pushed.",
     "postgres": ". [PostgreSQL](postgres.md) says how tables are followed.",
 }

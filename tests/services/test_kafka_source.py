@@ -222,3 +222,56 @@ def test_a_broker_that_restarts_is_waited_for(tmp_path):
         with pytest.raises(DataError, match="no broker at"):
             for _ in iter(lambda: impatient.read(10, Rejections()), ()):
                 pass
+
+
+def test_the_partition_that_is_furthest_behind_holds_the_waterline_back(topics):
+    """Old messages of one partition are caught up with in small steps: none is late, and the source says its lag."""
+    topic = topics.new(partitions=2)
+    topics.write(topic, *({"a": number} for number in range(1000, 1050)), partition=0)
+    topics.write(topic, *({"a": number} for number in range(50)), partition=1)
+    program = table(topics.address, topic, "a INT LATENESS 5", rows_per_step="10", idle_after="1 hour")
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.run(once=True)
+        assert pipeline.query("SELECT COUNT(*) FROM t").rows == [(100,)]
+        assert pipeline.query("SELECT COUNT(*) FROM error_view").rows == [(0,)]
+        assert pipeline.waterlines() == {"t.a": 44}
+        (fact,) = pipeline.sources()
+    assert (fact.rows, fact.lag.rows, fact.lag.seconds) == (100, 0, 0.0)
+    assert fact.position_text == f"{topic}/0@50; {topic}/1@50"
+
+
+def test_a_schema_registry_beside_a_topic(topics, tmp_path):
+    import io
+    import json
+
+    import fastavro
+
+    schema = {"type": "record", "name": "A", "fields": [{"name": "a", "type": "int"}]}
+    (tmp_path / "7.avsc").write_text(json.dumps(schema))
+    out = io.BytesIO()
+    fastavro.schemaless_writer(out, fastavro.parse_schema(schema), {"a": 3})
+    topic = topics.new()
+    topics.write(topic, b"\0\0\0\0\x07" + out.getvalue(), b"\0\0\0\0\x08" + out.getvalue())
+    program = table(topics.address, topic, format="avro-confluent", **{"schema.registry.url": str(tmp_path)})
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.run(once=True)
+        assert pipeline.query("SELECT a FROM t").rows == [(3,)]
+        ((told,),) = pipeline.query("SELECT metadata FROM error_view").rows
+    assert "knows no schema 8" in told
+    assert f"{topic}/0@1" in told
+
+
+def test_the_past_of_a_lake_and_then_a_topic(topics, tmp_path):
+    deltalake = pytest.importorskip("deltalake")
+    pa = pytest.importorskip("pyarrow")
+
+    deltalake.write_deltalake(str(tmp_path / "past"), pa.table({"a": pa.array([1, 2], pa.int32())}))
+    topic = topics.new()
+    topics.write(topic, {"a": 10})
+    past = {"start_after": "delta", "start_after.path": str(tmp_path / "past")}
+    program = table(topics.address, topic, **past)
+    for expected in (13, 33):
+        with penstock.Pipeline(program, engine="native", directory=tmp_path / "dir") as pipeline:
+            pipeline.run(once=True)
+            assert pipeline.query("SELECT SUM(a) FROM t").rows == [(expected,)]
+        topics.write(topic, {"a": 20})

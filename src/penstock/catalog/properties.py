@@ -90,6 +90,9 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "connection", "password", "table", "publication", "slot", "on_existing_slot", "on_truncate", "timeout",
             "on_error",
         ),
+        "sql": (
+            "url", "password", "table", "query", "column", "every", "rows_per_step", "timeout", "on_error", "epoch",
+        ),
         "http": (
             "listen", "token", FORMAT, "max_bytes", "queue_bytes", "timeout", "on_error", "unknown_columns", "epoch",
             "delimiter", "quote", "null_text",

@@ -19,6 +19,7 @@
 | `lake/` | what both have in common: a content, then the versions that follow |
 | `datagen/` | the connector `datagen`: rows by rule, at a rate |
 | `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
+| `polled/` | the connector `sql`: rows of a database, by a column that grows |
 | `http/` | the connector `http`: rows that others push |
 | `kafka/` | the connectors `kafka` and `upsert-kafka`: the messages of topics |
 | `messages/` | the formats of whole messages: json, csv, raw, debezium, upserts |

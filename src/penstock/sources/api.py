@@ -104,6 +104,7 @@ CONNECTORS = {
     "kafka": "penstock.sources.kafka",
     "upsert-kafka": "penstock.sources.kafka.upsert",
     "postgres": "penstock.sources.postgres",
+    "sql": "penstock.sources.polled",
     "http": "penstock.sources.http",
 }
 

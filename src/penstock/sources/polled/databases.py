@@ -1,0 +1,135 @@
+"""Databases as they are asked: how to reach each, and how its client wants a value in a query.
+
+Another database is a class as those below and a word in `declared.KINDS`.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Protocol
+
+import duckdb
+
+from penstock.sources.postgres.connection import database_of, driver
+from penstock.sources.properties import Declared
+
+Rows = tuple[list[str], list[tuple[Any, ...]]]
+
+
+class AwayError(Exception):
+    """The database does not answer, or not now."""
+
+
+class RefusedError(Exception):
+    """The database does not take the question."""
+
+
+class Reading(Protocol):
+    """A database that is asked; what it says has no secrets."""
+
+    mark: str  # the place of a value in a query
+
+    def ask(self, query: str, values: Sequence[Any]) -> Rows:
+        """The names of the columns, and the rows. AwayError, RefusedError."""
+
+    def close(self) -> None:
+        """Let go of the connection; the next question makes another."""
+
+
+@dataclass
+class Sqlite:
+    """A file of SQLite, which is only read."""
+
+    path: str
+    mark: str = "?"
+
+    def ask(self, query: str, values: Sequence[Any]) -> Rows:
+        """Ask over a connection of its own, so that no lock stays."""
+        if not Path(self.path).is_file():
+            message = f"there is no file {self.path}"
+            raise AwayError(message)
+        try:
+            connection = sqlite3.connect(f"{Path(self.path).resolve().as_uri()}?mode=ro", uri=True, timeout=1.0)
+            try:
+                found = connection.execute(query, tuple(values))
+                return [item[0] for item in found.description], found.fetchall()
+            finally:
+                connection.close()
+        except sqlite3.OperationalError as error:
+            if "locked" in str(error) or "busy" in str(error) or "unable to open" in str(error):
+                raise AwayError(str(error)) from None
+            raise RefusedError(str(error)) from None
+        except sqlite3.Error as error:
+            raise RefusedError(str(error)) from None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class DuckDb:
+    """A file of DuckDB, which is only read; while another process writes it, it is away."""
+
+    path: str
+    mark: str = "?"
+
+    def ask(self, query: str, values: Sequence[Any]) -> Rows:
+        """Ask over a connection of its own, so that others may write meanwhile."""
+        try:
+            with duckdb.connect(self.path, read_only=True) as connection:
+                found = connection.execute(query, list(values))
+                return [item[0] for item in found.description or ()], found.fetchall()
+        except (duckdb.IOException, duckdb.ConnectionException) as error:
+            raise AwayError(_first(error)) from None
+        except duckdb.Error as error:
+            raise RefusedError(_first(error)) from None
+
+    def close(self) -> None:
+        """Nothing is held."""
+
+
+@dataclass
+class Postgres:
+    """A database of PostgreSQL."""
+
+    declared: Declared
+    what: str
+    mark: str = "%s"
+    _connection: Any = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        """DataError for an address that is none, or a secret that is not there."""
+        given = {**self.declared.properties, "connection": self.declared.properties["url"]}
+        self._database = database_of(given, self.what)
+
+    @property
+    def where(self) -> str:
+        """The database as people name it."""
+        return self._database.where
+
+    def ask(self, query: str, values: Sequence[Any]) -> Rows:
+        """Ask over a connection that stays."""
+        psycopg = driver()
+        try:
+            if self._connection is None:
+                self._connection = self._database.connect(autocommit=True)
+            found = self._connection.execute(query, list(values))
+            return [item.name for item in found.description or ()], found.fetchall()
+        except (psycopg.OperationalError, psycopg.InterfaceError) as error:
+            self.close()
+            raise AwayError(self._database.said(error)) from None
+        except psycopg.Error as error:
+            raise RefusedError(self._database.said(error)) from None
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        connection, self._connection = self._connection, None
+        if connection is not None:
+            connection.close()
+
+
+def _first(error: Exception) -> str:
+    return (str(error) or type(error).__name__).splitlines()[0][:300]

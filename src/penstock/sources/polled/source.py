@@ -1,0 +1,229 @@
+"""The rows of a table that a database has more than before, by a column that grows.
+
+Each look asks for the rows above the last value, in the column's order, and for all rows of the value with which a step
+ends, so that none is missed that has the same. A step's manifest has the values from which and up to which it has read.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import date, datetime
+from decimal import Decimal
+from typing import Any
+
+from penstock.catalog.model import Table
+from penstock.errors import DataError, Diagnostic
+from penstock.sources.formats.declared import EPOCH
+from penstock.sources.polled.databases import AwayError, DuckDb, Postgres, Reading, RefusedError, Sqlite
+from penstock.sources.polled.declared import (
+    COLUMN,
+    EVERY,
+    QUERY,
+    ROWS_PER_STEP,
+    TABLE,
+    TIMEOUT,
+    URL,
+    kind_of,
+)
+from penstock.sources.postgres.values import given as as_given
+from penstock.sources.properties import duration
+from penstock.sources.secrets import expanded, masked, secret_values
+from penstock.steps.exact import exact, from_exact
+from penstock.steps.intake.inputs import MakeReader
+from penstock.steps.rows.batch import INSERT, Batch, Operated, RowReader
+from penstock.steps.rows.rejected import Rejections
+from penstock.steps.rows.values import Leniency
+
+_PAUSE = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class _Read:
+    """Rows, and the value behind which they begin and that with which they end."""
+
+    rows: Sequence[Mapping[str, Any]]
+    start: Any
+    end: Any
+
+
+@dataclass
+class PolledSource:
+    """The rows of one table; `at` is the last value of the column that a step has, None before the first."""
+
+    table: Table
+    reader: RowReader
+    database: Reading
+    where: str
+    secrets: frozenset[str] = frozenset()
+    now: Callable[[], float] = time.monotonic
+    at: Any = None
+    _read: _Read | None = None
+    _again: tuple[Any, Any] | None = None
+    _next: float = 0.0
+    _failing: float | None = None
+    _said: str = ""
+
+    def __post_init__(self) -> None:
+        """The parts of the questions."""
+        properties = self.table.properties
+        asked = f"({properties[QUERY.name]})" if QUERY.name in properties else _named(TABLE.value(self.table))
+        self._column = _quoted(COLUMN.value(self.table))
+        self._every = duration(EVERY.value(self.table)).total_seconds()
+        self._most = int(properties.get(ROWS_PER_STEP.name, 0))
+        asked = asked.replace("%", "%%") if self.database.mark == "%s" else asked
+        self._from = f"SELECT * FROM {asked} AS polled"
+
+    def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
+        """About so many of the rows that have come, or those that `seek` has named; None if it is not time to ask."""
+        if self.now() < self._next and not (ended and self._failing is None):
+            return None
+        try:
+            found = self._asked(min(rows, self._most or rows))
+        except AwayError as error:
+            self._away(str(error))
+            return None
+        except RefusedError as error:
+            raise self._error(
+                f"{self.where} refuses: {masked(str(error), self.secrets)}", code="SOURCE_REFUSED"
+            ) from None
+        self._failing, self._said = None, ""
+        if found is None:
+            self._next = self.now() + self._every
+            return None
+        self._read = found
+        items = [Operated(INSERT, row) for row in found.rows]
+        return self.reader.read(items, rejections, lambda index: f"{self.where} row {index + 1} behind {found.start}")
+
+    def _asked(self, rows: int) -> _Read | None:
+        mark, column = self.database.mark, self._column
+        if self._again is not None:
+            return self._asked_again(*self._again)
+        above = f" WHERE {column} > {mark}" if self.at is not None else f" WHERE {column} IS NOT NULL"
+        values = [] if self.at is None else [self.at]
+        names, found = self.database.ask(f"{self._from}{above} ORDER BY {column} LIMIT {rows}", values)
+        if not found:
+            return None
+        place = self._place(names)
+        last = found[-1][place]
+        if len(found) == rows:  # others may have the same value as the last
+            kept = [row for row in found if row[place] != last]
+            _, same = self.database.ask(f"{self._from} WHERE {column} = {mark}", [last])
+            found = [*kept, *same]
+        return _Read([self._row(names, row) for row in found], self.at, last)
+
+    def _asked_again(self, start: Any, end: Any) -> _Read:
+        mark, column = self.database.mark, self._column
+        above = f" AND {column} > {mark}" if start is not None else ""
+        values = [end] if start is None else [end, start]
+        names, found = self.database.ask(f"{self._from} WHERE {column} <= {mark}{above} ORDER BY {column}", values)
+        return _Read([self._row(names, row) for row in found], start, end)
+
+    def _place(self, names: Sequence[str]) -> int:
+        wanted = COLUMN.value(self.table).lower()
+        return next(place for place, name in enumerate(names) if name.lower() == wanted)
+
+    def _row(self, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+        """The columns that the table has."""
+        pairs = [(self.table.column(name), value) for name, value in zip(names, row, strict=True)]
+        return {column.label: _as_given(value, column.type) for column, value in pairs if column is not None}
+
+    def _away(self, why: str) -> None:
+        """It does not answer; DataError once it has not for too long."""
+        self._said = why = masked(why, self.secrets)
+        self._failing = self.now() if self._failing is None else self._failing
+        if self.now() - self._failing >= duration(TIMEOUT.value(self.table)).total_seconds():
+            self._failing = None
+            raise self._error(f"{self.where} does not answer: {why}")
+        self._next = self.now() + _PAUSE
+
+    def _error(self, message: str, *, code: str = "SOURCE_UNREACHABLE") -> DataError:
+        hint = "the run goes on where it was once it is started again" if code == "SOURCE_UNREACHABLE" else None
+        return DataError(Diagnostic(code, f"table {self.table.name}: {message}", self.table.span, hint=hint))
+
+    def taken(self) -> dict[str, Any]:
+        """The values read from and to."""
+        if self._read is None:
+            return {}
+        place = {"database": self.where, "column": COLUMN.value(self.table)}
+        start, end = _kept(self._read.start), _kept(self._read.end)
+        return {"connector": "sql", "read": [{**place, "from": {"value": start}, "to": {"value": end}}]}
+
+    def seek(self, taken: Mapping[str, Any]) -> None:
+        """Ask next for what a manifest names."""
+        item = taken["read"][0]
+        self._again = from_exact(item["from"]["value"]), from_exact(item["to"]["value"])
+
+    def skip(self, taken: Mapping[str, Any]) -> None:
+        """Go on behind what a manifest names."""
+        self.at = from_exact(taken["read"][-1]["to"]["value"])
+
+    def commit(self) -> None:
+        """Go on behind what a step has; there may be more at once."""
+        if self._read is not None:
+            self.at, self._read, self._again, self._next = self._read.end, None, None, 0.0
+
+    def rewind(self) -> None:
+        """Ask for the same again."""
+        self._read, self._next = None, 0.0
+
+    def waiting(self) -> tuple[int, int]:
+        """Nothing that is known."""
+        return 0, 0
+
+    def trouble(self) -> str:
+        """What the database said, while it does not answer."""
+        return self._said
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.database.close()
+
+    def describe(self) -> str:
+        """The table, or a query, and its database."""
+        asked = TABLE.value(self.table) or "a query"
+        return f"{self.table.name} from {asked} at {self.where} by {COLUMN.value(self.table)}"
+
+
+def _as_given(value: Any, kind: str) -> Any:
+    """A value for a column; SQLite has no booleans but 0 and 1."""
+    if kind.lower() == "boolean" and isinstance(value, int) and value in (0, 1):
+        return bool(value)
+    return as_given(value, kind)
+
+
+def _kept(value: Any) -> Any:
+    """A value of the column as a manifest has it; TypeError if it has no form for it."""
+    return exact(value if isinstance(value, int | float | str | datetime | date | Decimal | None) else str(value))
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _named(name: str) -> str:
+    """A table's name, part by part."""
+    return ".".join(_quoted(part) for part in name.split("."))
+
+
+def opened(table: Table, readers: MakeReader) -> PolledSource:
+    """The source of a table. DataError for an address that is none."""
+    what = f"table {table.name}"
+    url = expanded(URL.value(table), f"{what}: '{URL.name}'")
+    kind, path = kind_of(url), url.partition(":")[2]
+    path = path.removeprefix("//")
+    shown = URL.value(table).partition(":")[2].removeprefix("//")
+    secrets = frozenset(secret_values(table.properties.values()))
+    reader = readers(table, Leniency(text=True, epoch=EPOCH.value(table), ignore_unknown=True))
+    match kind:
+        case "sqlite":
+            return PolledSource(table, reader, Sqlite(path), f"SQLite {shown}", secrets)
+        case "duckdb":
+            return PolledSource(table, reader, DuckDb(path), f"DuckDB {shown}", secrets)
+        case "postgres":
+            database = Postgres(table, what)
+            return PolledSource(table, reader, database, database.where, secrets)
+        case _:
+            message = f"{what}: '{URL.name}' is no address of PostgreSQL, SQLite or DuckDB"
+            raise DataError(Diagnostic("BAD_PROPERTY", message, table.span, hint=URL.takes))

@@ -1,0 +1,168 @@
+"""Rows by a growing column: what comes more, ties at the end of a step, going on, databases that are away."""
+
+import json
+import random
+import sqlite3
+
+import duckdb
+import pytest
+from tests.steps.tables import NO_DEFAULTS, declared
+
+import penstock
+from penstock.errors import DataError, SqlError
+from penstock.sources import api
+from penstock.steps.rows.batch import RowReader
+from penstock.steps.rows.rejected import Rejections
+
+
+@pytest.fixture
+def path(tmp_path):
+    found = tmp_path / "shop.db"
+    with sqlite3.connect(found) as connection:
+        connection.execute("CREATE TABLE orders (id INTEGER, name TEXT, open INTEGER, other TEXT)")
+    return found
+
+
+def add(path, *rows):
+    connection = sqlite3.connect(path)
+    connection.executemany("INSERT INTO orders VALUES (?, ?, ?, 'x')", rows)
+    connection.commit()
+    connection.close()
+
+
+def text(path, kind="sqlite", columns="id INT, name STRING, open BOOLEAN", table="orders", **said):
+    words = {"connector": "sql", "url": f"{kind}:{path}", "column": "id", "every": "0 seconds", **said}
+    words |= {} if "query" in said else {"table": table}
+    return (
+        f"CREATE TABLE t ({columns}) WITH ({', '.join(f''''{name}' = '{value}' ''' for name, value in words.items())})"
+    )
+
+
+def source_of(statement):
+    readers = lambda table, lenient: RowReader(table, NO_DEFAULTS, lenient=lenient)  # noqa: E731
+    return api.open_source(declared(statement), readers, None)
+
+
+def ids(batch):
+    return None if batch is None else batch.rows.column(0).to_pylist()
+
+
+def test_what_has_more_of_the_column_is_read(path):
+    add(path, (1, "a", 1), (2, None, 0), (None, "no", 0))
+    source = source_of(text(path))
+    batch = source.read(100, Rejections())
+    assert batch.rows.to_pylist() == [{"id": 1, "name": "a", "open": True}, {"id": 2, "name": None, "open": False}]
+    source.rewind()
+    assert ids(source.read(100, Rejections())) == [1, 2]
+    taken = json.loads(json.dumps(source.taken()))
+    source.commit()
+    assert source.read(100, Rejections()) is None
+    add(path, (3, "c", 1))
+    assert ids(source.read(100, Rejections())) == [3]
+    again = source_of(text(path))
+    again.seek(taken)
+    assert ids(again.read(1, Rejections())) == [1, 2]
+    again.commit()
+    assert ids(again.read(9, Rejections())) == [3]
+    later = source_of(text(path))
+    later.skip(taken)
+    assert ids(later.read(9, Rejections())) == [3]
+
+
+def test_property_no_row_is_missed_and_none_comes_twice(path):
+    chance, expected, found, last = random.Random(3), [], [], 0
+    source = source_of(text(path))
+    for _ in range(60):
+        rows = []
+        for _ in range(chance.randrange(4)):
+            last += chance.randrange(1, 3)
+            rows += [(last, str(number), 1) for number in range(chance.randrange(1, 4))]
+        add(path, *rows)
+        expected += rows
+        batch = source.read(chance.randrange(1, 4), Rejections())
+        if batch is not None and chance.random() < 0.3:
+            source.rewind()
+        elif batch is not None:
+            found += [tuple(row.values()) for row in batch.rows.to_pylist()]
+            source.commit()
+    while (batch := source.read(2, Rejections())) is not None:
+        found += [tuple(row.values()) for row in batch.rows.to_pylist()]
+        source.commit()
+    assert sorted(found) == sorted((number, name, True) for number, name, _ in expected)
+
+
+def test_a_pipeline_with_a_directory_goes_on(path, tmp_path):
+    add(path, (1, "a", 1), (2, "b", 1))
+    for more, expected in (((3, "c", 1), 2), ((4, "d", 1), 3)):
+        with penstock.Pipeline(text(path) + ";", engine="native", directory=tmp_path / "dir") as pipeline:
+            pipeline.run(once=True)
+            assert pipeline.query("SELECT COUNT(*) FROM t").rows == [(expected,)]
+            (fact,) = pipeline.sources()
+            assert (fact.position_text, fact.source) == (
+                f"SQLite {path}/id@{expected}",
+                f"t from orders at SQLite {path} by id",
+            )
+        add(path, more)
+
+
+def test_a_query_and_duckdb(tmp_path):
+    path = tmp_path / "shop.duckdb"
+    with duckdb.connect(str(path)) as connection:
+        connection.execute("CREATE SCHEMA s; CREATE TABLE s.o AS SELECT range AS id, 'n%' AS name FROM range(5)")
+    assert ids(source_of(text(path, "duckdb", "id INT, name STRING", "s.o")).read(2, Rejections())) == [0, 1]
+    asked = source_of(text(path, "duckdb", "id INT, n INT", query="SELECT id, id * 2 AS n FROM s.o WHERE id > 2"))
+    assert asked.read(9, Rejections()).rows.to_pylist() == [{"id": 3, "n": 6}, {"id": 4, "n": 8}]
+
+
+def test_a_database_that_is_away_is_waited_for_and_then_ends_the_run(tmp_path):
+    now = [0.0]
+    source = source_of(text(tmp_path / "none.db", timeout="10 seconds"))
+    source.now = lambda: now[0]
+    assert source.read(1, Rejections()) is None
+    assert "there is no file" in source.trouble()
+    now[0] = 11.0
+    with pytest.raises(DataError) as caught:
+        source.read(1, Rejections())
+    assert caught.value.diagnostics[0].code == "SOURCE_UNREACHABLE"
+
+
+def test_a_question_that_is_refused_says_what_the_database_said(path):
+    with pytest.raises(DataError, match="no such table") as caught:
+        source_of(text(path, table="ordres")).read(1, Rejections())
+    assert caught.value.diagnostics[0].code == "SOURCE_REFUSED"
+
+
+def test_it_is_asked_no_more_often_than_said(path):
+    now = [0.0]
+    source = source_of(text(path, every="10 seconds"))
+    source.now = lambda: now[0]
+    assert source.read(1, Rejections()) is None
+    add(path, (1, "a", 1))
+    now[0] = 9.0
+    assert source.read(1, Rejections()) is None
+    now[0] = 10.0
+    assert ids(source.read(1, Rejections())) == [1]
+
+
+@pytest.mark.parametrize(
+    ("said", "code"),
+    [
+        ({"column": "nr"}, "UNKNOWN_COLUMN"),
+        ({"url": "mysql://h/x"}, "BAD_PROPERTY"),
+        ({"table": "a", "query": "SELECT 1"}, "MISSING_PROPERTY"),
+    ],
+    ids=["column", "address", "both"],
+)
+def test_what_cannot_be_is_refused(path, said, code):
+    words = {"connector": "sql", "url": f"sqlite:{path}", "column": "id", "table": "o", **said}
+    texts = ", ".join(f"'{name}' = '{value}'" for name, value in words.items())
+    with pytest.raises(SqlError) as caught:
+        api.check_source(declared(f"CREATE TABLE t (id INT) WITH ({texts})"))
+    assert caught.value.diagnostics[0].code == code
+
+
+def test_secrets_of_an_address_are_told_nobody(monkeypatch, tmp_path):
+    monkeypatch.setenv("PENSTOCK_TEST_SECRET", "open-sesame")
+    source = source_of(text(f"{tmp_path}/${{env:PENSTOCK_TEST_SECRET}}.db"))
+    assert source.read(1, Rejections()) is None
+    assert "sesame" not in source.trouble() + source.describe()
