@@ -85,9 +85,8 @@ class PolledSource:
             self._away(str(error))
             return None
         except RefusedError as error:
-            raise self._error(
-                f"{self.where} refuses: {masked(str(error), self.secrets)}", code="SOURCE_REFUSED"
-            ) from None
+            message = f"{self.where} refuses: {masked(str(error), self.secrets)}"
+            raise self._error(message, code="SOURCE_REFUSED") from None
         self._failing, self._said = None, ""
         if found is None:
             self._next = self.now() + self._every
@@ -135,7 +134,8 @@ class PolledSource:
         self._failing = self.now() if self._failing is None else self._failing
         if self.now() - self._failing >= duration(TIMEOUT.value(self.table)).total_seconds():
             self._failing = None
-            raise self._error(f"{self.where} does not answer: {why}")
+            message = f"{self.where} does not answer: {why}"
+            raise self._error(message)
         self._next = self.now() + _PAUSE
 
     def _error(self, message: str, *, code: str = "SOURCE_UNREACHABLE") -> DataError:
