@@ -103,7 +103,7 @@ def test_a_generated_column_is_as_it_comes_in():
     assert [column.comment for column in table(text).columns] == [None, "b", None]
 
 
-@pytest.mark.parametrize("kind", ["jdbc", "kafka"])
+@pytest.mark.parametrize("kind", ["kinesis", "mongodb"])
 def test_a_format_of_another_system_names_its_connector(kind):
     text = f"CREATE TABLE t (a INT) USING {kind} OPTIONS (url 'x')"
     with pytest.raises(UnsupportedError, match=f"needs the connector '{kind}'") as caught:

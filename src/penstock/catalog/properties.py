@@ -12,7 +12,7 @@ from types import MappingProxyType
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 
 CONNECTOR, FORMAT, COMMENT, PARTITIONED_BY = "connector", "format", "comment", "partitioned_by"
-START_AFTER = "start_after"
+START_AFTER, ROWS_PER_STEP = "start_after", "rows_per_step"
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,6 +36,7 @@ TABLE: tuple[Property, ...] = (
         "the connector of a source that is read to its end before the table's own begins, as a table of Delta's past "
         "before a topic",
     ),
+    Property(ROWS_PER_STEP, "how many rows of the table's source one step takes at most; the rest waits where it is"),
     Property(f"{START_AFTER}.*", "the properties of that source, as in 'start_after.path'; it may have one before it"),
     Property(
         "append_only",
@@ -70,7 +71,7 @@ VIEW: tuple[Property, ...] = (
 _OF_KAFKA = (
     "topic", "topic-pattern", "bootstrap.servers", "properties.*", "scan.startup.mode",
     "scan.startup.specific-offsets", "scan.startup.timestamp-millis", "scan.topic-partition-discovery.interval",
-    "timeout", "on_lost", "idle_after", "rows_per_step", FORMAT, "value.format", "key.format", "key.fields",
+    "timeout", "on_lost", "idle_after", FORMAT, "value.format", "key.format", "key.fields",
     "value.fields-include", "schema.registry.url", "schema.registry.basic-auth.user-info", "avro.schema",
     "protobuf.descriptor", "protobuf.message",
     "on_error", "unknown_columns", "epoch", "delimiter", "quote", "null_text",
@@ -91,7 +92,7 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "on_error",
         ),
         "sql": (
-            "url", "password", "table", "query", "column", "every", "rows_per_step", "timeout", "on_error", "epoch",
+            "url", "password", "table", "query", "column", "every", "timeout", "on_error", "epoch",
         ),
         "http": (
             "listen", "token", FORMAT, "max_bytes", "queue_bytes", "timeout", "on_error", "unknown_columns", "epoch",

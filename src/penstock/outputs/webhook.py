@@ -74,7 +74,7 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Webhook:
 
 
 class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """What is sent to one address is not for another."""
+    """Follows no redirection: a step is sent to one address, and is not for another."""
 
     def redirect_request(self, *_: Any) -> None:
         """None: the redirection is the answer."""

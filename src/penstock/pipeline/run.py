@@ -16,6 +16,7 @@ from penstock.errors import PenstockError
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Answering, Output, TableSource
+from penstock.sources.properties import rows_per_step
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputFailed, OutputsDone, RunFinished, RunProgress, RunStarted, SourceLag
 from penstock.steps.phases import Phase
@@ -238,7 +239,8 @@ class RunLoop:
         """The rows that a source has now, which its meter notes."""
         meter = self._meters.of(source)
         try:
-            batch = source.read(self._size, rejections, ended=self._input_ended)
+            most = rows_per_step(source.table) or self._size
+            batch = source.read(min(most, self._size), rejections, ended=self._input_ended)
         except PenstockError as error:
             meter.met(str(error).splitlines()[0], failed=True)
             raise

@@ -19,7 +19,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.properties import CONNECTOR, START_AFTER, check_table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.installed import installed_names, load_installed
-from penstock.sources.properties import check_properties
+from penstock.sources.properties import check_properties, check_rows_per_step
 from penstock.sources.successive import SuccessiveSource, earlier
 
 if TYPE_CHECKING:
@@ -112,6 +112,7 @@ CONNECTORS = {
 def check_source(table: Table) -> None:
     """Refuse a connector that there is not, and properties that it cannot take; looks at nothing outside."""
     connector = _connector(table) if "connector" in table.properties else None
+    check_rows_per_step(table)
     _check_earlier(table)
     _check_metadata(table, tuple(getattr(connector, "METADATA", ())))
     if connector is not None:

@@ -9,7 +9,7 @@ from typing import Protocol
 
 from penstock.analysis.bounds import parse_bound
 from penstock.catalog.model import View
-from penstock.catalog.properties import TABLE, is_among
+from penstock.catalog.properties import ROWS_PER_STEP, TABLE, is_among
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 
 
@@ -112,6 +112,20 @@ def _meaningless(table: Declared, item: Property, value: str) -> Diagnostic:
     message = f"{named(table)}: '{item.name}' = {value[:100]!r} means nothing"
     hint = " or ".join(f"'{one}'{' (the default)' if one == item.default else ''}" for one in item.values)
     return Diagnostic("BAD_PROPERTY", message, table.span, near, hint)
+
+
+def rows_per_step(table: Declared) -> int | None:
+    """The number of rows that a step takes of a table's source at most, if the table says one."""
+    said = table.properties.get(ROWS_PER_STEP)
+    return None if said is None else int(said)
+
+
+def check_rows_per_step(table: Declared) -> None:
+    """SqlError for a number that is none."""
+    said = table.properties.get(ROWS_PER_STEP)
+    if said is not None and not (said.isascii() and said.isdigit() and int(said) > 0):
+        message = f"{named(table)}: '{ROWS_PER_STEP}' = {said[:100]!r}: it is no whole number above 0"
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint="'rows_per_step' = '10000'"))
 
 
 def duration(text: str) -> timedelta:

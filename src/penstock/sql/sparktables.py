@@ -10,7 +10,16 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.catalog.properties import COMMENT, CONNECTOR, CONNECTORS, FORMAT, PARTITIONED_BY, TABLE
+from penstock.catalog.properties import (
+    COMMENT,
+    CONNECTOR,
+    CONNECTORS,
+    FORMAT,
+    PARTITIONED_BY,
+    ROWS_PER_STEP,
+    TABLE,
+    is_among,
+)
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 from penstock.sql.cursor import Cursor
 from penstock.sql.partitions import PartitionedBy, read_partitions
@@ -19,8 +28,10 @@ from penstock.sql.properties import Properties, read_options
 FILES = ("parquet", "json", "csv", "avro")
 _LAKES = ("delta", "iceberg")
 # Formats whose rows lie in a system of their own, so that a table of them is never plain.
-_SYSTEMS = ("jdbc", "kafka", "pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
+_SYSTEMS = ("pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
 _STORED = {"parquet": "parquet", "jsonfile": "json"}
+# Connectors that USING names, and whose properties are the options; jdbc is asked by a column that grows.
+_CONNECTED = {**{name: name for name in CONNECTORS if name not in ("files", *_LAKES)}, "jdbc": "sql"}
 # Spark's names for options that the connector has under another.
 _SAME = {
     "sep": "delimiter",
@@ -28,6 +39,14 @@ _SAME = {
     "pathglobfilter": "pattern",
     "startingversion": "starting_version",
 }
+_SAME_OF_KAFKA = {
+    "subscribe": "topic",
+    "subscribepattern": "topic-pattern",
+    "kafka.bootstrap.servers": "bootstrap.servers",
+    "maxoffsetspertrigger": "rows_per_step",
+    "startingtimestamp": "scan.startup.timestamp-millis",
+}
+_SAME_OF_SQL = {"dbtable": "table", "partitioncolumn": "column"}
 
 
 @dataclass
@@ -201,6 +220,8 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
     location = found.location or found.options.values.get("path")
     if location is not None and found.format in _LAKES:
         return _of_a_lake(found, location, result, warnings)
+    if found.format in _CONNECTED:
+        return _of_a_connector(found, result, warnings)
     if found.format in _SYSTEMS or (location is not None and found.format not in (*FILES, None)):
         raise _unreadable(found)
     if location is None and not connected:
@@ -222,6 +243,46 @@ def _of_a_lake(
     if found.partitions.span is not None:
         warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "the table's log has its partitions"))
     return result, warnings
+
+
+def _of_a_connector(
+    found: SparkClauses, result: Properties, warnings: list[Diagnostic]
+) -> tuple[Properties, list[Diagnostic]]:
+    """A table whose rows lie in another system, by the options of Spark's connector or of ours."""
+    name = _CONNECTED[str(found.format)]
+    result.values[CONNECTOR] = name
+    for option, value in found.options.values.items():
+        ours = _in_our_words(name, option, value)
+        known = (*CONNECTORS[name], ROWS_PER_STEP)
+        for word, meant in ours.items():
+            if is_among(word, known):
+                result.values[word], result.spans[word] = meant, found.options.spans[option]
+            else:
+                warnings.append(no_meaning(f"the option {option[:60]!r}", found.options.spans[option]))
+    if found.partitions.span is not None:
+        warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "its rows lie in another system"))
+    return result, warnings
+
+
+def _in_our_words(connector: str, option: str, value: str) -> dict[str, str]:
+    """What an option of Spark's connector is as properties."""
+    match connector, option:
+        case (("kafka" | "upsert-kafka"), "startingoffsets") if value.lower() in ("earliest", "latest"):
+            return {"scan.startup.mode": f"{value.lower()}-offset"}
+        case (("kafka" | "upsert-kafka"), "failondataloss"):
+            return {"on_lost": "skip" if value.lower() == "false" else "fail"}
+        case (("kafka" | "upsert-kafka"), "startingtimestamp"):
+            return {"scan.startup.mode": "timestamp", _SAME_OF_KAFKA[option]: value}
+        case (("kafka" | "upsert-kafka"), _) if option in _SAME_OF_KAFKA:
+            return {_SAME_OF_KAFKA[option]: value}
+        case (("kafka" | "upsert-kafka"), _) if option.startswith("kafka."):
+            return {f"properties.{option.removeprefix('kafka.')}": value}
+        case "sql", "url":
+            return {"url": value.removeprefix("jdbc:")}
+        case "sql", _ if option in _SAME_OF_SQL:
+            return {_SAME_OF_SQL[option]: value}
+        case _:
+            return {option: value}
 
 
 def _partitions(found: SparkClauses, result: Properties) -> None:

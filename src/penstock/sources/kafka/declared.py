@@ -97,12 +97,9 @@ IDLE_AFTER = Property(
     takes="an interval as in '10 seconds'",
     check=check_duration,
 )
-ROWS_PER_STEP = Property(
-    "rows_per_step", "How many messages one step takes at most.", takes="a number", check=_check_number
-)
 
 OF_TOPICS = (TOPIC, PATTERN, SERVERS, PASSED_ON, STARTUP, STARTUP_OFFSETS, STARTUP_TIME, DISCOVERY, TIMEOUT, ON_LOST)
-PROPERTIES = (*OF_TOPICS, IDLE_AFTER, ROWS_PER_STEP, *messages.PROPERTIES)
+PROPERTIES = (*OF_TOPICS, IDLE_AFTER, *messages.PROPERTIES)
 
 # What the position of a step decides is not the client's to decide.
 _OWN = {

@@ -82,7 +82,6 @@ class KafkaSource:
         self._every = duration(declared.DISCOVERY.value(self.table)).total_seconds()
         late = any(column.lateness is not None for column in self.table.columns)
         self._idle_after = duration(declared.IDLE_AFTER.value(self.table)) if late else None
-        self._most = int(self.table.properties.get(declared.ROWS_PER_STEP.name, 0))
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """Up to so many messages, partition by partition; or those that `seek` has named."""
@@ -95,7 +94,7 @@ class KafkaSource:
         elif self._has_ended():
             return None
         try:
-            found = self._consuming.messages(min(rows, self._most or rows), wait=self._wait(ended=ended))
+            found = self._consuming.messages(rows, wait=self._wait(ended=ended))
         except OffsetsGoneError as error:
             self._lost(error.partition, report)
             found = []

@@ -48,12 +48,6 @@ EVERY = Property(
     takes="an interval as in '10 seconds'",
     check=check_duration,
 )
-ROWS_PER_STEP = Property(
-    "rows_per_step",
-    "How many rows one step takes at most; of rows with one value of the column all.",
-    takes="a number",
-    check=_check_number,
-)
 TIMEOUT = Property(
     "timeout",
     "How long to wait for a database that does not answer, before `run` stops with an error.",
@@ -61,7 +55,7 @@ TIMEOUT = Property(
     takes="an interval as in '10 seconds'",
     check=check_duration,
 )
-PROPERTIES = (URL, PASSWORD, TABLE, QUERY, COLUMN, EVERY, ROWS_PER_STEP, TIMEOUT, ON_ERROR, EPOCH)
+PROPERTIES = (URL, PASSWORD, TABLE, QUERY, COLUMN, EVERY, TIMEOUT, ON_ERROR, EPOCH)
 
 
 def check(table: Table) -> None:

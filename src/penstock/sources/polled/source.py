@@ -21,7 +21,6 @@ from penstock.sources.polled.declared import (
     COLUMN,
     EVERY,
     QUERY,
-    ROWS_PER_STEP,
     TABLE,
     TIMEOUT,
     URL,
@@ -71,7 +70,6 @@ class PolledSource:
         asked = f"({properties[QUERY.name]})" if QUERY.name in properties else _named(TABLE.value(self.table))
         self._column = _quoted(COLUMN.value(self.table))
         self._every = duration(EVERY.value(self.table)).total_seconds()
-        self._most = int(properties.get(ROWS_PER_STEP.name, 0))
         asked = asked.replace("%", "%%") if self.database.mark == "%s" else asked
         self._from = f"SELECT * FROM {asked} AS polled"
 
@@ -80,7 +78,7 @@ class PolledSource:
         if self.now() < self._next and not (ended and self._failing is None):
             return None
         try:
-            found = self._asked(min(rows, self._most or rows))
+            found = self._asked(rows)
         except AwayError as error:
             self._away(str(error))
             return None
