@@ -73,7 +73,7 @@ class Meter:
 
     @property
     def idle_seconds(self) -> float:
-        """How long nothing has come."""
+        """The seconds for which nothing has come."""
         return 0.0 if self._idle is None else max(0.0, self.now() - self._idle)
 
     def looked(self, rows: int) -> None:

@@ -265,7 +265,7 @@ def _of_a_connector(
 
 
 def _in_our_words(connector: str, option: str, value: str) -> dict[str, str]:
-    """What an option of Spark's connector is as properties."""
+    """The meaning of an option of Spark's connector, as properties."""
     match connector, option:
         case (("kafka" | "upsert-kafka"), "startingoffsets") if value.lower() in ("earliest", "latest"):
             return {"scan.startup.mode": f"{value.lower()}-offset"}

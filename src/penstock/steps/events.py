@@ -84,7 +84,7 @@ class OutputsDone(Event):
 
 @dataclass(frozen=True, slots=True)
 class SourceLag:
-    """What is known to wait in the source of a table, and how quickly rows come.
+    """All that is known to wait in the source of a table, and how quickly rows come.
 
     `rows` are those that wait (of topics: offsets), `seconds` the age of what was read last; None where nobody knows.
     """

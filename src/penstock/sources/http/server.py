@@ -104,7 +104,7 @@ def _handler(server: Server) -> type[BaseHTTPRequestHandler]:
             self.wfile.write(body)
 
         def _answer(self) -> tuple[HTTPStatus, dict[str, Any]]:
-            """What is said to a push; a body that was not read ends the connection."""
+            """The answer to a push; a body that was not read ends the connection."""
             self.close_connection = True
             route = server.routes.get(unquote(self.path.split("?", 1)[0]).strip("/").lower())
             if route is None:

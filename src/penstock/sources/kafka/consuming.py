@@ -54,7 +54,7 @@ class Consuming:
 
     @property
     def trouble(self) -> str:
-        """What the client has met since a broker answered last; empty if nothing."""
+        """The error that the client has met since a broker answered last; empty if nothing."""
         return "" if self._since is None else self._trouble
 
     def told(self, error: Any) -> None:

@@ -171,7 +171,7 @@ class PolledSource:
         return 0, 0
 
     def trouble(self) -> str:
-        """What the database said, while it does not answer."""
+        """The words of the database, while it does not answer."""
         return self._said
 
     def close(self) -> None:

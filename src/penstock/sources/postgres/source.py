@@ -252,7 +252,7 @@ class PostgresSource:
         return Lag(bytes=self._behind, seconds=age if self._behind or age is None else 0.0)
 
     def trouble(self) -> str:
-        """What the database, or the way to it, said; empty while it answers."""
+        """The words of the database, or of the way to it; empty while it answers."""
         return self._said if self._failing is not None else ""
 
     def close(self) -> None:
