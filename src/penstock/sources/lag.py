@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Lag:
-    """All that waits, as far as it is known: rows (of topics: offsets), bytes, and streams such as files and partitions.
+    """All that waits, as far as it is known: rows (of topics: offsets), bytes, streams such as files and partitions.
 
     `seconds` is the age of what was read last, while more of it waits; 0 once all has been read.
     """

@@ -101,7 +101,7 @@ class SuccessiveSource:
             self._at = self._committed = max(self._at, number)
 
     def _of_each(self, taken: Mapping[str, Any]) -> Iterator[tuple[int, Mapping[str, Any]]]:
-        """The ranges that were taken of each source; of one that the program has got since, as before another, nothing."""
+        """The ranges of each source; of one that the program has got since, as before another, there are none."""
         items = taken.get("read", ())
         for number, source in enumerate(self.sources):
             mine = [item for item in items if item.get(_SOURCE, len(self.sources) - 1) == number]

@@ -15,7 +15,7 @@ from penstock.sources.messages.schemas.registry import registry_of
 
 
 def decoding(table: Table, style: str, patience: float, column: str | None = None) -> Decode:
-    """A function that makes a mapping of bytes: of a key of one `column` also a value alone. DataError without a schema."""
+    """A function that makes a mapping of bytes: of a key of one `column` a value alone too. DataError without one."""
     what = f"table {table.name}"
     match style:
         case "avro":
