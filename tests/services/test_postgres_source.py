@@ -64,6 +64,7 @@ def test_rows_without_a_key_are_followed_by_the_whole_row(database):
         assert followed(pipeline) == [("a",), ("b",)]
 
 
+@pytest.mark.spark  # arrays are shown by Spark
 def test_values_are_what_they_were(database):
     asked(
         database,
