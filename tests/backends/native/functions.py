@@ -77,6 +77,7 @@ DATES = [
     *[(f"timestampadd({unit}, -1, {{a}})", TIMES) for unit in _UNITS],
     *[(f"date_trunc('{unit}', {{a}})", TIMES) for unit in (*_UNITS, "mon", "dd", "yy")],
     *[(f"FLOOR({{a}} TO {unit})", TIMES) for unit in ("YEAR", "MONTH", "DAY", "HOUR", "SECOND")],
+    *[(f"CEIL({{a}} TO {unit})", TIMES) for unit in _UNITS],
     *[(f"trunc({{a}}, '{unit}')", TIMES) for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "yy")],
     *[(f"{name}({{a}})", TIMES) for name in _PARTS],
     *[(f"extract({unit} FROM {{a}})", TIMES) for unit in ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "DOW", "DOY",

@@ -93,7 +93,7 @@ def _argument(name: str, place: int, item: str) -> Form:
     return Span("1", "DAY") if item == _INTERVAL else Reference(f"c{place}")
 
 
-_WITH_YEARS = ("extract", "floor to")
+_WITH_YEARS = ("extract", "floor to", "ceil to")
 
 
 def _is_proven(work: Callable[[], Proven]) -> bool:

@@ -66,6 +66,7 @@ _SHAPES: dict[str, tuple[str, ...]] = {
     TIMESTAMP: (
         "{timestamp} + INTERVAL '90' MINUTE", "date_trunc('HOUR', {timestamp})", "CAST({date} AS TIMESTAMP)",
         "coalesce({timestamp}, TIMESTAMP '2024-01-01 00:00:00')", "FLOOR({timestamp} TO DAY)",
+        "CEIL({timestamp} TO WEEK)",
     ),
     DECIMAL: (
         "{decimal} + 1.5BD", "CAST({int} AS DECIMAL(10,2))", "coalesce({decimal}, 0BD)", "abs({decimal})",

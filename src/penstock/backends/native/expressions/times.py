@@ -25,6 +25,7 @@ _LENGTHS = {
     "DAY": 86_400_000_000, "WEEK": 604_800_000_000,
 }  # fmt: skip
 _MONTHS = {"MONTH": 1, "QUARTER": 3, "YEAR": 12}
+_WORD = Proven("", "string")  # stands for a unit, which a rule reads from its form
 _PARTS = {
     "year": "year({})", "quarter": "quarter({})", "month": "month({})", "day": "day({})", "dayofmonth": "day({})",
     "dayofweek": "(dayofweek({}) + 1)", "weekday": "(isodow({}) - 1)", "dayofyear": "dayofyear({})",
@@ -168,7 +169,19 @@ def _floored(site: Site) -> Proven:
     if not isinstance(unit, Keyword) or site.proofs[0] is None:
         site.refuse()
     word = Constant(unit.word.upper().removesuffix("S"), "string")
-    return _truncated(Site(site.form, "date_trunc", (word, site.forms[0]), (Proven("", "string"), site.proofs[0])))
+    return _truncated(Site(site.form, "date_trunc", (word, site.forms[0]), (_WORD, site.proofs[0])))
+
+
+def _ceiled(site: Site) -> Proven:
+    """CEIL(time TO unit): the unit that a moment before one unit later lies in."""
+    unit, value = site.forms[1], site.proofs[0]
+    word = unit.word.upper().removesuffix("S") if isinstance(unit, Keyword) else ""
+    if value is None or value.type not in TEMPORAL or word not in (*_MONTHS, *_LENGTHS):
+        site.refuse()
+    days = word in ("DAY", "WEEK")
+    step = Length(months=_MONTHS[word]) if word in _MONTHS else Length(micros=_LENGTHS[word], days=days)
+    last = _later(site, _later(site, value, step), Length(micros=-1))
+    return _truncated(Site(site.form, "date_trunc", (Constant(word, "string"), site.forms[0]), (_WORD, last)))
 
 
 def _date_truncated(site: Site) -> Proven:
@@ -304,6 +317,7 @@ RULES: dict[tuple[str, int | None], Rule] = {
     **{(name, 3): _between for name in ("timestampdiff", "datediff", "date_diff")},
     ("date_trunc", 2): _truncated,
     ("floor to", 2): _floored,
+    ("ceil to", 2): _ceiled,
     ("trunc", 2): _date_truncated,
     ("unix_micros", 1): _counted(1),
     ("unix_millis", 1): _counted(1_000),
