@@ -11,8 +11,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock.backends.thresholds import INDEXED_KEYS, PASSES_BEFORE_INDEX
 from penstock.errors import DataError, SqlError
-from penstock.steps.kept import MOST_BY_INDEX
 
 PROGRAM = """
 CREATE TABLE t (k STRING, j INT, x INT);
@@ -72,6 +72,27 @@ def test_before_the_first_step_a_view_is_computed() -> None:
         assert p.lookup("v", {"n": 0}).rows == [(0,)]
 
 
+@pytest.mark.parametrize("asked", [{"k": "b", "j": 1}, {"j": 1, "k": "b"}, {"x": 7, "k": "b"}, {"x": 7, "j": None}])
+def test_an_index_is_gone_by_when_several_keys_have_been_asked_for(
+    pipeline: penstock.Pipeline, monkeypatch: pytest.MonkeyPatch, asked: dict[str, Any]
+) -> None:
+    """With conditions of other columns beside its own; before that there is none."""
+    store = pipeline._opened().stepper.engine.store
+    wanted = pipeline.query("SELECT * FROM pairs WHERE x = 7").rows if None not in asked.values() else []
+    for place in range(PASSES_BEFORE_INDEX + 2):
+        assert pipeline.lookup("pairs", asked).rows == wanted
+        assert store.value("SELECT count(*) FROM duckdb_indexes()") == int(place >= PASSES_BEFORE_INDEX)
+    execute, plans = store.fetched, []
+
+    def explained(query: str, values: Any = ()) -> Any:
+        plans.append(execute(f"EXPLAIN ANALYZE {query}", values)[0][1])
+        return execute(query, values)
+
+    monkeypatch.setattr(store, "fetched", explained)
+    assert pipeline.lookup("pairs", asked).rows == wanted
+    assert ["Index Scan" in plan for plan in plans] == [True]
+
+
 def test_values_are_checked_as_rows_are() -> None:
     """Times in UTC, decimals in their scale, and nothing is bent to fit."""
     program = """CREATE TABLE t (at TIMESTAMP, d DECIMAL(10, 2), f DOUBLE, n INT);
@@ -109,11 +130,17 @@ ROWS = st.lists(st.tuples(st.sampled_from(["+", "-"]), st.sampled_from("abc"), s
 
 
 @settings(max_examples=15, deadline=None)
-@given(steps=st.lists(ROWS, min_size=1, max_size=6), compacted=st.booleans())
-def test_oracle_a_look_up_finds_what_a_query_finds(steps: list[list[tuple[str, str, int]]], *, compacted: bool) -> None:
-    """After every step, with rows that come and go, by an index that the first step made."""
+@given(steps=st.lists(ROWS, min_size=1, max_size=6), compacted=st.booleans(), indexed=st.booleans())
+def test_oracle_a_look_up_finds_what_a_query_finds(
+    steps: list[list[tuple[str, str, int]]], *, compacted: bool, indexed: bool
+) -> None:
+    """After every step, with rows that come and go, by an index that the first step made and without one."""
     with penstock.Pipeline(PROGRAM, engine="native") as p:
         there: list[tuple[str, int, int]] = []
+        if indexed:
+            p.step({"t": []})
+            for name, column in (("bag", "k"), ("totals", "k")):
+                p.lookup(name, [{column: f"z{at}"} for at in range(PASSES_BEFORE_INDEX + 1)])
         for step in steps:
             given: list[Any] = []
             for operation, k, x in step:
@@ -132,5 +159,5 @@ def test_oracle_a_look_up_finds_what_a_query_finds(steps: list[list[tuple[str, s
                 where = f"SELECT * FROM bag WHERE k = '{k}'"
                 assert sorted(p.lookup("bag", {"k": k}).rows) == sorted(p.query(where).rows)
                 assert p.lookup("totals", k).rows == p.query(f"SELECT * FROM totals WHERE k = '{k}'").rows
-            many = ["a", *(f"z{at}" for at in range(MOST_BY_INDEX + 1))]
+            many = ["a", *(f"z{at}" for at in range(INDEXED_KEYS + 1))]
             assert p.lookup("totals", many).rows == p.lookup("totals", "a").rows

@@ -19,6 +19,13 @@ MANY_ROWS = 500
 # A change in DuckDB of more rows is dropped when the step ends; a smaller one lies until the next one replaces it.
 LYING_ROWS = 50_000
 
+# How rows are looked up by key in the process.
+
+# More keys at once are found by one pass over the rows, and not one by one.
+INDEXED_KEYS = 100
+# So many keys, in all, are found by a pass each, before an index is made, which costs about as much.
+PASSES_BEFORE_INDEX = 16
+
 # How Spark is given them.
 
 # What is given to Spark anew at each step is at most so many rows, or such a share of those on the driver.

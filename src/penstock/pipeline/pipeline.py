@@ -414,9 +414,10 @@ class Pipeline:
         """The rows of a view's maintained content with a key: a value, a tuple, or a list of several keys.
 
         The key is the smallest that is known of the view (`explain` names it), with its columns in the view's order, or
-        what a dict says: `lookup("totals", {"customer": "ann"})`. Content in the process is found by an index, which
-        the first look-up makes and steps keep; a table, and content on Spark, is asked as by `query()`, and so is all
-        within a transaction. Raises SqlError for a name that is not there, DataError for a key that does not fit.
+        what a dict says: `lookup("totals", {"customer": "ann"})`. Content in the process is found by an index, which is
+        made when several have been looked up, and which steps keep; a table, and content on Spark, is asked as by
+        `query()`, and so is all within a transaction. Raises SqlError for a name that is not there, DataError for a key
+        that does not fit.
         """
         self._supervisor.check()
         with self._lock:

@@ -13,6 +13,7 @@ from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Trace, content, weighing
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
+from penstock.backends.thresholds import INDEXED_KEYS, PASSES_BEFORE_INDEX
 from penstock.catalog.model import View
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native import arrow_of, relation_of
@@ -22,9 +23,6 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
 
-MOST_BY_INDEX = 100  # keys; more of them are found by one pass over the rows
-
-
 class KeptRows:
     """The changes of one view so far; what a step adds is a part of its transaction."""
 
@@ -32,6 +30,7 @@ class KeptRows:
         self._columns = columns
         self._trace = Trace(store, columns)
         self._workspace = workspace
+        self._passes = 0
 
     def propose(self, delta: Delta) -> None:
         """Add the settled change of a step, if it is committed."""
@@ -64,11 +63,18 @@ class KeptRows:
     def looked_up(self, keys: pa.Table) -> pa.Table:
         """The rows that have the values of one of the keys, which are columns of it; by an index if they are few."""
         names, schema = keys.column_names, schema_in_arrow(self._columns)
-        if keys.num_rows > MOST_BY_INDEX:
+        if keys.num_rows > INDEXED_KEYS:
             return to_arrow(self._among(keys, names), schema)
-        self._trace.index(names)
-        found = [row for key in python_rows(keys) for row in self._with_key(names, key)]
+        by = self._index(names, keys.num_rows)
+        found = [row for key in python_rows(keys) for row in self._with_key(names, key, by)]
         return _added_up(arrow_rows(schema.append(pa.field(WEIGHT, pa.int64())), found))
+
+    def _index(self, names: Sequence[str], keys: int) -> str | None:
+        """The column by whose index some keys are to be found; None where passes over the rows cost less."""
+        found = self._trace.indexed_among(names)
+        if found is None:
+            self._passes += keys
+        return self._trace.index(names) if self._passes > PASSES_BEFORE_INDEX else found
 
     def _among(self, keys: pa.Table, names: Sequence[str]) -> pa.Table:
         """All rows with one of the keys, found by a pass over them."""
@@ -77,16 +83,26 @@ class KeptRows:
             rows = f"(SELECT * FROM {self._trace.table} AS t SEMI JOIN {given} AS g ON {same})"
             return self._trace.store.arrow(f"SELECT * FROM {content(self._trace.names, rows)}")
 
-    def _with_key(self, names: Sequence[str], key: tuple[Any, ...]) -> list[tuple[Any, ...]]:
-        """The rows that came and went with one key, whose values the planner knows, so that it goes by the index."""
-        kinds = dict(self._columns)
-        pairs = list(zip(names, key, strict=True))
+    def _with_key(self, names: Sequence[str], key: tuple[Any, ...], by: str | None) -> list[tuple[Any, ...]]:
+        """The rows that came and went with one key, whose values the planner knows.
+
+        An index is gone by where its column alone is asked for; what is to hold besides is asked of what that finds.
+        """
+        values = dict(zip(names, key, strict=True))
+        source, before, given = self._trace.table, "", list(values.values())
+        if by is not None and values[by] is not None:
+            column, value = self._trace.indexed_value(by, self._value(by))
+            before = f"WITH found AS MATERIALIZED (SELECT * FROM {source} WHERE {column} = {value}) "
+            source, given = "found", [values[by], *given]
         conditions = [
-            f"{quoted(name)} IS NULL" if value is None else f"{quoted(name)} = CAST(? AS {stored(kinds[name])})"
-            for name, value in pairs
+            f"{quoted(name)} IS NULL" if value is None else f"{quoted(name)} = {self._value(name)}"
+            for name, value in values.items()
         ]
-        query = f"SELECT {weighing(self._trace.names)} FROM {self._trace.table} WHERE {' AND '.join(conditions)}"
-        return self._trace.store.fetched(query, [value for _, value in pairs if value is not None])
+        query = f"{before}SELECT {weighing(self._trace.names)} FROM {source} WHERE {' AND '.join(conditions)}"
+        return self._trace.store.fetched(query, [value for value in given if value is not None])
+
+    def _value(self, name: str) -> str:
+        return f"CAST(? AS {stored(dict(self._columns)[name])})"
 
     def arrow(self) -> pa.Table:
         """The rows with their weights, not consolidated."""
