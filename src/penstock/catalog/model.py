@@ -314,6 +314,8 @@ class Catalog:
     functions: Mapping[str, Function] = field(default_factory=lambda: NOTHING)
     settings: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     writers: Mapping[str, Writer] = field(default_factory=lambda: NOTHING)
+    # The functions, in lower case, that the session of Spark has beside the built-in ones, or in place of them.
+    registered: frozenset[str] = frozenset()
 
     def relation(self, name: str) -> Table | View | None:
         """The table or view of that name."""

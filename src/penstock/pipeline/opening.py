@@ -13,6 +13,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from penstock.backends.spark.functions import registered_functions
 from penstock.backends.spark.session import adopt_session, is_local, open_session, running_session
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
@@ -80,6 +81,12 @@ class Opened:
     def _open(self) -> SparkSession:
         return open_session(master=self.master, conf=self.conf)
 
+    @cached_property
+    def registered(self) -> frozenset[str]:
+        """The functions that the session has beside Spark's; none where there is no session yet."""
+        session = running_session() if self.spark is None else self.spark
+        return frozenset() if session is None or callable(session) else registered_functions(session)
+
     def owner(self) -> Owner:
         """The pipeline as its outputs know it."""
         own = uuid.uuid4().hex if self.directory is None else directory_id(self.directory)
@@ -117,7 +124,7 @@ class Opened:
         if known is None or known.deployed is None:
             return program
         check_program(known, declaring(program), self.directory)
-        return compile_program(known.text, dialect)
+        return compile_program(known.text, dialect, self.registered)
 
     @contextmanager
     def deploying(self, program: Program, step: int) -> Iterator[None]:

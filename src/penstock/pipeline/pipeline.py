@@ -99,17 +99,17 @@ class Pipeline:
         rebuild: bool = False,
     ) -> None:
         self.source: str = read_program(program)
-        self.program: Program = compile_program(self.source, dialect)
-        self._given_dialect = dialect
-        self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
-        declared = self.program.catalog
-        self._wanted = partial(as_wanted, profile=profile, engine=engine, memory_limit=memory_limit)
-        self._catalog: Catalog = self._wanted(declared)
         self._lock = threading.RLock()
         self._standing = StandingQueries(self._lock)
         place = None if directory is None else Path(directory)
         self._opening = Opened(spark, place, master, conf or {}, retain, rebuild=rebuild, standing=self._standing)
         self._opening.tell = self._tell
+        self._given_dialect = dialect
+        self.program: Program = self._compiled(self.source)
+        self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
+        declared = self.program.catalog
+        self._wanted = partial(as_wanted, profile=profile, engine=engine, memory_limit=memory_limit)
+        self._catalog: Catalog = self._wanted(declared)
         self._writes = writes
         self._listeners: list[Callable[[Event], None]] = [] if on_event is None else [on_event]
         self._endpoints: list[Endpoint] = []
@@ -123,6 +123,9 @@ class Pipeline:
         self._supervisor = Supervisor(self._failed)
         self._closed = False
         self._goes_on = False
+
+    def _compiled(self, source: str) -> Program:
+        return compile_program(source, self._given_dialect, self._opening.registered)
 
     # What is there
 
@@ -341,7 +344,7 @@ class Pipeline:
         """
         with self._lock:
             execution = self._opened()
-            compiled = compile_program(read_program(program), self._given_dialect)
+            compiled = self._compiled(read_program(program))
             rate = self._rows / self._seconds if self._seconds else None
             return planned(execution, replace(compiled, catalog=self._wanted(compiled.catalog)), rate)
 
@@ -357,7 +360,7 @@ class Pipeline:
         def work(then: Callable[[dict[str, Change]], None] | None) -> dict[str, Change]:
             with self._lock:
                 execution, found = self._opened(), self.deployment(source)
-                program = compile_program(source, self._given_dialect)
+                program = self._compiled(source)
                 with self._opening.deploying(program, execution.stepper.number + 1):
                     changes = deployed(execution, found, then)
                 self.source, self.program = source, program

@@ -19,6 +19,7 @@ from penstock.plan.forms import Form, is_constant, reads_clock
 from penstock.plan.parsing import parse_scalar
 from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
+from penstock.sql.nodes import SessionCall
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, cast_to
 
@@ -69,6 +70,11 @@ class Scalar:
         return self._read.columns
 
     @property
+    def session_calls(self) -> tuple[str, ...]:
+        """The calls in it of functions that the session of Spark has, as Spark SQL."""
+        return self._read.session_calls
+
+    @property
     def qualified(self) -> str | None:
         """The first name in it that is one of a table's column, as no plan has: tables end where names are bound."""
         return self._read.qualified
@@ -116,13 +122,14 @@ class _Read:
     qualified: str | None = None
     aggregates: bool = False
     windowed: bool = False
+    session_calls: tuple[str, ...] = ()
 
 
 def _read(tree: exp.Expression) -> _Read:
     """The answers to what nodes ask of each of their expressions, found in one walk."""
     if isinstance(tree, exp.Column) and not tree.table:
         return _Read(frozenset({tree.name}))
-    columns, calls, windowed = [], False, False
+    columns, session, calls, windowed = [], [], False, False
     for node in tree.walk():
         match node:
             case exp.Column():
@@ -131,9 +138,11 @@ def _read(tree: exp.Expression) -> _Read:
                 calls = True
             case exp.Window():
                 windowed = True
+            case SessionCall():
+                session.append(spark_sql(node))
     aggregates = calls and next(aggregate_calls(tree), None) is not None
     qualified = next((spark_sql(node) for node in columns if node.table), None)
-    return _Read(frozenset(node.name for node in columns), qualified, aggregates, windowed)
+    return _Read(frozenset(node.name for node in columns), qualified, aggregates, windowed, tuple(session))
 
 
 def without_capture(tree: exp.Expression) -> exp.Expression:

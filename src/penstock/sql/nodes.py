@@ -64,5 +64,11 @@ class RowMatches(exp.Expression):
     }
 
 
+class SessionCall(exp.Expression):
+    """A call of a function, named `this`, that somebody has registered in Spark's session: only Spark knows it."""
+
+    arg_types: ClassVar[dict[str, bool]] = {"this": True, "expressions": False}
+
+
 class UnsignedRightShift(exp.Expression, exp.Binary):
     """`a >>> b`: a shift to the right that fills with zeros."""

@@ -11,7 +11,7 @@ from sqlglot.generators.databricks import DatabricksGenerator
 
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError
 from penstock.sql.nesting import room_for_nesting
-from penstock.sql.nodes import RowMatches, TableFunction, UnsignedRightShift
+from penstock.sql.nodes import RowMatches, SessionCall, TableFunction, UnsignedRightShift
 
 # Transformations that would replace Spark's own syntax by older one.
 _REWRITTEN = (exp.Select, exp.Table, exp.Unnest, exp.ILike, exp.Array, exp.Interval, exp.Cast, exp.Ceil, exp.Floor)
@@ -29,6 +29,7 @@ class SparkText(DatabricksGenerator):
     } | {
         TableFunction: lambda self, tree: self.tablefunction_sql(tree),
         RowMatches: lambda self, tree: self.rowmatches_sql(tree),
+        SessionCall: lambda self, tree: self.func(tree.name, *tree.expressions, normalize=False),
         exp.NullSafeEQ: lambda self, tree: self.binary(tree, "<=>"),
         exp.RegexpLike: lambda self, tree: self.binary(tree, "RLIKE"),
         exp.BitwiseLeftShift: lambda self, tree: self.binary(tree, "<<"),

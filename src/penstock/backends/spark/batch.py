@@ -12,6 +12,8 @@ from penstock.backends.spark.fixpoint import least_fixpoint
 from penstock.backends.spark.schemas import spark_schema
 from penstock.backends.spark.workspace import Workspace, clocked, clocked_text
 from penstock.catalog.model import Catalog, Column, View
+from penstock.errors import Diagnostic, UnsupportedError
+from penstock.plan.expressions import scalars_of
 from penstock.plan.nodes import Fixpoint, Plan, Scan
 
 if TYPE_CHECKING:
@@ -81,6 +83,8 @@ def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:
         if view.plan is None:
             continue
         frame = view_schema_frame(workspace, view, frames)
+        if catalog.registered:
+            _check_session_calls(workspace, view, frames)
         frames[name] = frame
         columns = tuple(
             replace(column, type=found.dataType.simpleString(), nullable=found.nullable)
@@ -89,6 +93,30 @@ def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:
         catalog = catalog.with_view(replace(view, columns=columns))
     workspace.release()
     return catalog
+
+
+def _check_session_calls(workspace: Workspace, view: View, frames: Mapping[str, DataFrame]) -> None:
+    """UnsupportedError for a function of the session that does not give each row what its arguments decide."""
+    for node in view.plan.walk():
+        for scalar in [scalar for scalar in scalars_of(node) if scalar.session_calls]:
+            read = {scan.relation.lower() for item in node.inputs for scan in _scans(item)}
+            given = {name: frame for name, frame in frames.items() if name in read}
+            schema = struct_of(())
+            for item in node.inputs:
+                schema = type(schema)(schema.fields + batch_frame(workspace, item, given).schema.fields)
+            for call in scalar.session_calls:
+                if not _is_of_a_row(workspace.empty(schema).selectExpr(call)):
+                    name, _, _ = call.partition("(")
+                    message = f"a view cannot use {name}() of the session, which one row does not decide"
+                    hint = "a view takes functions of the session that give each row a value, always the same"
+                    raise UnsupportedError(Diagnostic("UNSUPPORTED", message, scalar.span, hint=hint), view.source)
+
+
+def _is_of_a_row(projected: DataFrame) -> bool:
+    plan = projected._jdf.queryExecution().analyzed()  # noqa: SLF001
+    within = plan.children().head()
+    kinds = [item.getClass().getSimpleName() for item in (plan, within)]
+    return bool(kinds[0] == "Project" and kinds[1] != "Generate" and plan.deterministic())
 
 
 def view_schema_frame(workspace: Workspace, view: View, frames: Mapping[str, DataFrame]) -> DataFrame:

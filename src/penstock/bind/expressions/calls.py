@@ -10,10 +10,11 @@ from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY
 from penstock.bind.select.stars import expand, is_star
 from penstock.bind.time_windows.group_functions import bind_group_function
-from penstock.catalog.functions import is_aggregate
+from penstock.catalog.functions import SCALAR, built_in, is_aggregate
 from penstock.catalog.model import Function
 from penstock.catalog.word_list import word_list
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.nodes import SessionCall
 from penstock.sql.trees import call, call_name, cast_to, grouped
 
 _GROUP_FUNCTIONS = frozenset(
@@ -33,6 +34,8 @@ def bind_call(node: exp.Anonymous, level: Level) -> exp.Expression:
     function = level.context.catalog.functions.get(name)
     if function is not None:
         return _inlined(function, node, level)
+    if name in level.context.catalog.registered:
+        return _of_session(name, node, level)
     if name in _GROUP_FUNCTIONS:
         return bind_group_function(node, level)
     check_call(name, node)
@@ -74,6 +77,17 @@ def _argument(item: exp.Expression, level: Level) -> exp.Expression:
         parts = [_star_columns(part, level) if is_star(part) else [level.bind(part)] for part in item.expressions]
         return exp.Distinct(expressions=[tree for part in parts for tree in part])
     return level.bind(item)
+
+
+def _of_session(name: str, node: exp.Anonymous, level: Level) -> exp.Expression:
+    """A call of a function of the session, which is one of a row, whatever else Spark has of that name."""
+    known = built_in(name)
+    if known is not None and known.kind != SCALAR:
+        message = f"the session has a function {name}() of its own, in place of Spark's {known.kind} function"
+        raise unsupported(code="UNSUPPORTED", message=message, place=node, hint="register it under another name")
+    found = SessionCall(this=node.this, expressions=[level.bind(item) for item in node.expressions])
+    found.meta.update(node.meta)
+    return found
 
 
 def _inlined(function: Function, node: exp.Anonymous, level: Level) -> exp.Expression:

@@ -61,14 +61,16 @@ def _sourced(catalog: Catalog, source: str) -> Catalog:
     return replace(catalog, views=views, writers=writers) if changed else catalog
 
 
-def compile_program(text: str, dialect: str | None = None) -> Program:
+def compile_program(text: str, dialect: str | None = None, registered: frozenset[str] = frozenset()) -> Program:
     """A program checked as a whole; raises one error with the diagnostics of all its statements.
 
     DDL is declared in order. LATENESS of a view may stand before the view. INSERT, UPDATE, DELETE and queries are
-    checked against what is declared above them, and left in `statements` to be run.
+    checked against what is declared above them, and left in `statements` to be run. `registered` are functions that the
+    session of Spark has beside the built-in ones.
     """
     statements = parse(text, dialect or "penstock")
-    catalog = Catalog() if dialect is None else Catalog().with_setting("dialect", dialect)
+    catalog = Catalog(registered=registered)
+    catalog = catalog if dialect is None else catalog.with_setting("dialect", dialect)
     errors: list[PenstockError] = []
     broken: set[str] = set()
     waiting: list[SetLateness] = []
