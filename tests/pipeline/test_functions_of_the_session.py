@@ -50,6 +50,22 @@ def test_a_name_that_the_session_has_taken_is_its_function(session):
         assert "on Spark" not in pipeline.explain("others", ["circuit"])
 
 
+def test_a_view_above_stays_where_it_is_though_spark_has_been_asked_for_the_type(session):
+    text = """CREATE TABLE t (k INT);
+    CREATE VIEW a AS SELECT own_twice(k) AS x FROM t;
+    CREATE VIEW b AS SELECT x, COUNT(*) AS n FROM a GROUP BY x;"""
+    with penstock.Pipeline(text, spark=session) as pipeline:
+        foreseen = pipeline.explain("b", ["circuit"])
+        pipeline.step({"t": [(1,), (1,), (2,)]})
+        assert pipeline.explain("b", ["circuit"]) == foreseen
+        pipeline.execute("CREATE VIEW c AS SELECT x + 1 AS y, n FROM b WHERE n > 1")
+        pipeline.step({"t": [("-", (1,)), (2,)]})
+        assert sorted(pipeline.content("b").rows) == [(2, 1), (4, 2)]
+        assert pipeline.content("c").rows == [(5, 2)]
+        assert {item.where for item in pipeline.state() if "b" in item.views} == {"spark"}
+        assert all(pipeline.verify(name).ok for name in "abc")
+
+
 def test_native_refuses_it_with_its_place(session):
     with pytest.raises(UnsupportedError) as refused:
         penstock.Pipeline(PROGRAM, spark=session, engine="native").step({})

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from decimal import Decimal
 
+import pyarrow as pa
 import pytest
 
 import penstock
@@ -127,6 +128,22 @@ def test_a_table_may_be_wider_than_a_thousand_columns():
         pipeline.step({"t": [("-", row)]})
         assert pipeline.content("v").rows == [(width - 1, 1)]
         assert pipeline.query("SELECT * FROM t").rows == [row]
+
+
+@pytest.mark.extended
+def test_a_step_may_have_ten_million_rows():
+    count = 10_000_000
+    program = """CREATE TABLE t (k BIGINT, x BIGINT);
+    CREATE VIEW sums AS SELECT k % 1000 AS g, SUM(x) AS s FROM t GROUP BY k % 1000;
+    CREATE VIEW some AS SELECT k FROM t WHERE x = 7;"""
+    ids = pa.array(range(count), pa.int64())
+    with opened(program) as pipeline:
+        changes = pipeline.step({"t": pa.table({"k": ids, "x": ids})})
+        assert [changes[name].arrow().num_rows for name in ("sums", "some")] == [1000, 1]
+        assert pipeline.query("SELECT COUNT(*), SUM(s) FROM sums").rows == [(1000, count * (count - 1) // 2)]
+        changes = pipeline.step({"t": [("-", (7, 7))]})
+        assert list(changes["some"].rows) == [(-1, (7,))]
+        assert pipeline.steps == 2
 
 
 def test_a_date_that_python_lacks_is_said_to_be_one():
