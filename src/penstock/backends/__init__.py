@@ -13,5 +13,6 @@
 | thresholds | from how many rows on a step does something else       |
 | weighted   | rows with weights as Arrow tables                      |
 | rows       | rows of Arrow as Python values, and when they are equal |
+| surroundings | files that cannot be written, and disks that are full |
 | temporary  | temporary folders, removed when their process ends     |
 """

@@ -48,12 +48,9 @@ class Answer:
 
     def df(self) -> DataFrame:
         """The rows as a Spark DataFrame."""
-        if not isinstance(self._found, pa.Table):
-            return self._found
-        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - an answer here needs no pyspark
-
-        schema = from_arrow_schema(self._found.schema, prefer_timestamp_ntz=True)
-        return self._workspace.spark.createDataFrame(self._found.combine_chunks(), schema=schema)
+        if isinstance(self._found, pa.Table):
+            return self._workspace.given(self._found.combine_chunks())
+        return self._found
 
     def first(self, count: int) -> Answer:
         """The first so many rows."""

@@ -6,7 +6,7 @@ import threading
 import time
 import uuid
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import cached_property
@@ -192,10 +192,7 @@ class Opened:
 
     def release(self) -> None:
         """Have the session, which may live on, forget what it knows of the pipeline."""
-        from py4j.protocol import Py4JError  # noqa: PLC0415 - check starts without pyspark
-
-        with suppress(Py4JError, OSError):  # the session or its JVM has ended before, and all names with it
-            self.workspace.close()
+        self.workspace.leave()
 
 
 def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:

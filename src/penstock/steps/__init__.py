@@ -27,9 +27,8 @@
 | `change` | the change of one view in one step, as the user gets it |
 | `phases` | the phases of a step, and how long each takes |
 | `events` | what happens in a pipeline, as frozen values |
-| `failures` | what Spark raises, as Penstock's errors |
+| `failures` | what Spark and DuckDB raise, as errors of a view, with its place |
 | `interrupts` | Ctrl-C while a step is being kept |
-| `surroundings` | what fails around a step: a full disk, a JVM that is gone |
 | `log` | the input log: every accepted change, step by step |
 | `moments` | the clock of each step |
 | `saved_positions` | points between steps that have names |

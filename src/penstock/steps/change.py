@@ -11,6 +11,7 @@ import pyarrow as pa
 
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.session import running_session
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.steps.rows.fetched import fetched_parts
@@ -70,9 +71,7 @@ class Change:
             frame = self._consolidated.frame()
             self._consolidated.workspace.checkpoints.leave(frame)
             return frame
-        from pyspark.sql import SparkSession  # noqa: PLC0415 - check starts without pyspark
-
-        session = SparkSession.getActiveSession()
+        session = running_session()
         assert session is not None  # noqa: S101 - a step has run on it
         return session.createDataFrame(
             [], ", ".join([*(f"{quoted(name)} void" for name in self.columns), f"{WEIGHT} bigint"])

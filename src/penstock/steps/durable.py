@@ -6,7 +6,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
-from penstock.steps.surroundings import writing
+from penstock.backends.surroundings import writing
 
 
 def write_atomically(path: Path, text: str) -> None:

@@ -8,25 +8,15 @@ from dataclasses import fields, is_dataclass, replace
 from typing import Any
 
 from penstock.backends.native.raised import diagnosed
+from penstock.backends.spark.raised import Reported, clipped, of_surroundings, reported
 from penstock.catalog.model import Catalog, View
 from penstock.errors import DataError, Diagnostic, InternalError, PenstockError, SqlError
 from penstock.plan.nodes import Plan, Recompute
 from penstock.plan.opaque import filled
 from penstock.plan.scalar import Scalar, quoted
 from penstock.steps.interrupts import interrupt_behind
-from penstock.steps.surroundings import of_surroundings
 
 EVALUATION_ERROR = "EVALUATION_ERROR"
-_CLIPPED = 500
-# What functions of Spark let through of what they call, when a value does not suit them: without an SQLSTATE.
-_OF_VALUES = (
-    "java.lang.ArithmeticException",
-    "java.lang.NumberFormatException",
-    "java.time.DateTimeException",
-    "java.util.regex.PatternSyntaxException",
-)
-_DATA_EXCEPTION = "22"  # the class of SQLSTATE that is about values
-_STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
 
 
 class EvaluationError(DataError):
@@ -53,7 +43,7 @@ class EvaluationError(DataError):
     def in_general(self) -> EvaluationError:
         """The same without what is said of one row's values."""
         where = f"view {self.view}: " if self.view is not None else ""
-        message = f"{where}cannot be evaluated{_clipped(f' in {self.fragment}')}"
+        message = f"{where}cannot be evaluated{clipped(f' in {self.fragment}')}"
         found = EvaluationError(replace(self.diagnostics[0], message=message), None, self.fragment)
         found.view, found.source = self.view, self.source
         return found
@@ -71,45 +61,30 @@ def translated(error: BaseException, catalog: Catalog) -> BaseException:
         return interrupt
     raised = diagnosed(error)
     if raised is not None:
-        return _raised(_clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None, catalog)
-    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - check starts without pyspark
-    from pyspark.errors import AnalysisException, PySparkException  # noqa: PLC0415 - check starts without pyspark
-
+        return _raised(clipped(raised.message.strip()), raised.sqlstate, raised.fragment or None, catalog)
     around = of_surroundings(error)
     if around is not None:
         return around
-    if isinstance(error, AnalysisException):
-        return _analysis(error, catalog)
-    if isinstance(error, PySparkException):
-        return _evaluation(error, catalog)
-    if isinstance(error, Py4JJavaError):
-        cause = _innermost(error.java_exception)
-        said = _about_values(error.java_exception)
-        if said is None and cause.startswith(_OF_VALUES):
-            said = Diagnostic(EVALUATION_ERROR, cause)
-        return InternalError(Diagnostic("SPARK_FAILED", cause)) if said is None else EvaluationError(said, None)
-    return error
+    found = reported(error)
+    if found is None:
+        return error
+    if found.what == "failed":
+        return InternalError(Diagnostic("SPARK_FAILED", found.message))
+    refused = found.what == "refused"
+    return _refused(found, catalog) if refused else _raised(found.message, found.sqlstate, found.fragment, catalog)
 
 
-def _analysis(error: Any, catalog: Catalog) -> PenstockError:
+def _refused(error: Reported, catalog: Catalog) -> PenstockError:
     """The error for a query that Spark refuses when it reads it: types that do not fit, mostly."""
-    fragment = _fragment(error)
-    view, scalar = _place(fragment, catalog) if fragment else (None, None)
+    view, scalar = _place(error.fragment, catalog) if error.fragment else (None, None)
     where = f"view {view.name}: " if view is not None else ""
-    message = _message(error) or _message(error.getCause() if hasattr(error, "getCause") else "")
     found = Diagnostic(
-        _condition(error),
-        f"{where}{message or fragment or 'Spark refuses this'}",
+        error.condition,
+        f"{where}{error.message or error.fragment or 'Spark refuses this'}",
         scalar.span if scalar is not None else None,
-        sqlstate=_state(error),
+        sqlstate=error.sqlstate,
     )
     return SqlError(found, view.source if view is not None else None)
-
-
-def _evaluation(error: Any, catalog: Catalog) -> PenstockError:
-    if _state(error) is None and "INTERNAL" in (_condition(error) or ""):
-        return InternalError(Diagnostic("SPARK_FAILED", _message(error)))
-    return _raised(_message(error), _state(error), _fragment(error), catalog)
 
 
 def _raised(message: str, state: str | None, fragment: str | None, catalog: Catalog) -> EvaluationError:
@@ -119,70 +94,11 @@ def _raised(message: str, state: str | None, fragment: str | None, catalog: Cata
     what = f" in {scalar.text if scalar is not None else fragment}" if fragment else ""
     diagnostic = Diagnostic(
         EVALUATION_ERROR,
-        f"{where}{message}{_clipped(what)}",
+        f"{where}{message}{clipped(what)}",
         scalar.span if scalar is not None else None,
         sqlstate=state,
     )
     return EvaluationError(diagnostic, view, fragment)
-
-
-def _condition(error: Any) -> str:
-    return error.getCondition() or "SPARK_ERROR"
-
-
-def _state(error: Any) -> str | None:
-    try:
-        return error.getSqlState() or None
-    except (AttributeError, TypeError):
-        return None
-
-
-def _message(error: Any) -> str:
-    """The first sentence of Spark's message without its code; the rest is about Spark's settings."""
-    text = str(error).split("\n")[0]
-    text = text.partition("] ")[2] if text.startswith("[") and "] " in text else text
-    return _clipped(text.partition(" If necessary set ")[0].partition(" SQLSTATE:")[0].strip())
-
-
-def _about_values(error: Any) -> Diagnostic | None:
-    """The message of the first cause that Spark itself calls an error of values; None if there is no such cause."""
-    cause = error
-    while cause is not None:
-        state = _state_of_throwable(cause)
-        if state is not None and state.startswith(_DATA_EXCEPTION):
-            return Diagnostic(EVALUATION_ERROR, _message(cause.getMessage()), sqlstate=state)
-        cause = cause.getCause()
-    return None
-
-
-def _state_of_throwable(cause: Any) -> str | None:
-    from py4j.protocol import Py4JError  # noqa: PLC0415 - check starts without pyspark
-
-    try:
-        return str(cause.getSqlState())
-    except Py4JError:  # it is none of Spark's
-        return None
-
-
-def _innermost(error: Any) -> str:
-    """The message of the JVM's first cause, without the parts that only tell where it ran."""
-    cause = error
-    while cause.getCause() is not None:
-        cause = cause.getCause()
-    said = re.sub(_STAGE, "", f"{cause.getClass().getName()}: {cause.getMessage()}")
-    return _clipped(said.split("\n")[0])
-
-
-def _clipped(text: str) -> str:
-    return text if len(text) <= _CLIPPED else text[: _CLIPPED - 1] + "…"
-
-
-def _fragment(error: Any) -> str | None:
-    try:
-        contexts = error.getQueryContext()
-        return contexts[0].fragment() if contexts else None
-    except Exception:  # noqa: BLE001 - a context that cannot be read only costs the place
-        return None
 
 
 def _bare(text: str) -> str:

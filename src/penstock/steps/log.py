@@ -30,6 +30,7 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
+from penstock.backends.surroundings import writing
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
 from penstock.catalog.model import ERROR_VIEW, Table
@@ -42,7 +43,6 @@ from penstock.steps.durable import sync, write_atomically
 from penstock.steps.moments import Moments
 from penstock.steps.rows.columns import parquet_plain
 from penstock.steps.rows.exchange import as_frame, plain_schema
-from penstock.steps.surroundings import writing
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

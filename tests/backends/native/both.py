@@ -13,10 +13,11 @@ from penstock.backends.native.expressions.kinds import storage
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.scalars import proven
+from penstock.backends.spark.raised import fragment_of, message_of
 from penstock.errors import PenstockError
 from penstock.plan.scalar import parsed
 from penstock.plan.writing import text_of
-from penstock.steps.failures import _bare, _fragment, _message
+from penstock.steps.failures import _bare
 
 AT_ONCE = 60
 
@@ -129,8 +130,8 @@ class Engines:
         try:
             self.session.sql(f"SELECT {entry.text} FROM given_rows WHERE id = {place}").collect()
         except PySparkException as error:
-            ours = (raised.code, raised.sqlstate, _message(raised.message), _bare(raised.fragment))
-            theirs = (error.getCondition(), error.getSqlState(), _message(error), _bare(_fragment(error) or ""))
+            ours = (raised.code, raised.sqlstate, message_of(raised.message), _bare(raised.fragment))
+            theirs = (error.getCondition(), error.getSqlState(), message_of(error), _bare(fragment_of(error) or ""))
             return [] if ours == theirs else [f"{entry.text}: {theirs} on Spark, {ours} on DuckDB"]
         return [f"{entry.text}: raises only when it is tried, in row {self._row(entry, place)}"]
 

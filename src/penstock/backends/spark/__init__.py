@@ -27,5 +27,6 @@
 | session      | the Spark session and its settings                                         |
 | settings     | the settings of a program that are Spark's, in its session while it runs   |
 | jvm          | the Java that Spark runs on                                                |
+| raised       | what exceptions of Spark say                                               |
 | interrupts   | Ctrl-C while Spark works                                                   |
 """

@@ -12,6 +12,7 @@ step are dead long before; until somebody notices they are copied, marked, and w
 from __future__ import annotations
 
 import threading
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet, ref
@@ -62,15 +63,22 @@ class Checkpoints:
 
     def evaluated(self, frame: DataFrame) -> tuple[DataFrame, int]:
         """The frame evaluated on the executors, and its number of rows, in one action."""
-        from pyspark.sql import Observation  # noqa: PLC0415 - `check` goes without PySpark
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - `check` goes without PySpark
+        kept, facts = self.measured(frame, {"rows": "count(1)"})
+        return kept, int(facts["rows"])
+
+    def measured(
+        self, frame: DataFrame, terms: Mapping[str, str], names: Sequence[str] | None = None
+    ) -> tuple[DataFrame, dict[str, Any]]:
+        """The frame, or some columns of it, evaluated on the executors, and aggregates of all of it by their names."""
+        from pyspark.sql import Observation  # noqa: PLC0415 - check starts without pyspark
+        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - check starts without pyspark
 
         observation = Observation()
-        kept = self.observed(frame.observe(observation, F.count(F.lit(1)).alias("rows")))
-        return kept, int(observation.get["rows"])
+        whole = frame.observe(observation, *(F.expr(text).alias(name) for name, text in terms.items()))
+        kept = self._observed(whole if names is None else whole.selectExpr(*names))
+        return kept, observation.get
 
-    def observed(self, frame: DataFrame) -> DataFrame:
-        """The frame evaluated on the executors, for a caller who observes it."""
+    def _observed(self, frame: DataFrame) -> DataFrame:
         kept = frame.localCheckpoint(eager=True)
         rows = _Rows()
         plan = kept._jdf.queryExecution().logical()  # noqa: SLF001

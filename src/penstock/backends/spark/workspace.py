@@ -173,6 +173,13 @@ class Workspace:
             self.shortcuts.drop(name)
         self.checkpoints.give_back()
 
+    def leave(self) -> None:
+        """The same as `close`, of a session that may have ended before, and all names with it."""
+        from py4j.protocol import Py4JError  # noqa: PLC0415 - check starts without pyspark
+
+        with suppress(Py4JError, OSError):
+            self.close()
+
     def close(self) -> None:
         """Drop all names, which a session that lives on would keep, and have its settings as they were."""
         with self._lock:
@@ -189,6 +196,13 @@ class Workspace:
     def local(self, table: pa.Table, schema: StructType) -> DataFrame:
         """The rows of an Arrow table; given in one piece, since Spark stops reading at an empty batch."""
         return self.shortcuts.local(table, schema)
+
+    def given(self, rows: pa.Table) -> DataFrame:
+        """The rows of an Arrow table as a relation in the types that Arrow says."""
+        from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - check starts without pyspark
+
+        # Without it a TIMESTAMP_NTZ would be read in the session's time zone, which has hours twice or not at all.
+        return self.spark.createDataFrame(rows, schema=from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
 
     def empty(self, schema: StructType) -> DataFrame:
         """A relation without rows."""

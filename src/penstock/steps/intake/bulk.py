@@ -191,19 +191,13 @@ class _Bulk:
     @classmethod
     def of(cls, workspace: Workspace, batch: FrameBatch, judge: Judge, read: frozenset[str] | None = None) -> _Bulk:
         """The DataFrame, evaluated: all of it, or the columns that are read and the rows that are set aside."""
-        from pyspark.sql import Observation  # noqa: PLC0415 - check starts without pyspark
-        from pyspark.sql import functions as F  # noqa: N812, PLC0415 - check starts without pyspark
-
-        checked, observation = batch.checked, Observation()
+        checked = batch.checked
         terms = _facts_asked(batch.table, judge, operations=OPERATION in checked.columns)
         if read is not None:
             terms |= {f"cast {name}": f"count({quoted(name)})" for name in _unread(batch, read)}
-        asked = [F.expr(text).alias(name) for name, text in terms.items()]
-        observed = checked.observe(observation, *asked)
-        if read is not None:
-            observed = observed.selectExpr(*_narrowed(batch.table, judge, checked.columns, read))
-        given = workspace.checkpoints.observed(observed)
-        return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **observation.get}, judge, read=read)
+        names = None if read is None else _narrowed(batch.table, judge, checked.columns, read)
+        given, facts = workspace.checkpoints.measured(checked, terms, names)
+        return cls(workspace, batch.table, given, {**_NO_OPERATIONS, **facts}, judge, read=read)
 
     def stays(self, store: KeyStore | None) -> bool:
         """True if the rows stay on the executors: many, and nothing about them goes row by row.

@@ -37,11 +37,7 @@ def as_frame(workspace: Workspace, table: Table, rows: pa.Table) -> DataFrame:
     if all(carried_plainly(kind) for kind in declared.values()):
         schema = plain_schema(table, weighted=WEIGHT in rows.column_names)
         return workspace.spark.createDataFrame(rows, schema=schema)
-    from pyspark.sql.pandas.types import from_arrow_schema  # noqa: PLC0415 - check starts without pyspark
-
-    # Without a schema a TIMESTAMP_NTZ would be read in the session's time zone, which has hours twice or not at all.
-    frame = workspace.spark.createDataFrame(rows, schema=from_arrow_schema(rows.schema, prefer_timestamp_ntz=True))
-    return frame.selectExpr(*(_from_carried(name, declared.get(name)) for name in rows.column_names))
+    return workspace.given(rows).selectExpr(*(_from_carried(name, declared.get(name)) for name in rows.column_names))
 
 
 def _from_carried(name: str, kind: str | None) -> str:
