@@ -33,6 +33,7 @@ def pipeline(monkeypatch):
     monkeypatch.setattr("penstock.pipeline.opening.running_session", lambda: None)
     monkeypatch.setattr("penstock.backends.spark.session.running_session", lambda: None)
     monkeypatch.setattr(SparkContext, "getOrCreate", refuse)
+    monkeypatch.setattr("penstock.pipeline.opening.open_session", refuse)
     with penstock.Pipeline(PROGRAM, engine="auto") as opened:
         yield opened
 
