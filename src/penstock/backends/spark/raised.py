@@ -1,4 +1,4 @@
-"""What Spark's exceptions say: of a query that it refuses, an expression that has raised, the machine, or itself."""
+"""Exceptions of Spark read: of a query that it refuses, an expression that has raised, the machine, or itself."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ class Reported:
 
 
 def reported(error: Exception) -> Reported | None:
-    """What an exception that came out of Spark says; None for any other."""
+    """The report of an exception that came out of Spark; None for any other."""
     from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - check starts without pyspark
     from pyspark.errors import AnalysisException, PySparkException  # noqa: PLC0415 - check starts without pyspark
 
