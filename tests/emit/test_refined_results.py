@@ -106,6 +106,54 @@ def test_a_running_result_is_updated_at_its_rate():
         assert emitted(query) == [(2,)]
 
 
+def shown_after(text, steps, program="CREATE TABLE t (k INT, x INT);"):
+    """What each of these steps shows, and at last the end of the input."""
+    with opened(program) as pipeline:
+        query, found = pipeline.subscribe(text, clock=START), []
+        for rows in steps:
+            pipeline.step({"t": [(kind, row) for kind, *row in rows]}, clock=START)
+            found.append(emitted(query))
+        pipeline.end_of_input()
+        return [*found, emitted(query)]
+
+
+def test_a_running_result_is_updated_after_so_many_rows_of_its_own():
+    text = "SELECT k, MAX(x) AS most FROM t GROUP BY k EMIT CHANGES SETTINGS update_rate = 'count(3)'"
+    steps = ([("+", 1, 5)], [("+", 1, 4), ("+", 2, 1)], [("+", 1, 2)], [("+", 1, 9), ("+", 2, 1)], [("+", 1, 1)] * 2)
+    assert shown_after(text, steps) == [
+        [], [], [("+I", 1, 5)], [], [("-U", 1, 5), ("+U", 1, 9)], [("+I", 2, 1)]
+    ]  # fmt: skip
+
+
+def test_rows_that_change_no_value_are_counted_and_not_shown():
+    text = "SELECT k, MAX(x) AS most FROM t GROUP BY k EMIT CHANGES SETTINGS update_rate = 'count(2)'"
+    steps = ([("+", 1, 5), ("+", 1, 3)], [("+", 1, 2)], [("+", 1, 1)], [("+", 1, 7)])
+    assert shown_after(text, steps) == [[("+I", 1, 5)], [], [], [], [("-U", 1, 5), ("+U", 1, 7)]]
+
+
+def test_a_row_that_is_replaced_counts_as_one():
+    text = "SELECT SUM(x) AS s FROM t SETTINGS update_rate = 'count(2)'"
+    keyed = "CREATE TABLE t (k INT PRIMARY KEY, x INT);"
+    assert shown_after(text, [[("+", 1, x)] for x in (1, 2, 3)], keyed) == [[], [(2,)], [], [(3,)]]
+
+
+def test_rows_that_are_not_grouped_are_counted_together():
+    text = "SELECT * FROM t WHERE x > 1 SETTINGS update_rate = '3 rows'"
+    steps = ([("+", 1, 2)], [("+", 1, 1), ("+", 2, 2)], [("+", 3, 2)])
+    assert shown_after(text, steps) == [[], [], [(1, 2), (2, 2), (3, 2)], []]
+
+
+def test_early_results_of_windows_after_so_many_rows():
+    """Each window has its first result as its time comes, updates after three rows each, and the complete one."""
+    counted = {"first_result": "-20 minutes", "update_rate": "count(3)", "result_state": "on"}
+    minutes = (10, 11, 12, 13, 14, 40, 41)
+    assert timeline(f"{QUERY} EMIT CHANGES {said(counted)}", minutes) == {
+        10: [("+I", 30, 1, "early")],
+        13: [("-U", 30, 1, "early"), ("+U", 30, 4, "early")],
+        40: [("-U", 30, 4, "early"), ("+U", 30, 5, "final"), ("+I", 60, 1, "early")],
+    }
+
+
 def test_a_view_says_it_in_its_properties():
     said_there = ", ".join(f"'{name}' = '{value}'" for name, value in REFINED.items())
     program = f"CREATE TABLE t (at TIMESTAMP, x INT); CREATE VIEW v WITH ({said_there}) AS {QUERY};"
@@ -147,7 +195,7 @@ def test_flinks_early_results_with_each_row():
         ({"late_updates": "on"}, QUERY),
         ({"late_updates": "perhaps"}, QUERY),
         ({"update_rate": "0s"}, QUERY),
-        ({"update_rate": "count(7)"}, QUERY),
+        ({"update_rate": "count(0)"}, QUERY),
         ({"update_rate": "1M"}, QUERY),
         ({"first_result": "soon"}, QUERY),
         ({"complete_result": "2 minutes"}, "SELECT COUNT(*) AS n FROM t"),
@@ -163,9 +211,12 @@ def test_what_cannot_be_is_refused(properties, text):
 
 
 @settings(max_examples=25, deadline=None)
-@given(st.lists(st.lists(st.tuples(st.integers(0, 100), st.booleans()), max_size=4), min_size=1, max_size=7))
-def test_changes_replay_to_the_content_in_the_end_and_what_is_final_stays(steps):
-    text = f"{QUERY} EMIT CHANGES {said({**REFINED, 'result_state': 'on'})}"
+@given(
+    st.lists(st.lists(st.tuples(st.integers(0, 100), st.booleans()), max_size=4), min_size=1, max_size=7),
+    st.sampled_from(["5 minutes", "count(1)", "count(3)"]),
+)
+def test_changes_replay_to_the_content_in_the_end_and_what_is_final_stays(steps, rate):
+    text = f"{QUERY} EMIT CHANGES {said({**REFINED, 'update_rate': rate, 'result_state': 'on'})}"
     with opened() as pipeline:
         query = pipeline.subscribe(text, clock=START)
         content, final, accepted, seen, there = Counter(), set(), Counter(), None, Counter()

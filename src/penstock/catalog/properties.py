@@ -57,7 +57,7 @@ VIEW: tuple[Property, ...] = (
     Property(CONNECTOR, "where the view's changes go: 'files', 'print' …; its own properties stand beside it"),
     Property("first_result", "when a window is shown first, from its end: '-10 minutes' is before it"),
     Property("complete_result", "when a window is complete, from its end: '5 minutes' waits for late rows"),
-    Property("update_rate", "how often results are shown until then: an interval, or 'count(1)' for each change"),
+    Property("update_rate", "how often results are shown until then: an interval, or 'count(100)': after so many rows"),
     Property("late_updates", "'on': late rows change a complete window until `last_result`; 'off' is the default"),
     Property("last_result", "when a window changes no more, from its end"),
     Property("result_state", "'on': a column says of each row whether it is early, complete or final"),

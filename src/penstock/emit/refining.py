@@ -16,6 +16,7 @@ from types import MappingProxyType
 import pyarrow as pa
 
 from penstock.backends.weighted import Pile, Rows, added_up, negated, parted
+from penstock.emit.counting import Tally
 from penstock.emit.triggers import Fired, Given
 from penstock.plan.emission import Refine
 from penstock.plan.showing import STATE
@@ -29,10 +30,12 @@ Stage = tuple[int, int]  # and of early ones the number of the update
 class Refined:
     """A window at each stage; `stages` has those that have been shown and are not final.
 
-    `shown` are the rows of these with their states, where rows say which they are.
+    `shown` are the rows of these with their states, where rows say which they are. Early ones may be updated by the
+    `tally` of their rows.
     """
 
     rule: Refine
+    tally: Tally | None = None
     waiting: Pile = field(default_factory=Pile)
     stages: Mapping[datetime | None, Stage] = field(default_factory=lambda: MappingProxyType({}))
     shown: Rows | None = None
@@ -51,10 +54,16 @@ class Refined:
         rows = self.waiting.grown(given.change).rows()
         ends = [] if rows is None else given.ends(rows)
         reached = {end: self._stage(end, given) for end in {*ends, *self.stages}}
+        tally = None if self.tally is None else self.tally.grown(given.change)
+        counted = [False] * len(ends) if tally is None else tally.reached(rows)
+        early = [enough and reached[end][0] == EARLY for enough, end in zip(counted, ends, strict=True)]
         due = {end: stage for end, stage in reached.items() if self._is_due(end, stage)}
-        now, left = parted(rows, pa.array([end in due for end in ends], pa.bool_()))
+        now, left = parted(rows, pa.array([e in due or ok for e, ok in zip(ends, early, strict=True)], pa.bool_()))
+        due |= {end: reached[end] for end, enough in zip(ends, early, strict=True) if enough}
+        if tally is not None:
+            now, tally = tally.without_number(now), tally.of(left)
         stages = {end: stage for end, stage in {**self.stages, **due}.items() if stage[0] != FINAL}
-        then = replace(self, waiting=Pile(left), stages=MappingProxyType(stages))
+        then = replace(self, waiting=Pile(left), stages=MappingProxyType(stages), tally=tally)
         return then.stated(now, due, given) if self.rule.stated else Fired(now, then)
 
     def _stage(self, end: datetime | None, given: Given) -> Stage:
@@ -69,7 +78,7 @@ class Refined:
 
     def _is_due(self, end: datetime | None, stage: Stage) -> bool:
         before = self.stages.get(end, (HIDDEN, 0))
-        each = stage[0] == COMPLETE or (stage[0] == EARLY and self.rule.rate is None)
+        each = stage[0] == COMPLETE or (stage[0] == EARLY and self.rule.rate is None and self.tally is None)
         return stage > before or (each and stage[0] > HIDDEN)
 
     # Rows that say which they are

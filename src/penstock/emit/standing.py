@@ -22,6 +22,7 @@ from penstock.backends.weighted import Rows, takes_back
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.streaming import streamed
 from penstock.emit.api import Emitted, Moment, Promise
+from penstock.emit.counting import AfterRows, Tally
 from penstock.emit.dressing import Dressing
 from penstock.emit.refining import Refined
 from penstock.emit.sessions import sessions_now
@@ -216,8 +217,10 @@ def trigger_of(showing: Showing, started: datetime, *, fresh: bool = False) -> W
             return EachTick(every, started, showing.content, fresh=fresh)
         case GroupDelay(delay, and_watermark):
             return AfterDelay(delay, showing.windows or showing.groups, and_watermark)
-        case Refine():
-            return Refined(showing.trigger)
+        case Batch(rows=rows) if rows > 1:
+            return AfterRows(Tally(rows, showing.groups, showing.counter))
+        case Refine(rows=rows):
+            return Refined(showing.trigger, Tally(rows, showing.groups, showing.counter) if rows > 1 else None)
         case Batch() | Row():
             return AtOnce()
         case _:

@@ -85,6 +85,8 @@ class _Waits:
                 yield f"the clock: every {length(every)}{'' if repeat else ', if rows have come since the last time'}"
             case Batch() if self.showing.streamed:
                 yield "nothing: a row that comes is never taken back"
+            case Batch(rows=rows) if rows > 1:
+                yield f"{rows} rows of {self._unit()} since it was last shown"
             case Batch(every):
                 batch = "" if every is None else f"the clock: every {length(every)}, if its rows have changed since"
                 yield batch or "each step that changes its rows"
@@ -152,7 +154,8 @@ class _Waits:
         own = [f"the greatest {item.column} that has come" for item in self.showing.waterlines]
         time = " and ".join(own) or self._of(list(self.known))
         if rule.first < rule.complete:
-            each = "each change" if rule.rate is None else f"every {length(rule.rate)} of it"
+            counted = "each change" if rule.rows == 1 else f"every {rule.rows} rows of a result"
+            each = counted if rule.rate is None else f"every {length(rule.rate)} of it"
             yield f"{time} to pass {_beside(rule.first)}: early results from there on, with {each}"
         yield f"{time} to pass {_beside(rule.complete)}: the complete result"
         if rule.updates and rule.last > rule.complete:

@@ -46,11 +46,14 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """ON UPDATE [WITH BATCH i], which is PERIODIC i ON UPDATE."""
+    """ON UPDATE [WITH BATCH i], which is PERIODIC i ON UPDATE; or after so many rows of a result, by `update_rate`."""
 
     every: timedelta | None = None
+    rows: int = 1
 
     def __str__(self) -> str:
+        if self.rows > 1:
+            return f"UPDATE RATE {self.rows} ROWS"
         return "ON UPDATE" if self.every is None else f"ON UPDATE WITH BATCH {length(self.every)}"
 
 
@@ -103,8 +106,9 @@ class SessionClose:
 class Refine:
     """The results of a window in time: all are distances from its end, negative ones before it.
 
-    The `first` result, then one for each `rate` (None: each step that changes it), the `complete` one, and until the
-    `last` one those that late rows make, where it `updates`. With `stated` each row says which it is.
+    The `first` result, then one for each `rate` (None: each step that changes it, or with the one that brings so many
+    `rows`), the `complete` one, and until the `last` one those that late rows make, where it `updates`. With `stated`
+    each row says which it is.
     """
 
     first: timedelta
@@ -113,11 +117,13 @@ class Refine:
     rate: timedelta | None = None
     updates: bool = False
     stated: bool = False
+    rows: int = 1
 
     def __str__(self) -> str:
+        counted = f"{self.rows} ROW{'S' if self.rows > 1 else ''}"
         parts = [
             f"FIRST RESULT {signed(self.first)}",
-            f"UPDATE RATE {'1 ROW' if self.rate is None else length(self.rate)}",
+            f"UPDATE RATE {counted if self.rate is None else length(self.rate)}",
             f"COMPLETE RESULT {signed(self.complete)}",
             *([f"LATE UPDATES UNTIL {signed(self.last)}"] if self.updates else []),
             *(["RESULT STATE"] if self.stated else []),

@@ -20,7 +20,7 @@ NAMES = FIRST, COMPLETE, RATE, UPDATES, LAST, STATE = REFINEMENT
 _NONE = timedelta(0)
 _SWITCH = {"on": True, "true": True, "1": True, "off": False, "false": False, "0": False}
 _DISTANCE = re.compile(r"(?i)\s*([+-]?)\s*(?:interval\s+)?'?\s*(\d+)\s*'?\s*([a-z]*)\s*")
-_EACH_ROW = re.compile(r"(?i)\s*(?:count\s*\(\s*(\d+)\s*\)|(\d+)\s*(?:rows?)?)\s*")
+_ROWS = re.compile(r"(?i)\s*(?:count\s*\(\s*(\d+)\s*\)|(\d+)\s*(?:rows?)?)\s*")
 _UNITS: Mapping[str, str] = {
     "us": "microseconds", "microsecond": "microseconds", "ms": "milliseconds", "millisecond": "milliseconds",
     "s": "seconds", "second": "seconds", "m": "minutes", "minute": "minutes", "h": "hours", "hour": "hours",
@@ -40,6 +40,7 @@ def refinement(properties: Mapping[str, str], *, windowed: bool) -> Trigger | No
     rate = _rate(properties.get(RATE))
     if not windowed:
         return _of_running_result(properties, rate)
+    every, rows = (None, rate) if isinstance(rate, int) else (rate, 1)
     complete = _distance(properties, COMPLETE, _NONE)
     first = _distance(properties, FIRST, complete)
     updates, stated = _switch(properties, UPDATES), _switch(properties, STATE)
@@ -52,29 +53,34 @@ def refinement(properties: Mapping[str, str], *, windowed: bool) -> Trigger | No
         _refuse(f"{LAST} is before {COMPLETE}", "the last result is the complete one, or behind it")
     if updates and LAST not in properties:
         _refuse(f"{UPDATES} without {LAST}", f"say until when late rows count, as in {LAST} = '15 minutes'")
-    return Refine(first, complete, last, rate, updates, stated)
+    return Refine(first, complete, last, every, updates, stated, rows)
 
 
-def _of_running_result(properties: Mapping[str, str], rate: timedelta | None) -> Batch:
+def counts_rows(properties: Mapping[str, str]) -> bool:
+    """True if results are updated after more rows than one."""
+    rate = _rate(properties.get(RATE))
+    return isinstance(rate, int) and rate > 1
+
+
+def _of_running_result(properties: Mapping[str, str], rate: timedelta | int) -> Batch:
     """A result that is never complete is updated at its rate."""
     for name in (FIRST, COMPLETE, UPDATES, LAST, STATE):
         if name in properties:
             message = f"{name} is a distance from the end of a window, and the query is over none"
             _refuse(message, f"{RATE} goes with any query; GROUP BY window_end makes results of windows")
-    return Batch(rate)
+    return Batch(rows=rate) if isinstance(rate, int) else Batch(rate)
 
 
-def _rate(text: str | None) -> timedelta | None:
-    """The interval between updates; None for each change."""
-    counted = None if text is None else _EACH_ROW.fullmatch(text)
-    if text is None or counted is not None:
-        if counted is not None and int(counted.group(1) or counted.group(2)) != 1:
-            _refuse(f"{RATE} {text!r}", f"an interval, as in {RATE} = '5 minutes', or count(1): each change")
-        return None
-    found = _span(RATE, text)
-    if found <= _NONE:
-        _refuse(f"{RATE} {text!r} is not above zero", f"as in {RATE} = '5 minutes'")
-    return found
+def _rate(text: str | None) -> timedelta | int:
+    """The interval between updates, or the number of rows."""
+    if text is None:
+        return 1
+    counted = _ROWS.fullmatch(text)
+    span = _span(RATE, text) if counted is None else _NONE
+    rows = 0 if counted is None else int(counted.group(1) or counted.group(2))
+    if span <= _NONE and not rows:
+        _refuse(f"{RATE} {text!r} is not above zero", f"as in {RATE} = '5 minutes', or 'count(100)'")
+    return rows or span
 
 
 def _distance(properties: Mapping[str, str], name: str, default: timedelta) -> timedelta:

@@ -64,7 +64,8 @@ class Showing:
 
     `groups` are the places of what its rows are grouped by, or else of a key of theirs; where it is `single` there is
     one row at most. `windows` are the places of what tells windows apart, and `ends`
-    of these the windows' ends; `partition` are the places of the keys of its substreams. `version` is the place of
+    of these the windows' ends; `partition` are the places of the keys of its substreams, and `counter` that of the
+    number of rows in a group, where results wait for so many. `version` is the place of
     emit_version(), `delta` that of `_tp_delta`. With `stamped` the columns undo, ptime and ver follow; with `marked`
     the kind of each change stands before the row. `limit` rows are shown over its life, or `limit_each` for each value
     of the columns `limit_by`. A query AFTER SESSION CLOSE makes `sessions` of its own. `reads` names the tables that it
@@ -99,6 +100,7 @@ class Showing:
     streamed: bool = False
     order_span: Span | None = None
     span: Span | None = None
+    counter: int | None = None
 
     @property
     def shown_names(self) -> tuple[str, ...]:

@@ -18,7 +18,7 @@ from penstock.plan.emission import Row, SessionClose, Trigger
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, call_name
+from penstock.sql.trees import aggregate_calls, call, call_name
 
 VERSION, DELTA = "__emit_version", "__tp_delta"
 _HIDDEN = "__shown_by"
@@ -43,6 +43,7 @@ class Clauses:
     grouped: bool = False
     aggregated: bool = False
     session: Place | None = None
+    counter: Place | None = None
     version: str | None = None
     delta: str | None = None
 
@@ -78,12 +79,18 @@ def _is_item(tree: exp.Expression, item: exp.Expression) -> bool:
 
 
 def taken_apart(
-    tree: exp.Expression, catalog: Catalog, *, ends_with_limit: bool, trigger: Trigger | None = None
+    tree: exp.Expression,
+    catalog: Catalog,
+    *,
+    ends_with_limit: bool,
+    trigger: Trigger | None = None,
+    counted: bool = False,
 ) -> Clauses:
     """A copy of a query, without the clauses that its policy takes over.
 
     LIMIT with ORDER BY is a relation of its own, the first so many rows, unless `ends_with_limit`. AFTER SESSION CLOSE
     groups by sessions as well. PER EVENT has a row for each that comes, in the order in which they arrive.
+    Groups that are to be `counted` have their number of rows as well.
     """
     found = Clauses(tree.copy())
     if not isinstance(found.tree, exp.Select):
@@ -99,17 +106,29 @@ def taken_apart(
     if isinstance(trigger, SessionClose) and found.aggregated:
         found.session = _by_session(select, found, trigger)
         group = select.args["group"]
-    for item in [] if group is None else group.expressions:
-        found.groups += [found.place_of(key) for key in _keys(item)]
+    _group(found, [] if group is None else group.expressions)
     for key in select.meta.get(SUBSTREAMS, []) if found.aggregated else []:
         found.partition.append(found.place_of(key))
     if ends_with_limit or select.args.get("limit") is None:
         _take_order(select, found)
     if isinstance(trigger, Row):
         _by_event(select, found, catalog)
+    if counted and found.aggregated and not select.args.get("distinct"):
+        found.added.append(call("count", exp.Star()))  # behind all others, since it is no column to order or group by
+        found.counter = Place(added=len(found.added) - 1)
     for at, item in enumerate(found.added):
         select.append("expressions", exp.alias_(item.copy(), f"{_HIDDEN}{at}"))
     return found
+
+
+def _group(found: Clauses, items: list[exp.Expression]) -> None:
+    """Tell rows apart by what they are grouped by; the rows of a SELECT DISTINCT by what it gives."""
+    keys = [key for item in items for key in _keys(item)]
+    places = [found.place_of(key) for key in keys]
+    if found.tree.args.get("distinct") and found.added:
+        found.added.clear()
+        return
+    found.groups = places
 
 
 def _by_event(select: exp.Select, found: Clauses, catalog: Catalog) -> None:
@@ -172,14 +191,21 @@ def _partitioned(select: exp.Select, *, groups: bool) -> None:
             table.set("partition_by", [key.copy() for key in keys])
 
 
+def _of_items(tree: exp.Expression, select: exp.Select) -> bool:
+    """True for an expression over items of the SELECT list."""
+    return all(any(_is_item(read, item) for item in select.expressions) for read in tree.find_all(exp.Column))
+
+
 def _take_order(select: exp.Select, found: Clauses) -> None:
     order = select.args.pop("order", None)
     for item in [] if order is None else order.expressions:
         descending = bool(item.args.get("desc"))
         nulls_first = item.args.get("nulls_first")
-        found.order.append(
-            (found.place_of(item.this), descending, not descending if nulls_first is None else bool(nulls_first))
-        )
+        place = found.place_of(item.this)
+        if place.added is not None and select.args.get("distinct") and not _of_items(item.this, select):
+            message = "ORDER BY of a SELECT DISTINCT can only read what the SELECT list has"
+            raise wrong(code="ORDER_BY_NOT_SELECTED", message=message, place=item)
+        found.order.append((place, descending, not descending if nulls_first is None else bool(nulls_first)))
     limit = select.args.pop("limit", None)
     if limit is None:
         return

@@ -36,7 +36,7 @@ from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.plan.emission import EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project, Scan
-from penstock.plan.refinement import is_refined
+from penstock.plan.refinement import counts_rows, is_refined
 from penstock.plan.scalar import column
 from penstock.plan.showing import Ordering, OwnSessions, Showing
 from penstock.sql.nesting import room_for_nesting
@@ -141,12 +141,16 @@ class _Binding:
             tree = as_select(tree)
         ends = dialect == "timeplus" or is_streamed or not _is_top(tree)
         self.order_place = tree.args.get("order")
-        self.clauses: Clauses = taken_apart(tree, catalog, ends_with_limit=ends, trigger=self.clause.trigger)
+        refining = {**self.settings, **properties}
+        counted = counts_rows(refining)
+        self.clauses: Clauses = taken_apart(
+            tree, catalog, ends_with_limit=ends, trigger=self.clause.trigger, counted=counted
+        )
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
         self.kind = Kind(self.clauses.aggregated, windowed, dialect, told, is_streamed)
         self.trigger: Trigger = (
-            refined(self.clause, {**self.settings, **properties}, self.kind)
+            refined(self.clause, refining, self.kind)
             or of_flink_settings(self.clause, catalog.settings, self.kind)
             or trigger_of(self.clause, self.kind)
         )
@@ -299,6 +303,7 @@ class _Binding:
             streamed=self.kind.streamed and clause.trigger is None and not is_refined(self.settings),
             span=self.stream_span,
             order_span=None if self.order_place is None else span_of(self.order_place),
+            counter=None if clauses.counter is None else at(clauses.counter),
         )
 
 
