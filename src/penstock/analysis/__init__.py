@@ -15,6 +15,7 @@
 What these ask in their turn:
 
     module       | the question
+    substreams   | by which columns has each substream a waterline of its own
     determined   | which columns do other columns determine
     growth       | how does the number of rows go
     final        | by which column do rows become final (`emit_final`)

@@ -66,6 +66,23 @@ class Derived:
         return any(part.reads_clock for part in self.parts)
 
 
+@dataclass(frozen=True)
+class OfKeys(Derived):
+    """One that each substream has for itself; `keys` are the columns of a trace that tell these apart."""
+
+    keys: tuple[str, ...] = ()
+
+    @property
+    def source(self) -> SourceColumn:
+        """The column that it comes from."""
+        (found,) = self.sources
+        return found
+
+    @property
+    def shown(self) -> str:
+        return f"{super().shown} of its substream"
+
+
 def of_source(source: SourceColumn) -> Derived:
     """The waterline of the source itself."""
     return Derived((column(source.name),), frozenset({source}))

@@ -20,8 +20,9 @@ from penstock.analysis.inequality import LowerBound, equality_bounds, lower_boun
 from penstock.analysis.local_time import kind_of, lowered, one_order
 from penstock.analysis.looking_back import keeps_order_column
 from penstock.analysis.reach import further, reach_of
+from penstock.analysis.substreams import keys_of
 from penstock.analysis.views import column_read, of_view
-from penstock.catalog.model import Catalog, Table, View
+from penstock.catalog.model import Catalog, Lateness, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
 from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock
@@ -72,9 +73,11 @@ def has_waterline(catalog: Catalog, plan: Plan, name: str) -> bool:
 class Reader:
     """Finds waterlines; holds what does not change on the way down."""
 
-    def __init__(self, catalog: Catalog, *, passing_time: bool = False) -> None:
+    def __init__(self, catalog: Catalog, *, passing_time: bool = False, substreams: bool = False) -> None:
+        """With `substreams` the waterlines that each of these has for itself count as well."""
         self._catalog = catalog
         self._passing_time = passing_time
+        self._substreams = substreams
         self._shifts = session_shifts(catalog.settings)
 
     def of(self, plan: Plan) -> Waterlines:
@@ -212,14 +215,25 @@ class Reader:
         return {name: derived for name, derived in named.items() if derived is not None}
 
     def _of_view(self, view: View) -> dict[str, Derived]:
-        question = f"waterlines {self._passing_time}"
+        question = f"waterlines {self._passing_time} {self._substreams}"
         found = dict(of_view(self._catalog, view, question, self.of, NONE))
-        for name in (name for name, lateness in view.lateness.items() if not lateness.keys):
+        for name in (name for name, item in view.lateness.items() if self._counts(item)):
             column = next((item for item in found if item.lower() == name.lower()), name)
             together = greatest((found.get(column), of_source(SourceColumn(view.name, name))))
             if together is not None:
                 found[column] = together
         return found
+
+    def _counts(self, lateness: Lateness) -> bool:
+        """True for a column with one waterline, or with one for each substream where these count."""
+        return not lateness.keys or (self._substreams and lateness.remembering is None)
+
+    def of_substreams(self, plan: Aggregate) -> Iterator[tuple[str, Derived, tuple[int, ...]]]:
+        """The groups that have a waterline of their own substream, each with the places of the keys of these."""
+        for name, derived in Reader(self._catalog, substreams=True).of(plan).items():
+            keys = keys_of(derived, plan, self._catalog)
+            if keys is not None:
+                yield name, derived, keys
 
     def _computed(self, items: tuple[tuple[str, Scalar], ...], below: Plan) -> Waterlines:
         known, types = self.of(below), _types(below)

@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field, replace
 from typing import assert_never, cast
 
+from penstock.analysis.derived import OfKeys
 from penstock.analysis.growth import Growth, few_values, growth
 from penstock.analysis.views import of_view
 from penstock.analysis.waterline import Reader, Waterlines
@@ -159,6 +160,9 @@ class _Finder:
     def _by(self, operator: Operator, node: Plan, clause: str) -> StateFact:
         """State in one trace: what goes, and if that is not enough what would."""
         going = [_going(item, determining(node, _unquoted(item.shown), self.catalog)) for item in operator.expiries]
+        if any(isinstance(item.waterline, OfKeys) for item in operator.expiries):
+            because = f"{_dropped(going)}; the last ones of each substream stay until it goes on"
+            return self._made(operator, self._inputs(node), because)
         if operator.expiries:
             if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
                 return self._made(operator, Growth.BOUNDED, _dropped(going))

@@ -6,12 +6,12 @@ EXPLAIN shows these values, and the engine does what they say.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import assert_never, cast
 
 from penstock.analysis.changelog import append_only
-from penstock.analysis.derived import Derived, least
+from penstock.analysis.derived import Derived, OfKeys, least
 from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import INTEGRAL, Type
@@ -97,11 +97,22 @@ def groups_expire(plan: Plan, reader: Reader) -> tuple[Expiry, ...]:
         found = [(name, scalar.text if len(scalar.text) <= _READABLE else name) for name, scalar in plan.groups]
     elif isinstance(plan, Distinct | SetOperation):
         found = [(name, quoted(name)) for name in plan.names]
-    return tuple(
+    lines = tuple(
         Expiry(0, f"`__g{place}`", known[name], shown=shown)
         for place, (name, shown) in enumerate(found)
         if name in known
     )
+    if lines or not isinstance(plan, Aggregate):
+        return lines
+    places = {name: place for place, (name, _) in enumerate(found)}
+    return tuple(
+        Expiry(0, f"`__g{places[name]}`", _of_keys(line, [f"__g{key}" for key in keys]), shown=dict(found)[name])
+        for name, line, keys in reader.of_substreams(plan)
+    )
+
+
+def _of_keys(line: Derived, keys: Iterable[str]) -> OfKeys:
+    return OfKeys(line.parts, line.sources, tuple(keys))
 
 
 def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, ...]:
@@ -115,7 +126,7 @@ def keys_expire(plan: Plan, reader: Reader, catalog: Catalog) -> tuple[Expiry, .
         case Aggregate():
             known = reader.of(node)
             found = [(scalar, known[name]) for name, scalar in node.groups if name in known]
-            return _by_key(found) or _extremes_expire(node, reader)
+            return _by_key(found) or _by_substream(node, reader) or _extremes_expire(node, reader)
         case TopK():
             by_key = by_partition(node, reader)
             return by_key or (*by_closing(node, reader, catalog), *best_expire(node, reader, catalog))
@@ -165,6 +176,15 @@ def by_closing(plan: Window | TopK, reader: Reader, catalog: Catalog) -> tuple[E
 
 def _by_key(found: list[tuple[Scalar, Derived]]) -> tuple[Expiry, ...]:
     return tuple(Expiry(0, scalar.text, derived, shown=scalar.text) for scalar, derived in found)
+
+
+def _by_substream(plan: Aggregate, reader: Reader) -> tuple[Expiry, ...]:
+    """The rows of groups that are over in their substream."""
+    groups, columns = dict(plan.groups), [scalar.column or "" for _, scalar in plan.groups]
+    return tuple(
+        Expiry(0, groups[name].text, _of_keys(line, [columns[key] for key in keys]), shown=groups[name].text)
+        for name, line, keys in reader.of_substreams(plan)
+    )
 
 
 def sessions_expire(plan: Session, reader: Reader) -> tuple[Expiry, ...]:

@@ -19,7 +19,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.backends.api import LineText, Runner
+from penstock.backends.api import Lines, Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.spark.batch import struct_of
@@ -72,7 +72,7 @@ class Engine:
         self._before: Before = Nothing()
         self._grown: list[Runner[Delta]] = []
         # The waterlines after the last step, as constant Spark SQL; without them nothing is collected.
-        self.lines: LineText | None = None
+        self.lines: Lines | None = None
         self._gate: Callable[[View], Gate] | None = None
         self._views: dict[str, View] = {}
         self.parting: list[NativeOperator] | None = None  # what goes, while it may still have to come back

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
-from penstock.backends.api import LineText, Runner
+from penstock.backends.api import Lines, Runner
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
@@ -53,10 +53,10 @@ class NativeRunner(Runner[Delta]):
     def discard(self) -> None:
         self.native.discard()
 
-    def merge(self, lines: LineText | None = None) -> None:
+    def merge(self, lines: Lines | None = None) -> None:
         self.native.merge(native_lines(self.workspace, lines))
 
-    def compact(self, lines: LineText | None = None) -> None:
+    def compact(self, lines: Lines | None = None) -> None:
         self.native.compact(native_lines(self.workspace, lines))
 
     def state(self) -> Iterator[tuple[int, int]]:

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
 
-from penstock.analysis.derived import Derived, SourceColumn
-from penstock.backends.spark.lines import alone, line_text
+from penstock.analysis.derived import Derived, OfKeys, SourceColumn
+from penstock.backends.api import KeyedLines
+from penstock.backends.spark.lines import alone, keyed_line_text, line_text
 from penstock.backends.spark.waterlines import typed_literal
 from penstock.catalog.types import Type
 from penstock.engine.engine import Engine
@@ -23,6 +24,7 @@ class Lines:
 
     relations: Mapping[str, tuple[TableLateness, Holding]]
     clock: datetime | None = None
+    substreams: Mapping[str, KeyedLines] = field(default_factory=dict)
 
     def of(self, source: SourceColumn) -> tuple[Any, Type]:
         """The waterline of a source (None: nothing seen yet), and the type of its column."""
@@ -36,9 +38,30 @@ class Lines:
         """The same as Spark SQL of the column's type."""
         return typed_literal(*self.of(source))
 
+    def of_keys(self, source: SourceColumn) -> KeyedLines:
+        """The waterlines that substreams have of a column."""
+        return self.substreams[source.relation.lower()]
+
     def text(self, derived: Derived) -> str:
-        """A derived waterline as constant Spark SQL."""
+        """A derived waterline as Spark SQL."""
+        if isinstance(derived, OfKeys):
+            return keyed_line_text(derived, self.of_keys(derived.source), self.clock)
         return line_text(derived, self.literal, self.clock)
+
+
+@dataclass(frozen=True)
+class LinesNow:
+    """The waterlines as they stand whenever somebody asks."""
+
+    now: Callable[[], Lines]
+
+    def __call__(self, derived: Derived) -> str:
+        """A waterline as Spark SQL."""
+        return self.now().text(derived)
+
+    def of_keys(self, source: SourceColumn) -> KeyedLines:
+        """The waterlines that substreams have of a column."""
+        return self.now().of_keys(source)
 
 
 @dataclass

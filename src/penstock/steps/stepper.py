@@ -43,6 +43,7 @@ from penstock.steps.held import Held
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.interrupts import uninterrupted
+from penstock.steps.lines import LinesNow
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declaration
 from penstock.steps.phases import Stopwatch
@@ -89,7 +90,7 @@ class Stepper:
         self._keeper: Keeper | None = None
         self.stored = Stored(self._state)
         # For what the engine may forget, and whether it is to measure.
-        engine.lines = lambda derived: lines_after(self._state).text(derived)
+        engine.lines = LinesNow(lambda: lines_after(self._state))
         engine.profiler.wanted = lambda: is_measured(self.catalog)
 
     # Questions

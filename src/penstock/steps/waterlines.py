@@ -10,6 +10,7 @@ from penstock.steps.facts import WaterlineFact, facts_of, inferred_facts
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import ViewGate, view_lateness
 from penstock.steps.intake.holding import Holding
+from penstock.steps.intake.keyed_gate import KeyedGate
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.session_gate import SessionGate
 from penstock.steps.lines import Lines
@@ -27,7 +28,8 @@ def lines_after(
         lateness, holding = found[table.name.lower()]
         found[table.name.lower()] = lateness.advanced(column, value), holding
     found |= {name: (lateness, Holding()) for name, _, lateness in _late_views(state)}
-    return Lines(found, clock or state.clock)
+    gates = {name.lower(): gate for name, gate in state.engine.gates().items() if isinstance(gate, KeyedGate)}
+    return Lines(found, clock or state.clock, {name: gate.known for name, gate in gates.items()})
 
 
 def _late_views(state: State) -> list[tuple[str, View, TableLateness]]:

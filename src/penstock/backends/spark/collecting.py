@@ -14,6 +14,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.analysis.derived import OfKeys
 from penstock.backends.api import LineText
 from penstock.backends.spark.parameters import as_parameter
 from penstock.backends.spark.trace import Trace
@@ -65,7 +66,7 @@ def unexpired(item: Expiry, line: str) -> str:
 
 
 def _below(item: Expiry, line: str) -> str:
-    return f"({item.text}) < {as_parameter(line, item.text)}"
+    return f"({item.text}) < {line if isinstance(item.waterline, OfKeys) else as_parameter(line, item.text)}"
 
 
 def _best(item: Expiry) -> list[Best]:

@@ -4,10 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from typing import Any
 
-from penstock.analysis.derived import Derived, SourceColumn
+from penstock.analysis.derived import Derived, OfKeys, SourceColumn
+from penstock.backends.api import KeyedLines
+from penstock.backends.spark.waterlines import typed_literal
 from penstock.backends.spark.workspace import clocked
-from penstock.plan.scalar import Scalar, parsed, scalar_of
+from penstock.catalog.types import Type
+from penstock.plan.scalar import Scalar, parsed, quoted, scalar_of
 
 # The waterline of a source as a literal of the column's type, NULL of that type before anything has been seen.
 Literals = Callable[[SourceColumn], str]
@@ -22,6 +26,25 @@ def line_text(derived: Derived, literals: Literals, clock: datetime | None) -> s
         return texts[0]
     missing = " OR ".join(f"({text}) IS NULL" for text in texts)
     return f"CASE WHEN {missing} THEN NULL ELSE least({', '.join(texts)}) END"
+
+
+def keyed_line_text(line: OfKeys, lines: KeyedLines, clock: datetime | None) -> str:
+    """A query for the present value that the keys of the row around it have, NULL where they have none."""
+    if not lines.rows:
+        return f"CAST(NULL AS {lines.kinds[-1]})"
+    names = [*(f"`__key{place}`" for place in range(len(line.keys))), quoted(line.source.name)]
+    rows = ", ".join(
+        f"({', '.join([*map(_key_literal, keys, lines.kinds[:-1]), typed_literal(at, lines.kinds[-1])])})"
+        for keys, at in lines.rows
+    )
+    same = " AND ".join(f"`__key{place}` <=> {quoted(key)}" for place, key in enumerate(line.keys))
+    value = line_text(Derived(line.parts, line.sources), lambda source: quoted(source.name), clock)
+    return f"(SELECT max({value}) FROM VALUES {rows} AS __lines({', '.join(names)}) WHERE {same})"
+
+
+def _key_literal(value: Any, kind: Type) -> str:
+    text = "NULL" if value is None else "'" + str(value).replace("\\", "\\\\").replace("'", "\\'") + "'"
+    return f"CAST({text} AS {kind})"
 
 
 def alone(derived: Derived) -> SourceColumn | None:

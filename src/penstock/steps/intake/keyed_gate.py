@@ -13,10 +13,12 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.api import KeyedLines
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Parted
 from penstock.catalog.model import View
+from penstock.catalog.types import Type
 from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.lateness import NONE_YET, LateColumn, Waterline, comparable, late_column
 from penstock.steps.rows.columns import python_rows
@@ -27,11 +29,15 @@ Lines = dict[Any, Waterline]
 
 @dataclass(frozen=True)
 class KeyedGate:
-    """The waterline of each key; `changes` are those of the last step, which `lines` may lack."""
+    """The waterline of each key; `changes` are those of the last step, which `lines` may lack.
+
+    `kinds` are the types of the keys.
+    """
 
     view: str
     late: LateColumn
     keys: tuple[int, ...]
+    kinds: tuple[Type, ...]
     lines: Lines = field(default_factory=dict, compare=False)
     changes: Mapping[Any, Waterline] = field(default_factory=lambda: MappingProxyType({}))
 
@@ -66,6 +72,12 @@ class KeyedGate:
         """The waterline of a key; None if it has none yet."""
         return (self.changes.get(key) or self.lines.get(key, NONE_YET)).at
 
+    @property
+    def known(self) -> KeyedLines:
+        """The waterlines of all keys."""
+        lines = {**self.lines, **self.changes}
+        return KeyedLines((*self.kinds, self.late.column.type), tuple((key, line.at) for key, line in lines.items()))
+
     def seen(self, own: OwnWaterline) -> None:
         """There is no time for all rows."""
         del own
@@ -86,4 +98,5 @@ def keyed_gate(view: View) -> KeyedGate:
     assert column.lateness is not None  # noqa: S101 - it is chosen for that
     names = [item.name.lower() for item in view.columns]
     keys = tuple(names.index(name.lower()) for name in column.lateness.keys)
-    return KeyedGate(view.name, late_column(view.name, column, place), keys)
+    kinds = tuple(view.columns[place].type for place in keys)
+    return KeyedGate(view.name, late_column(view.name, column, place), keys, kinds)

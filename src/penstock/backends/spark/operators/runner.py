@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from penstock.analysis.derived import OfKeys
 from penstock.backends.api import LineText, Runner
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.collecting import collected, unexpired
@@ -60,7 +61,7 @@ class SparkRunner(Runner[Delta]):
         texts: dict[int, list[str]] = {}
         for item in self.expiries:
             large = item.trace < len(self.traces) and bool(self.traces[item.trace].layers)
-            if lines is not None and large and not item.keep:
+            if lines is not None and large and not item.keep and not isinstance(item.waterline, OfKeys):
                 texts.setdefault(item.trace, []).append(unexpired(item, lines(item.waterline)))
         self._unexpired = {place: " AND ".join(found) for place, found in texts.items()}
 
