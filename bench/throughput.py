@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import json
 import shutil
-import subprocess
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -14,13 +13,13 @@ from typing import Any
 import pyarrow.parquet as pq
 from pyspark.sql import DataFrame, SparkSession
 
+from bench import flink
 from bench.measure import Cost, Effort, Meter, Runs
 from bench.programs import TABLE, agreeing, running
 from bench.report import Figure, Line
 from bench.ways import ENGINES, WAYS, Found, Way, bars
 
 _VIEW = "CREATE VIEW v AS SELECT k, sum(x) AS s, count(*) AS n, avg(x) AS a FROM t GROUP BY k;\n"
-_FLINK = Path(__file__).parent.parent / ".venv-flink" / "bin" / "python"
 _FILES = 4
 _BATCH, _FLINK_BOUND = 0.5, 2.0
 _KEPT = (
@@ -50,10 +49,10 @@ def figure(spark: SparkSession, *, effort: Effort) -> Figure:
         Line("Spark's own batch GROUP BY", tuple(_rate(count, costs["batch"]) for costs in found.values())),
         _against_batch(count, found),
     ]
-    flink = None if effort.quick else flink_rate()
-    if flink is not None:
-        lines.append(_against_flink(count, found, flink))
-    notes = _NOTES if flink is not None else _NOTES[:1]
+    rate = None if effort.quick else flink_rate()
+    if rate is not None:
+        lines.append(_against_flink(count, found, rate))
+    notes = _NOTES if rate is not None else _NOTES[:1]
     return Figure("b", f"Throughput: {count:,} rows a step on {count:,} keys", lines, runs, notes=notes)
 
 
@@ -112,11 +111,5 @@ def _against_flink(count: int, found: Found, flink: float) -> Line:
 
 def flink_rate() -> float | None:
     """Rows per second of the same query on Flink SQL; None without an environment `.venv-flink` that has it."""
-    if not _FLINK.exists():
-        return None
-    job = Path(__file__).parent / "flink_job.py"
-    found = subprocess.run([str(_FLINK), str(job)], capture_output=True, text=True, check=False)  # noqa: S603
-    if found.returncode:
-        print(found.stderr[-2000:])
-        return None
-    return float(json.loads(found.stdout.splitlines()[-1])["rows_per_second"])
+    found = flink.output("flink_job.py")
+    return None if found is None else float(json.loads(found)["rows_per_second"])

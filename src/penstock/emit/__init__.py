@@ -11,6 +11,7 @@
 | `standing` | a standing query between two steps |
 | `triggers` | when rows are due: at once, each tick, when closed, after a delay |
 | `sessions` | the sessions of a query AFTER SESSION CLOSE: which are closed |
+| `groups` | the groups of rows, as values or as numbers |
 | `counting` | results that are shown after so many rows |
 | `refining` | windows whose results are refined: early, complete, final |
 | `dressing` | how they are shown: content, order, limits, columns that tell about the emission |

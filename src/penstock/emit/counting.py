@@ -16,7 +16,8 @@ import pyarrow as pa
 
 from penstock.backends.weighted import Pile, Rows, added_up, parted
 from penstock.catalog.reserved import WEIGHT
-from penstock.emit.triggers import Fired, Given, groups_of
+from penstock.emit.groups import groups_of
+from penstock.emit.triggers import Fired, Given
 
 
 @dataclass(frozen=True, slots=True)

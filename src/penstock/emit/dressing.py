@@ -8,20 +8,19 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from decimal import Context, localcontext
 from types import MappingProxyType
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.backends.rows import python_values
 from penstock.backends.weighted import Rows, inserted, weighted
 from penstock.catalog.reserved import WEIGHT
-from penstock.emit.triggers import groups_of
+from penstock.emit.groups import Numbers, groups_of, numbered
 from penstock.plan.emission import Content, Row
 from penstock.plan.showing import KIND, PTIME, STATE, UNDO, VER, Ordering, Showing
 
-Numbers: TypeAlias = npt.NDArray[Any]
 _DIGITS = 40  # more than a DECIMAL has
 _NOTHING: Mapping[Any, int] = MappingProxyType({})
 
@@ -114,7 +113,7 @@ class Dressing:
             counts = replace(counts, of_values=MappingProxyType(dict(seen)))
         if showing.limit is not None:
             rows = weighted(rows, list(_first(_weights(rows), showing.limit - counts.shown)))
-        return rows.filter(pa.array([weight != 0 for weight in _weights(rows)], pa.bool_())), counts
+        return rows.filter(pc.not_equal(rows.column(WEIGHT), 0)), counts
 
     # The columns that tell about the emission
 
@@ -171,27 +170,6 @@ def _come(rows: Rows) -> Numbers:
     return found
 
 
-def numbered(rows: Rows, places: Sequence[int]) -> Numbers:
-    """A number for each row, the same for those that are equal in some columns."""
-    codes = np.zeros(rows.num_rows, np.int64)
-    for place in places:
-        found = _codes(rows, place)
-        codes = np.unique(codes * (int(found.max(initial=0)) + 1) + found, return_inverse=True)[1]
-    return codes
-
-
-def _codes(rows: Rows, place: int) -> Numbers:
-    """The same of one column."""
-    column = rows.column(place).combine_chunks()
-    kind = column.type
-    if pa.types.is_floating(kind) or pa.types.is_nested(kind) or isinstance(kind, pa.BaseExtensionType):
-        values = groups_of(rows, (place,))  # equal ones may differ in bits
-        known = {value: code for code, value in enumerate(dict.fromkeys(values))}
-        return np.array([known[value] for value in values], np.int64)
-    found: Numbers = column.dictionary_encode(null_encoding="encode").indices.to_numpy().astype(np.int64)
-    return found
-
-
 def _is_below(value: Any, line: Any) -> bool:
     return type(value) is type(line) and bool(value < line)
 
@@ -202,7 +180,7 @@ def _weights(rows: Rows) -> list[int]:
 
 
 def _total(rows: Rows) -> int:
-    return sum(map(abs, _weights(rows)))
+    return int(pc.sum(pc.abs(rows.column(WEIGHT))).as_py() or 0)
 
 
 def _column(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.ChunkedArray:

@@ -24,9 +24,10 @@ from penstock.circuit.streaming import streamed
 from penstock.emit.api import Emitted, Moment, Promise
 from penstock.emit.counting import AfterRows, Tally
 from penstock.emit.dressing import Dressing
+from penstock.emit.groups import groups_of
 from penstock.emit.refining import Refined
 from penstock.emit.sessions import sessions_now
-from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed, groups_of
+from penstock.emit.triggers import AfterDelay, AtOnce, EachTick, Given, WaitingTrigger, WhenClosed
 from penstock.errors import Diagnostic, InternalError, SqlError
 from penstock.plan.emission import Batch, Content, GroupDelay, Refine, Row, SessionClose, Tick, WindowClose
 from penstock.plan.showing import Showing

@@ -5,16 +5,17 @@ The input of a step comes first, then its timers: one that is due exactly now, o
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from types import MappingProxyType
-from typing import Any, Protocol
+from typing import Protocol
 
+import numpy as np
 import pyarrow as pa
+import pyarrow.compute as pc
 
-from penstock.backends.rows import canonical_row, python_values
-from penstock.backends.weighted import Pile, Rows, added_up, parted
+from penstock.backends.weighted import Pile, Rows, parted
+from penstock.emit.groups import Numbers, numbered
 from penstock.plan.emission import Content
 
 
@@ -153,50 +154,70 @@ class EachTick:
 class AfterDelay:
     """The changes of a group within a delay are one; with `when_closed` a closed group does not wait for its end.
 
-    `places` are those of the columns that make the groups; `due` has the clock for each group that waits.
+    `places` are those of the columns that make the groups; `due` has the groups that wait, each with its clock behind.
     """
 
     delay: timedelta
     places: tuple[int, ...]
     when_closed: bool
-    due: Mapping[Any, datetime] = field(default_factory=lambda: MappingProxyType({}))
-    waiting: Rows | None = None
+    due: pa.Table | None = None
+    waiting: Pile = field(default_factory=Pile)
 
     @property
     def holds(self) -> bool:
         """True if rows wait."""
-        return self.waiting is not None
+        return not self.waiting.is_empty
 
     def left(self) -> Rows | None:
         """The rows whose delay is not over."""
-        return self.waiting
+        return self.waiting.rows()
 
     def fired(self, given: Given) -> Fired:
         """The changes of the groups whose delay is over."""
-        due = dict(self.due)
-        for group in () if given.change is None else self._groups(given.change):
-            due.setdefault(group, given.clock + self.delay)
-        waiting = added_up(self.waiting, given.change)
-        over = {group for group, at in due.items() if at <= given.clock or given.all_closed}
-        if waiting is None:
-            return self._after(None, None, due, over)
-        groups = self._groups(waiting)
-        closed = given.closed(waiting).to_pylist() if self.when_closed else [False] * len(groups)
-        over |= {group for group, is_closed in zip(groups, closed, strict=True) if is_closed}
-        shown, left = parted(waiting, pa.array([group in over for group in groups], pa.bool_()))
-        return self._after(shown, left, due, over)
+        due, waiting = self._begun(given), self.waiting.grown(given.change)
+        if due is None:
+            return Fired(None, replace(self, due=None, waiting=waiting))
+        is_over = pc.less_equal(due.column(_DUE), pa.scalar(given.clock, pa.timestamp("us")))
+        if not (given.all_closed or self.when_closed or pc.any(is_over).as_py()):
+            return self._after(None, waiting, due)
+        rows = waiting.rows()
+        groups = due.num_rows
+        numbers = self._numbered(due, rows)
+        over = numbers[:groups][is_over.to_numpy() | given.all_closed]
+        if self.when_closed and rows is not None:
+            over = np.union1d(over, numbers[groups:][given.closed(rows).to_numpy(zero_copy_only=False)])
+        gone = np.isin(numbers, over)
+        shown, left = parted(rows, pa.array(gone[groups:]))
+        return self._after(shown, Pile(left), due.filter(pa.array(~gone[:groups])))
 
-    def _after(self, shown: Rows | None, left: Rows | None, due: dict[Any, datetime], over: set[Any]) -> Fired:
-        still = {group: at for group, at in due.items() if group not in over}
-        then = replace(self, due=MappingProxyType(still), waiting=left)
-        return Fired(shown, then, min(still.values(), default=None))
+    def _begun(self, given: Given) -> pa.Table | None:
+        """The groups that wait, and those that begin to with a change."""
+        if given.change is None or not given.change.num_rows:
+            return self.due
+        keys = self._keys(given.change)
+        known = 0 if self.due is None else self.due.num_rows
+        numbers = self._numbered(self.due, given.change)
+        new, first = np.unique(numbers[known:], return_index=True)
+        added = keys.take(pa.array(np.sort(first[~np.isin(new, numbers[:known])])))
+        clock = pa.array([given.clock + self.delay] * added.num_rows, pa.timestamp("us"))
+        begun = pa.table([*added.columns, clock], [*added.column_names, _DUE])
+        return begun if self.due is None else pa.concat_tables([self.due, begun])
 
-    def _groups(self, rows: Rows) -> list[Any]:
-        return groups_of(rows, self.places)
+    def _keys(self, rows: Rows) -> pa.Table:
+        """The columns that make the groups; a constant where all rows are one."""
+        columns = [rows.column(place) for place in self.places] or [pa.array(np.zeros(rows.num_rows, np.int64))]
+        return pa.table(columns, [f"key{at}" for at in range(len(columns))])
+
+    def _numbered(self, due: pa.Table | None, rows: Rows | None) -> Numbers:
+        """Numbers for the groups that wait and, behind these, for those of rows."""
+        present = [] if due is None else [due.drop_columns([_DUE])]
+        present += [] if rows is None else [self._keys(rows)]
+        whole = pa.concat_tables(present)
+        return numbered(whole, range(whole.num_columns))
+
+    def _after(self, shown: Rows | None, waiting: Pile, due: pa.Table) -> Fired:
+        then = replace(self, due=due if due.num_rows else None, waiting=waiting)
+        return Fired(shown, then, pc.min(due.column(_DUE)).as_py())
 
 
-def groups_of(rows: Rows, places: tuple[int, ...]) -> list[Any]:
-    """The group of each row, hashable; without places all are one."""
-    if not places:
-        return [()] * rows.num_rows
-    return [canonical_row(row) for row in python_values(rows.select(list(places)))]
+_DUE = "__due"

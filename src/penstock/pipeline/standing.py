@@ -6,8 +6,9 @@ import asyncio
 import queue
 import threading
 from collections.abc import AsyncIterator, Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from datetime import datetime
+from functools import cached_property
 from typing import Any, Self, overload
 
 from penstock.errors import DataError, Diagnostic, PenstockError
@@ -25,9 +26,14 @@ class Emission(Sequence[tuple[Any, ...]]):
 
     query: str
     columns: tuple[str, ...]
-    rows: tuple[tuple[Any, ...], ...]
+    change: Change = field(repr=False)
     step: int
     clock: datetime
+
+    @cached_property
+    def rows(self) -> tuple[tuple[Any, ...], ...]:
+        """The rows, each as often as its weight says; whoever reads them first makes them of what the step gave."""
+        return tuple(row for weight, row in self.change.in_order for _ in range(weight))
 
     @overload
     def __getitem__(self, place: int) -> tuple[Any, ...]: ...
@@ -39,13 +45,12 @@ class Emission(Sequence[tuple[Any, ...]]):
         return self.rows[place]
 
     def __len__(self) -> int:
-        return len(self.rows)
+        return self.change.weight
 
 
 def emission_of(query: str, columns: tuple[str, ...], change: Change) -> Emission:
-    """The rows of a change as they are shown: each as often as its weight says."""
-    rows = tuple(row for weight, row in change.in_order for _ in range(weight))
-    return Emission(query, columns, rows, change.step, change.clock)
+    """The rows of a change as they are shown."""
+    return Emission(query, columns, change, change.step, change.clock)
 
 
 class StandingQuery(Iterator[Emission]):

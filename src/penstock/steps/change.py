@@ -8,6 +8,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.compute as pc
 
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
@@ -56,6 +57,13 @@ class Change:
         if self._delta is None or not self._delta.on_driver:
             return self.rows
         return [(row[-1], row[:-1]) for row in python_values(self._delta.arrow())]
+
+    @property
+    def weight(self) -> int:
+        """The number of rows, each as often as its weight says."""
+        if self._delta is None or not self._delta.on_driver:
+            return sum(weight for weight, _ in self.rows)
+        return int(pc.sum(self._delta.arrow().column(WEIGHT)).as_py() or 0)
 
     @cached_property
     def _consolidated(self) -> Delta | None:

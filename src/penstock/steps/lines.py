@@ -9,10 +9,15 @@ from typing import Any
 
 from penstock.analysis.derived import Derived, OfKeys, SourceColumn
 from penstock.backends.api import KeyedLines
+from penstock.backends.native.kinds import schema_in_arrow, to_arrow
+from penstock.backends.native.proof import NotProvenError, Proven, quoted
+from penstock.backends.native.scalars import proven
+from penstock.backends.rows import python_values
 from penstock.backends.spark.lines import alone, keyed_line_text, line_text
 from penstock.backends.spark.waterlines import typed_literal
 from penstock.catalog.types import Type
 from penstock.engine.engine import Engine
+from penstock.plan.scalar import parsed
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
 from penstock.steps.rows.fetched import constant_row
@@ -70,10 +75,12 @@ class LineReader:
 
     engine: Engine
     _known: dict[str, Any] = field(default_factory=dict)
+    _compiled: dict[tuple[str, tuple[Type, ...]], Proven | None] = field(default_factory=dict)
 
     def values(self, wanted: Sequence[Derived], lines: Lines) -> list[Any]:
         """The (comparable) value of each, None where it is not known yet."""
-        texts = [None if alone(derived) is not None else lines.text(derived) for derived in wanted]
+        here = self._computed_here(wanted, lines)
+        texts = [None if derived in here or alone(derived) else lines.text(derived) for derived in wanted]
         unknown = [text for text in dict.fromkeys(texts) if text is not None and text not in self._known]
         found = dict(self._known)
         if unknown:
@@ -82,6 +89,40 @@ class LineReader:
         self._known = {text: found[text] for text in texts if text is not None}
         sources = [alone(derived) for derived in wanted]
         return [
-            lines.of(source)[0] if source is not None else found[str(text)]
-            for source, text in zip(sources, texts, strict=True)
+            here[derived] if derived in here else lines.of(source)[0] if source is not None else found[str(text)]
+            for derived, source, text in zip(wanted, sources, texts, strict=True)
         ]
+
+    def _computed_here(self, wanted: Sequence[Derived], lines: Lines) -> dict[Derived, Any]:
+        """The values of those that follow from times alone and are proven: translated once, whatever the times are."""
+        store = self.engine.store
+        given = {source: lines.of(source) for derived in wanted for source in derived.sources}
+        found = {derived: self._over_times(derived, given) for derived in dict.fromkeys(wanted)} if store else {}
+        proven_ones = {derived: item for derived, item in found.items() if item is not None}
+        if not proven_ones or store is None:
+            return {}
+        times = ", ".join(f"{_time(at)} AS {quoted(source.name)}" for source, (at, _) in given.items())
+        schema = schema_in_arrow((f"v{place}", item.type) for place, item in enumerate(proven_ones.values()))
+        items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(proven_ones.values()))
+        (row,) = python_values(to_arrow(store.arrow(f"SELECT {items} FROM (SELECT {times})"), schema))
+        return {derived: comparable_value(value) for derived, value in zip(proven_ones, row, strict=True)}
+
+    def _over_times(self, derived: Derived, given: Mapping[SourceColumn, tuple[Any, Type]]) -> Proven | None:
+        """A waterline as an expression over those of its sources; None where some are no times, or it is not proven."""
+        sources = sorted(derived.sources)
+        kinds = tuple(given[source][1] for source in sources)
+        if alone(derived) is not None or derived.reads_clock or not sources or {*kinds} - {"timestamp"}:
+            return None
+        key = derived.text, kinds
+        if key not in self._compiled:
+            try:
+                types = {source.name: kind for source, kind in zip(sources, kinds, strict=True)}
+                self._compiled[key] = proven(parsed(derived.text), types)
+            except NotProvenError:
+                self._compiled[key] = None
+        return self._compiled[key]
+
+
+def _time(at: datetime | None) -> str:
+    """A time as DuckDB has it, which is in UTC."""
+    return "CAST(NULL AS TIMESTAMP)" if at is None else f"TIMESTAMP '{at}'"
