@@ -17,7 +17,7 @@ from penstock.steps.change import Change
 MOST_WAITING = 1_000_000
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Emission(Sequence[tuple[Any, ...]]):
     """The rows that a standing query shows in one step, in their order; `step` and `clock` (naive UTC) are the step's.
 
@@ -46,6 +46,18 @@ class Emission(Sequence[tuple[Any, ...]]):
 
     def __len__(self) -> int:
         return self.change.weight
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Emission):
+            return NotImplemented
+        return self._told == other._told and self.rows == other.rows
+
+    def __hash__(self) -> int:
+        return hash(self._told)
+
+    @property
+    def _told(self) -> tuple[Any, ...]:
+        return self.query, self.columns, self.step, self.clock
 
 
 def emission_of(query: str, columns: tuple[str, ...], change: Change) -> Emission:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any
@@ -12,6 +12,7 @@ from penstock.backends.api import KeyedLines
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.scalars import proven
+from penstock.backends.native.store import Store
 from penstock.backends.rows import python_values
 from penstock.backends.spark.lines import alone, keyed_line_text, line_text
 from penstock.backends.spark.waterlines import typed_literal
@@ -75,6 +76,7 @@ class LineReader:
 
     engine: Engine
     _known: dict[str, Any] = field(default_factory=dict)
+    _computed: dict[Derived, tuple[tuple[Any, ...] | None, Any]] = field(default_factory=dict)
     _compiled: dict[tuple[str, tuple[Type, ...]], Proven | None] = field(default_factory=dict)
 
     def values(self, wanted: Sequence[Derived], lines: Lines) -> list[Any]:
@@ -97,15 +99,14 @@ class LineReader:
         """The values of those that follow from times alone and are proven: translated once, whatever the times are."""
         store = self.engine.store
         given = {source: lines.of(source) for derived in wanted for source in derived.sources}
-        found = {derived: self._over_times(derived, given) for derived in dict.fromkeys(wanted)} if store else {}
-        proven_ones = {derived: item for derived, item in found.items() if item is not None}
-        if not proven_ones or store is None:
-            return {}
-        times = ", ".join(f"{_time(at)} AS {quoted(source.name)}" for source, (at, _) in given.items())
-        schema = schema_in_arrow((f"v{place}", item.type) for place, item in enumerate(proven_ones.values()))
-        items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(proven_ones.values()))
-        (row,) = python_values(to_arrow(store.arrow(f"SELECT {items} FROM (SELECT {times})"), schema))
-        return {derived: comparable_value(value) for derived, value in zip(proven_ones, row, strict=True)}
+        asked = {derived: self._over_times(derived, given) for derived in dict.fromkeys(wanted)} if store else {}
+        found = {derived: item for derived, item in asked.items() if item is not None}
+        keys = {derived: tuple(given[source][0] for source in sorted(derived.sources)) for derived in found}
+        if store is not None and any(self._computed.get(derived, _NOTHING)[0] != key for derived, key in keys.items()):
+            times = ((source.name, at) for source, (at, kind) in given.items() if kind == "timestamp")
+            values = _evaluated(store, list(found.values()), times)
+            self._computed = {derived: (keys[derived], value) for derived, value in zip(found, values, strict=True)}
+        return {derived: self._computed[derived][1] for derived in found}
 
     def _over_times(self, derived: Derived, given: Mapping[SourceColumn, tuple[Any, Type]]) -> Proven | None:
         """A waterline as an expression over those of its sources; None where some are no times, or it is not proven."""
@@ -121,6 +122,18 @@ class LineReader:
             except NotProvenError:
                 self._compiled[key] = None
         return self._compiled[key]
+
+
+_NOTHING = (None, None)
+
+
+def _evaluated(store: Store, wanted: Sequence[Proven], times: Iterable[tuple[str, datetime | None]]) -> list[Any]:
+    """The (comparable) values of expressions over times by their names."""
+    items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(wanted))
+    given = ", ".join(f"{_time(at)} AS {quoted(name)}" for name, at in times)
+    schema = schema_in_arrow((f"v{place}", item.type) for place, item in enumerate(wanted))
+    (row,) = python_values(to_arrow(store.arrow(f"SELECT {items} FROM (SELECT {given})"), schema))
+    return [comparable_value(value) for value in row]
 
 
 def _time(at: datetime | None) -> str:

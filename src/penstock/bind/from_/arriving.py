@@ -116,7 +116,7 @@ def _dedup(tree: TableFunction, plan: Plan, arguments: list[exp.Expression], lev
         return taking_in.remembered(plan, position, limits.columns, remembering)
     if limits.micros or limits.keys is not None:
         message = "dedup with a time to live or a number of keys, over rows that do not come one after the other"
-        hint = "it works for streams in queries that stand; dedup(s, column) works everywhere"
+        hint = "queries that stand over streams have them, also CREATE MATERIALIZED VIEW v INTO a table"
         raise unsupported(code="TABLE_FUNCTION", message=message, place=tree, hint=hint)
     return _best(plan, limits.columns, [_by_arrival(tree, level, descending=False)], level)
 
