@@ -21,6 +21,12 @@ def test_stream():
     assert "stream" not in parse_query("SELECT stream.a FROM stream").meta
 
 
+@pytest.mark.parametrize("text", ["stream", "stream s", "stream AS s", "u JOIN stream s ON TRUE", "u, stream s"])
+def test_a_relation_may_be_called_stream(text):
+    found = [item for item in parse_query(f"SELECT * FROM {text}").find_all(exp.Table) if item.name == "stream"]
+    assert [item.alias for item in found] == ["s" if "s" in text.split() else ""]
+
+
 def test_emit():
     text = "SELECT a FROM t GROUP BY a EMIT STREAM AFTER WATERMARK WITH DELAY INTERVAL 2 SECONDS"
     written, span = parse_query(text).meta["emit"]

@@ -30,9 +30,11 @@ class ReadsAround(NotIncremental):
         self.tree = tree
 
 
-def unknown_relation(name: str, known: Sequence[str], place: exp.Expression | Span | None) -> SqlError:
+def unknown_relation(
+    name: str, known: Sequence[str], place: exp.Expression | Span | None, *, hint: str | None = None
+) -> SqlError:
     """No table or view of that name."""
-    hint = None if known else "nothing has been declared yet; CREATE TABLE comes first"
+    hint = hint if hint or known else "nothing has been declared yet; CREATE TABLE comes first"
     message = f"there is no table or view {name[:80]!r}"
     close = did_you_mean(name, known)
     return wrong(code="UNKNOWN_RELATION", message=message, place=place, candidates=close, hint=hint, sqlstate="42P01")

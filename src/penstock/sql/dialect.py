@@ -125,6 +125,9 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
 
         return super()._parse_csv(item, sep)
 
+    def _parse_stream(self) -> None:
+        """Nothing: in FROM, `stream` is the name of a relation, before an alias too."""
+
     def _parse_paren(self) -> Any:
         """Parentheses; in some dialects a unit may follow a difference of times: `(a - b) HOUR`."""
         found = super()._parse_paren()

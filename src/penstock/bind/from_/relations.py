@@ -144,6 +144,13 @@ def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
     return plan, scope
 
 
+def _of_stream_in_from(tree: exp.Table) -> str | None:
+    """What to write instead of Spark's `FROM STREAM s`, which is read as a relation `stream` under the name s."""
+    if tree.name.lower() != "stream" or not tree.alias:
+        return None
+    return f"STREAM stands behind SELECT: SELECT STREAM … FROM {tree.alias}"
+
+
 def _named(tree: exp.Table, level: Level) -> Relation:
     if is_versioned(tree):
         return as_of_a_point(tree, level)
@@ -156,7 +163,7 @@ def _named(tree: exp.Table, level: Level) -> Relation:
     if found is None or tree.args.get("db"):
         written = ".".join(part.name for part in tree.parts)
         known = (*level.context.ctes, *level.context.catalog.relation_names())
-        raise unknown_relation(written, known, tree.this)
+        raise unknown_relation(written, known, tree.this, hint=_of_stream_in_from(tree))
     taking_in = level.context.taking_in
     if taking_in is not None and taking_in.reads_through(found):
         return aliased(_read_through(found, level), tree, level, name)
