@@ -46,6 +46,8 @@ _BOUNDED = frozenset(word_list("LATENESS WATERMARK AHEAD"))  # what follows is a
 _OPERATORS = frozenset(word_list("+ - / % = == < > <= >= <> != || | & ^ <=> :: DIV AND OR IS IN LIKE RLIKE BETWEEN"))
 _POINTS = frozenset(word_list("STEP TIMESTAMP POSITION"))
 _VERSIONED = frozenset(word_list("SYSTEM_TIME SYSTEM_VERSION TIMESTAMP VERSION"))  # FOR SYSTEM_TIME AS OF is of a table
+_SIDES = frozenset({"LEFT", "RIGHT", "FULL"})
+_BEFORE_JOIN = _SIDES | {"INNER", "SEMI", "ANTI"}
 _NO_WORDS = frozenset({TokenType.STRING, TokenType.IDENTIFIER, TokenType.RAW_STRING})
 _END = Token(TokenType.SEMICOLON, ";")
 
@@ -76,11 +78,11 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
 
 
 def _latest(token: Token, after: Token, later: Token) -> tuple[list[Token], int] | None:
-    """The words of a LATEST JOIN, which like ASOF stands before LEFT, and INNER ASOF JOIN; None for others."""
+    """The words of a LATEST JOIN, which like ASOF stands before its side, and INNER ASOF JOIN; None for others."""
     text, words = word(token), (word(after), word(later))
-    if text == "LATEST" and (words[0] == "JOIN" or words in {("LEFT", "JOIN"), ("INNER", "JOIN")}):
+    if text == "LATEST" and (words[0] == "JOIN" or (words[0] in _BEFORE_JOIN and words[1] in {"JOIN", "OUTER"})):
         return [retagged(token, TokenType.ASOF)], 1
-    if text in {"LEFT", "INNER"} and words in {("LATEST", "JOIN"), ("ASOF", "JOIN")}:
+    if text in _BEFORE_JOIN and words in {("LATEST", "JOIN"), ("ASOF", "JOIN")}:
         return [retagged(after, TokenType.ASOF), token], 2
     return None
 
@@ -107,7 +109,7 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
         return [Token(TokenType.HEX_STRING, after.text, token.line, token.col, token.start, after.end)], 2
     if text == "MATCH_CONDITION" and after.token_type is TokenType.L_PAREN:
         return [retagged(token, TokenType.MATCH_CONDITION)], 1
-    if text == "LEFT" and word(after) == "ASOF":
+    if text in _BEFORE_JOIN and word(after) == "ASOF" and word(later) == "JOIN":
         return [retagged(after, TokenType.ASOF), token], 2
     return [token], 1
 

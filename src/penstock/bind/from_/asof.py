@@ -8,6 +8,9 @@ Among right rows equally close, the least row wins.
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import assert_never
+
 from sqlglot import exp
 
 from penstock.bind.from_.join_kind import kind_of
@@ -15,33 +18,94 @@ from penstock.bind.from_.using import equalities_of, merged_scope, shared_column
 from penstock.bind.join_keys import columns_read, join_on
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY, has_mark
-from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope
 from penstock.plan.expressions import COMPARISONS
-from penstock.plan.nodes import AsofJoin, JoinKey, JoinKind, Match, Plan
-from penstock.plan.scalar import Scalar
+from penstock.plan.nodes import (
+    AsofJoin,
+    Distinct,
+    Field,
+    Filter,
+    Join,
+    JoinKey,
+    JoinKind,
+    Match,
+    Plan,
+    Project,
+    UnionAll,
+)
+from penstock.plan.scalar import Scalar, column
 from penstock.plan.sides import Sides, sides_of
 from penstock.sql.complaints import unsupported, wrong
-from penstock.sql.trees import bare, call, call_name, conjunction, conjuncts
+from penstock.sql.trees import bare, call, call_name, cast_to, conjunction, conjuncts
 
 _WORDS = {kind: word for word, kind in COMPARISONS.items()}
 _FLIPPED = {">=": "<=", ">": "<", "<=": ">=", "<": ">"}
 
 
 def bind_asof(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, level: Level) -> tuple[Plan, Scope]:
-    """The plan of an ASOF join, which keeps unmatched left rows if it is a LEFT one."""
+    """The plan of an ASOF join of any kind; a right row is found where some left row takes one that is equal to it."""
     kind = kind_of(join)
-    if kind not in (JoinKind.INNER, JoinKind.LEFT):
-        message, hint = f"an ASOF {kind.value.upper()} JOIN", "use ASOF JOIN or LEFT ASOF JOIN"
-        raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
     level.scope = scopes[0].beside(scopes[1])
     level.remember_fields(right)
     join = _with_match(join, level)
     match = _match(join, left, right, level)
     if join.args.get("using"):
         pairs = shared_columns(join, *scopes)
-        return AsofJoin(left, right, kind, equalities_of(pairs, left, right), match), merged_scope(pairs, scopes, kind)
-    return AsofJoin(left, right, kind, _keys(join, left, right, level), match), level.scope
+        plan = _of_kind(AsofJoin(left, right, JoinKind.LEFT, equalities_of(pairs, left, right), match), kind)
+        return plan, merged_scope(pairs, scopes, kind)
+    plan = _of_kind(AsofJoin(left, right, JoinKind.LEFT, _keys(join, left, right, level), match), kind)
+    return plan, scopes[0] if kind in (JoinKind.SEMI, JoinKind.ANTI) else level.scope
+
+
+def _of_kind(joined: AsofJoin, kind: JoinKind) -> Plan:
+    """A LEFT ASOF join as one of another kind."""
+    match kind:
+        case JoinKind.INNER | JoinKind.LEFT:
+            return replace(joined, kind=kind)
+        case JoinKind.SEMI | JoinKind.ANTI:
+            return chosen_by(joined, None, kind)
+        case JoinKind.RIGHT:
+            return _with_unfound(replace(joined, kind=JoinKind.INNER))
+        case JoinKind.FULL:
+            return _with_unfound(joined)
+        case _:
+            assert_never(kind)
+
+
+def chosen_by(joined: AsofJoin, condition: exp.Expression | None, kind: JoinKind) -> Plan:
+    """The rows on the left of a LEFT join that find a row for which a condition holds; with ANTI the others."""
+    holds: exp.Expression = exp.Not(this=exp.Is(this=joined.match.right.tree.copy(), expression=exp.Null()))
+    if condition is not None:
+        holds = exp.And(this=holds, expression=exp.Paren(this=condition.copy()))
+    if kind is JoinKind.ANTI:
+        holds = exp.Not(this=call("coalesce", holds, exp.false()))
+    return Project(Filter(joined, scalar_of(holds, fields_of(joined))), _items(joined.left.fields))
+
+
+def _with_unfound(joined: AsofJoin) -> Plan:
+    """The join, and the right rows that no left row takes."""
+    left, right = joined.left.fields, joined.right.fields
+    names = unique_names([*(item.name for item in right), *(f"{item.name} found" for item in right)])[len(right) :]
+    items = zip(names, right, strict=True)
+    taken = replace(joined, kind=JoinKind.INNER)
+    found = Distinct(Project(taken, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items)))
+    keys = tuple(
+        JoinKey(column(item.name, item.type, item.nullable), column(new, item.type, item.nullable), null_safe=True)
+        for new, item in zip(names, right, strict=True)
+    )
+    others = Join(joined.right, found, JoinKind.ANTI, keys)
+    nothing = tuple((item.name, scalar_of(_null_of(item), {})) for item in left)
+    outputs = (*(replace(item, nullable=True) for item in left), *joined.fields[len(left) :])
+    return UnionAll((joined, Project(others, (*nothing, *_items(right)))), outputs)
+
+
+def _items(fields: tuple[Field, ...]) -> tuple[tuple[str, Scalar], ...]:
+    return tuple((item.name, column(item.name, item.type, item.nullable)) for item in fields)
+
+
+def _null_of(item: Field) -> exp.Expression:
+    return exp.Null() if item.type is None else cast_to(exp.Null(), item.type)
 
 
 def _with_match(join: exp.Join, level: Level) -> exp.Join:

@@ -7,7 +7,6 @@ from __future__ import annotations
 
 from sqlglot import exp
 
-from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, shared_columns
 from penstock.bind.join_keys import join_on
 from penstock.bind.level import Level
@@ -20,11 +19,7 @@ from penstock.sql.trees import conjuncts
 
 
 def latest_rows(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, level: Level) -> Plan:
-    """The rows of the right side that a LATEST JOIN can meet; it is inner or left, and its ON has equalities alone."""
-    if kind_of(join) not in (JoinKind.INNER, JoinKind.LEFT):
-        raise unsupported(
-            code="JOIN_KIND", message="another LATEST JOIN", place=join, hint="LATEST JOIN and LEFT LATEST JOIN work"
-        )
+    """The rows of the right side that a LATEST JOIN of any kind can meet; its ON has equalities alone."""
     keys = _keys(left, right, scopes, join, level)
     if not keys or len(scopes[1].relations) != 1:
         message = "a LATEST JOIN of two relations needs the key of which the last row counts"

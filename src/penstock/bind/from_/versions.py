@@ -12,6 +12,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
+from penstock.bind.from_.asof import chosen_by
 from penstock.bind.from_.event_time import is_event_time
 from penstock.bind.from_.histories import History, history_of
 from penstock.bind.from_.join_kind import kind_of
@@ -115,11 +116,16 @@ def as_of_each_row(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Re
     keys, rest, merged = _condition(left, rows, join, (scope, inside), level)
     found = _by_key(keys, [given[name] for name in history.key], history, join)
     match = Match(scalar_of(time, fields_of(left)), ">=", column(given[history.time], fields[history.time].type))
-    joined = AsofJoin(left, rows, kind, found, match)
     others = [exp.EQ(this=key.left.tree, expression=key.right.tree) for key in keys if key not in found]
     holds = [] if history.holds is None else [history.holds.renamed(given).tree]
+    condition = conjunction([*holds, *others, *rest])
+    if kind in (JoinKind.SEMI, JoinKind.ANTI):
+        pairs = shared_columns(join, scope, inside) if merged else []
+        asked = chosen_by(AsofJoin(left, rows, JoinKind.LEFT, found, match), condition, kind)
+        return asked, merged_scope(pairs, (scope, inside), kind) if merged else scope
+    joined = AsofJoin(left, rows, kind, found, match)
     shown = [f"{prefix}.{name}" for name in unique_names(names)]
-    plan = _seen(joined, conjunction([*holds, *others, *rest]), dict(zip(shown, columns, strict=True)))
+    plan = _seen(joined, condition, dict(zip(shown, columns, strict=True)))
     exact = level.context.exact
     right = Scope((relation_in_scope(alias, tuple(names), plan.fields[len(left.fields) :], exact=exact),))
     level.remember_fields(plan)
@@ -195,9 +201,20 @@ def _no_versions(tree: exp.Table, level: Level, *, join: bool) -> SqlError:
 
 def _kind(join: exp.Join) -> JoinKind:
     kind = kind_of(join)
-    if kind not in (JoinKind.INNER, JoinKind.LEFT) or join.args.get("method") == "ASOF":
-        message = f"a {'ASOF' if join.args.get('method') == 'ASOF' else kind.value.upper()} JOIN with versions"
+    if join.args.get("method") in ("ASOF", "LATEST"):
+        message = f"{join.args['method']} beside FOR SYSTEM_TIME, which says itself which row is found"
         hint = "use JOIN or LEFT JOIN with … FOR SYSTEM_TIME AS OF"
+        raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
+    if kind in (JoinKind.RIGHT, JoinKind.FULL):
+        name = join.this.name
+        message = (
+            f"a {kind.value.upper()} JOIN with versions: they are those of each left row's time, "
+            "so none is there without a left row"
+        )
+        hint = (
+            "use JOIN, LEFT JOIN, LEFT SEMI JOIN or LEFT ANTI JOIN with … FOR SYSTEM_TIME AS OF; "
+            f"{name} as it is, or FOR SYSTEM_TIME AS OF TIMESTAMP '…', can be on any side of any join"
+        )
         raise unsupported(code="JOIN_KIND", message=message, place=join, hint=hint)
     return kind
 
