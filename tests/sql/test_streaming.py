@@ -19,6 +19,9 @@ def test_stream():
     assert "stream" not in parse_query("SELECT stream, 1 FROM t").meta
     assert "stream" not in parse_query("SELECT stream * 2 FROM t").meta
     assert "stream" not in parse_query("SELECT stream.a FROM stream").meta
+    assert "stream" not in parse_query("SELECT stream - n FROM t").meta
+    assert "stream" not in parse_query("SELECT stream-n FROM t").meta
+    assert "stream" in parse_query("SELECT STREAM -n FROM t").meta
 
 
 @pytest.mark.parametrize("text", ["stream", "stream s", "stream AS s", "u JOIN stream s ON TRUE", "u, stream s"])

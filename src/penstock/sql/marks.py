@@ -100,7 +100,7 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
         return [_joined(token, after, "START AT")], 2
     if text == "AS" and word(after) == "OF" and word(later) in _POINTS and word(before) not in _VERSIONED:
         return [_joined(token, after, "AS OF")], 2
-    if text == "STREAM" and before.token_type is TokenType.SELECT and _is_mark(after, later):
+    if text == "STREAM" and before.token_type is TokenType.SELECT and _is_mark(token, after, later):
         stream = retagged(token, TokenType.VAR, STREAM_TEXT)
         return ([after, stream], 2) if word(after) in {"ALL", "DISTINCT"} else ([stream], 1)
     if text in {"WINDOW", "UNIQUE"} and after.token_type is TokenType.L_PAREN:
@@ -132,8 +132,13 @@ class _TimedParentheses:
             self.stack.pop()
 
 
-def _is_mark(after: Token, later: Token) -> bool:
-    """True if what follows `SELECT STREAM` makes STREAM a mark and not the name of a column."""
+def _is_mark(token: Token, after: Token, later: Token) -> bool:
+    """True if what follows `SELECT STREAM` makes STREAM a mark and not the name of a column.
+
+    `STREAM -n` is the stream of negatives, `stream - n` and `stream-n` are differences.
+    """
+    if after.token_type in {TokenType.DASH, TokenType.PLUS} and token.end + 1 < after.start:
+        return after.end + 1 == later.start
     if after is _END or after.token_type in _AFTER_NAMED_STREAM or word(after) in _OPERATORS:
         return False
     if after.token_type is not TokenType.STAR:

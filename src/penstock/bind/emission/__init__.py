@@ -9,6 +9,7 @@
 | `seeking` | the past that a standing query reads |
 | `standing` | a query with its clauses as views to install |
 | `streamed` | SELECT STREAM: the order of its rows, and the column by which they become final |
+| `falling` | keys that go down as a stream goes up |
 | `arrivals` | a stream that meets tables: rows meet them as they are when they come |
 | `clauses` | the clauses that a policy takes over: ORDER BY, LIMIT, LIMIT … BY, emit_version(), `_tp_delta`, groups |
 | `policy` | what is shown and when, where the query does not say: by its kind, in its dialect |

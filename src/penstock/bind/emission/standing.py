@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
 
@@ -25,6 +25,7 @@ from penstock.bind.emission.policy import (
 )
 from penstock.bind.emission.seeking import seek_of
 from penstock.bind.emission.settings import INCLUDED, MERGES, settings_of, switch
+from penstock.bind.emission.falling import with_falling_groups, with_falling_order
 from penstock.bind.emission.streamed import as_select, carrying_times
 from penstock.bind.emission.window_columns import END, window_bounds
 from penstock.bind.modality import check_streamed, streamed
@@ -170,11 +171,15 @@ class _Binding:
         matched = isinstance(self.trigger, WindowClose) and any(
             isinstance(node, MatchRecognize) for node in plan.walk()
         )
-        if (self.kind.streamed or matched) and not self.kind.aggregated:
-            plan = carrying_times(plan, catalog, self._has_waterline)
-        columns = tuple(Column(item.name, item.type, item.nullable) for item in plan.fields)  # type: ignore[arg-type]
+        falls = with_falling_groups(plan, catalog, self._has_waterline) if self.kind.streamed else plan
+        if (self.kind.streamed or matched) and (not self.kind.aggregated or falls is not plan):
+            plan = carrying_times(falls, catalog, self._has_waterline)
         visible = len(names) - len(self.clauses.added)
-        showing = self._showing(bound, plan, visible, taking_in, catalog)
+        order = self._order(visible)
+        if self.kind.streamed:
+            plan, order = with_falling_order(plan, order, catalog, self._has_waterline)
+        columns = tuple(Column(item.name, item.type, item.nullable) for item in plan.fields)  # type: ignore[arg-type]
+        showing = replace(self._showing(bound, plan, visible, taking_in, catalog), order=order)
         view = View(self.name, "", None, columns, plan, "standing", showing=showing)
         return StandingQuery((*taking_in.views, view))
 
@@ -270,6 +275,9 @@ class _Binding:
             return None
         return OwnSessions(view.name.lower(), at(place), self.trigger.only)
 
+    def _order(self, visible: int) -> tuple[Ordering, ...]:
+        return tuple(Ordering(_at(place, visible), *how) for place, *how in self.clauses.order)
+
     def _showing(self, bound: BoundQuery, plan: Plan, visible: int, taking_in: TakingIn, catalog: Catalog) -> Showing:
         clauses, clause = self.clauses, self.clause
 
@@ -292,7 +300,7 @@ class _Binding:
             names.index(DELTA) if DELTA in names else None,
             is_stamped(clause, self.kind),
             clause.word == "CHANGES" and not self.kind.told and not self.kind.timeplus,
-            tuple(Ordering(at(place), descending, first) for place, descending, first in clauses.order),
+            self._order(visible),
             clauses.limit,
             clauses.limit_each,
             tuple(at(place) for place in clauses.limit_by),
