@@ -100,7 +100,7 @@ def _check_order(view: View, plan: Plan, reader: Reader) -> None:
         return
     first = showing.order[0]
     if first.descending or view.columns[first.place].name not in reader.of(plan):
-        hint = "order by a column with LATENESS first, or by what goes up with it, ascending"
+        hint = "order first by a column with LATENESS or by what goes up with it, ascending, or by what goes down, DESC"
         raise SqlError(Diagnostic("NO_PROGRESS", _ORDER, showing.order_span, hint=hint))
 
 

@@ -277,7 +277,8 @@ def closing_of(view: View, catalog: Catalog) -> tuple[Closing, ...]:
     if view.showing.streamed and view.showing.order:
         place = view.showing.order[0].place
         return (Closing(place, known[fields[place].name]),)
-    grouped = (view.showing.windows, view.showing.groups) if view.showing.groups else ()
+    # Of SELECT STREAM any line will do: each of its GROUPING SETS may go by another key.
+    grouped = (view.showing.windows, view.showing.groups) if view.showing.groups and not view.showing.streamed else ()
     for places in (*grouped, range(len(fields))):
         found = tuple(Closing(place, known[fields[place].name]) for place in places if fields[place].name in known)
         if found:

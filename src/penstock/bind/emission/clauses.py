@@ -158,7 +158,7 @@ def _keys(item: exp.Expression) -> list[exp.Expression]:
         arguments = item.expressions
         return [exp.Anonymous(this=f"{name}_{end}", expressions=[each.copy() for each in arguments]) for end in _ENDS]
     if isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup):
-        keys = {spark_sql(key): key for one in item.expressions for key in _of_set(one)}
+        keys = {spark_sql(key): key for one in item.expressions for each in _of_set(one) for key in _keys(each)}
         return [*keys.values(), exp.Anonymous(this="grouping_id", expressions=[])]
     return [item]
 

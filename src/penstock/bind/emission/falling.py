@@ -15,31 +15,56 @@ from dataclasses import replace
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
+from penstock.bind.select.grouping_sets import GROUPING_ID
 from penstock.bind.taking_in import HasWaterline
 from penstock.catalog.model import Catalog
-from penstock.plan.nodes import Aggregate, Distinct, Field, Filter, Plan, Project
+from penstock.plan.forms import Call, Form, Reference
+from penstock.plan.nodes import Aggregate, Distinct, Field, Filter, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import Ordering
-from penstock.sql.trees import call, cast_to
+from penstock.sql.trees import call, call_name, cast_to
 
 _MIRROR = "__falling"
 _WIDER = {"tinyint": "bigint", "smallint": "bigint", "int": "bigint", "bigint": "decimal(20,0)"}
+_ROUNDING = frozenset({"floor", "ceil", "ceiling", "round", "bround"})
+_ARITHMETIC = frozenset("+-*/")
 _AS_NUMBER = {"timestamp": "unix_micros", "timestamp_ntz": "unix_micros", "date": "unix_date"}
 
 
 def with_falling_groups(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Plan:
-    """The plan, each grouping by a falling key with the key's mirror image among its groups."""
-    inputs = [with_falling_groups(item, catalog, has_waterline) for item in plan.inputs]
+    """The plan, each grouping by a falling key with the key's mirror image among its groups, and behind its columns."""
+    return _exposed(_grouped(plan, catalog, has_waterline))
+
+
+def _grouped(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Plan:
+    inputs = [_grouped(item, catalog, has_waterline) for item in plan.inputs]
     plan = plan.with_inputs(*inputs) if any(a is not b for a, b in zip(inputs, plan.inputs, strict=True)) else plan
-    if not isinstance(plan, Aggregate | Distinct) or any(
-        has_waterline(catalog, plan, item.name) for item in plan.fields
-    ):
+    if not isinstance(plan, Aggregate | Distinct):
         return plan
-    for key in plan.fields[: len(plan.groups)] if isinstance(plan, Aggregate) else plan.fields:
-        found = _with_mirror(plan, key, catalog, has_waterline)
-        if found is not None:
-            return Project(found, _all(plan.fields))
-    return plan
+    keys = plan.fields[: len(plan.groups)] if isinstance(plan, Aggregate) else plan.fields
+    others = [key for key in keys if not has_waterline(catalog, plan, key.name)]
+    if len(others) < len(keys) and not _is_of_sets(plan.inputs[0]):
+        return plan
+    found: Plan = plan
+    for key in others:
+        found = _with_mirror(found, key, catalog, has_waterline) or found
+    return plan if found is plan else Project(found, _all(plan.fields))
+
+
+def _exposed(plan: Plan) -> Plan:
+    """The plan whose projections hand the mirror images on."""
+    match plan:
+        case Filter():
+            below = _exposed(plan.input)
+            return plan if below is plan.input else plan.with_inputs(below)
+        case Project():
+            below = _exposed(plan.input)
+            mirrors = [item for item in below.fields if item.name.startswith(_MIRROR)]
+            names = unique_names([*plan.names, *(item.name for item in mirrors)])[len(plan.names) :]
+            items = zip(names, (scalar for _, scalar in _all(tuple(mirrors))), strict=True)
+            return Project(below, (*plan.items, *items)) if mirrors else plan
+        case _:
+            return plan
 
 
 def with_falling_order(
@@ -58,7 +83,8 @@ def with_falling_order(
 
 def _with_mirror(plan: Plan, key: Field, catalog: Catalog, has_waterline: HasWaterline) -> Plan | None:
     """The plan with the negative of a column behind its others, if a waterline is known for it; else None."""
-    tree = _negative(column_tree(key.name), key.type)
+    kind = "decimal" if key.type is None and _is_rounded(plan, key.name) else key.type
+    tree = None if kind is None else _negative(column_tree(key.name), kind)
     if tree is None:
         return None
     name = unique_names([*plan.names, _MIRROR])[-1]
@@ -66,15 +92,34 @@ def _with_mirror(plan: Plan, key: Field, catalog: Catalog, has_waterline: HasWat
     return found if has_waterline(catalog, found, name) else None
 
 
-def _negative(tree: exp.Expression, kind: str | None) -> exp.Expression | None:
+def _is_rounded(plan: Plan, name: str) -> bool:
+    """True for a column that is a rounded number, of a type that only Spark knows."""
+    match plan:
+        case Project() | Aggregate():
+            form = dict(plan.items if isinstance(plan, Project) else plan.groups)[name].form
+            if isinstance(form, Reference):
+                return _is_rounded(plan.input, form.name)
+            return _rounds(form)
+        case Filter() | Distinct():
+            return _is_rounded(plan.input, name)
+        case _:
+            return False
+
+
+def _rounds(form: Form) -> bool:
+    """True for a rounded number, also one that is added to or multiplied."""
+    if not isinstance(form, Call):
+        return False
+    return form.function in _ROUNDING or (form.function in _ARITHMETIC and any(map(_rounds, form.arguments)))
+
+
+def _negative(tree: exp.Expression, kind: str) -> exp.Expression | None:
     """The value below zero, in a type that holds it."""
     tree = exp.Paren(this=tree)
     if kind in _WIDER:
         return exp.Neg(this=cast_to(tree, _WIDER[kind]))
     if kind in _AS_NUMBER:
         return exp.Neg(this=call(_AS_NUMBER[kind], tree))
-    if kind is None:  # as of a function whose type only Spark knows; equal numbers have equal images
-        return exp.Neg(this=cast_to(tree, "double"))
     return exp.Neg(this=tree) if kind in ("float", "double") or kind.startswith("decimal") else None
 
 
@@ -93,8 +138,30 @@ def _carrying(plan: Plan, scalar: Scalar, name: str) -> Plan:
             below, inner = _below(plan.input, scalar, dict(plan.groups))
             grouped = replace(plan, input=below, groups=(*plan.groups, (name, _column(scalar, inner))))
             return Project(grouped, _all((*plan.fields, grouped.field(name))))
+        case Generate() if _is_of_sets(plan) and scalar.columns <= {item.name for item in plan.outputs}:
+            return _beside_sets(plan, scalar, name)
         case _:
             return Project(plan, (*_all(plan.fields), (name, scalar)))
+
+
+def _is_of_sets(plan: Plan) -> bool:
+    """True for the rows of GROUPING SETS, once for each set, of which is said what each key is in it."""
+    return isinstance(plan, Generate) and plan.outputs[0].name == GROUPING_ID
+
+
+def _beside_sets(plan: Generate, scalar: Scalar, name: str) -> Plan:
+    """The expression as one more value of each set, NULL where the set leaves its key out."""
+    tree = plan.generator.tree.copy()
+    for values in tree.expressions[0].expressions:
+        given = dict(zip((item.name for item in plan.outputs), values.expressions[1::2], strict=True))
+        left_out = any(call_name(given[item]) == "nullif" for item in scalar.columns)
+        there = {item: given[item].expressions[0] if left_out else given[item] for item in scalar.columns}
+        value = scalar.replaced(lambda item, there=there: exp.Paren(this=there[item].copy())).tree
+        value = call("nullif", value, value.copy()) if left_out else value
+        values.expressions.extend([exp.Literal.string(name), value])
+    fields = fields_of(plan.input)
+    generator = scalar_of(tree, fields)
+    return replace(plan, generator=generator, outputs=(*plan.outputs, Field(name, scalar.type)))
 
 
 def _below(plan: Plan, scalar: Scalar, given: Mapping[str, Scalar]) -> tuple[Plan, str]:

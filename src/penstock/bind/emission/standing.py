@@ -171,9 +171,10 @@ class _Binding:
         matched = isinstance(self.trigger, WindowClose) and any(
             isinstance(node, MatchRecognize) for node in plan.walk()
         )
-        falls = with_falling_groups(plan, catalog, self._has_waterline) if self.kind.streamed else plan
-        if (self.kind.streamed or matched) and (not self.kind.aggregated or falls is not plan):
-            plan = carrying_times(falls, catalog, self._has_waterline)
+        if self.kind.streamed:
+            plan = with_falling_groups(plan, catalog, self._has_waterline)
+        if (self.kind.streamed or matched) and not self.kind.aggregated:
+            plan = carrying_times(plan, catalog, self._has_waterline)
         visible = len(names) - len(self.clauses.added)
         order = self._order(visible)
         if self.kind.streamed:
