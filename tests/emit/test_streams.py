@@ -221,6 +221,8 @@ REFUSED = {
     "SELECT STREAM SUM(x) OVER (ORDER BY k) FROM o": "can change for ever: Window",
     "SELECT STREAM o.x, p.y FROM o JOIN p ON o.k = p.k": "is not bounded",
     "SELECT STREAM DISTINCT k FROM o": "is not bounded",
+    "SELECT STREAM * FROM o MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES COUNT(*) AS n PATTERN (A B+) "
+    "DEFINE B AS B.x < PREV(B.x))": "is not bounded",
     "SELECT STREAM n FROM (SELECT FLOOR(at TO HOUR) AS h, COUNT(*) AS n FROM o GROUP BY FLOOR(at TO HOUR)) JOIN t "
     "ON n = k": "rows that meet a table may still change",
 }

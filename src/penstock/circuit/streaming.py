@@ -16,6 +16,7 @@ from penstock.catalog.model import Catalog, View
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.build import build_circuit
 from penstock.circuit.demands import ALLOW, REJECT, SETTING, WARN
+from penstock.circuit.forgetting import Unsettled
 from penstock.circuit.operators import Operator
 from penstock.errors import Diagnostic, Span, SqlError
 from penstock.plan.emission import Batch, Content, WindowClose
@@ -134,8 +135,15 @@ def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
 
 
 def _rows_leave(operator: Operator) -> bool:
-    """True if the rows of streams that an operator keeps go when a waterline has passed them, or it keeps none."""
+    """True if the rows of streams that an operator keeps go when a waterline has passed them, or it keeps none.
+
+    Those of a match that may go on for ever stay: `A B+` without WITHIN.
+    """
     if operator.plan is None:
         return True
     streams = {place for place, item in enumerate(operator.plan.inputs) if _reads_stream(item)}
-    return streams <= {item.trace for item in operator.expiries}
+    return streams <= {item.trace for item in operator.expiries if not any(map(_goes_on, item.keep))}
+
+
+def _goes_on(keep: object) -> bool:
+    return isinstance(keep, Unsettled) and not (keep.ends or keep.short)

@@ -26,6 +26,7 @@ from functools import cached_property
 from typing import Any
 
 from penstock.catalog.types import Type
+from penstock.errors import Span
 from penstock.plan.node import Field, Plan
 from penstock.plan.parts import Part, parts_at
 from penstock.plan.scalar import Scalar, column
@@ -95,6 +96,7 @@ class MatchRecognize(Plan):
     skip: Skip = Skip()
     within: int | None = None
     written: tuple[tuple[str, Scalar], ...] = field(default=(), compare=False, repr=False)
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @cached_property
     def fields(self) -> tuple[Field, ...]:

@@ -127,6 +127,7 @@ class _Clause:
             skip_of(self.tree, self.known),
             within,
             self._written({name: item for name, (item, _) in define.items()}),
+            span_of(self.tree),
         )
         fields = fields_of(node)
         items = [(item.name, scalar_of(item.value, fields)) for item in shown]
