@@ -46,8 +46,10 @@ QUERIES = (
         "GROUP BY GROUPING SETS ((FLOOR(at TO MINUTE), k), (-UNIX_SECONDS(at)))"
     ),
     "100 - FLOOR(s / 10) AS m, COUNT(*) AS n FROM (SELECT UNIX_SECONDS(at) AS s FROM o) GROUP BY 100 - FLOOR(s / 10)",
-    "TUMBLE_END(at, INTERVAL 1 MINUTE) AS m, k, COUNT(*) AS n FROM o "
-    "GROUP BY GROUPING SETS ((TUMBLE(at, INTERVAL 1 MINUTE)), (TUMBLE(at, INTERVAL 1 MINUTE), k))",
+    (
+        "TUMBLE_END(at, INTERVAL 1 MINUTE) AS m, k, COUNT(*) AS n FROM o "
+        "GROUP BY GROUPING SETS ((TUMBLE(at, INTERVAL 1 MINUTE)), (TUMBLE(at, INTERVAL 1 MINUTE), k))"
+    ),
     "* FROM minutes WHERE n > 1",
     "at, k, SUM(x) OVER (PARTITION BY k ORDER BY at RANGE INTERVAL 30 SECONDS PRECEDING) AS s FROM o",
     "k, COUNT(*) OVER (ORDER BY at ROWS 2 PRECEDING) AS n FROM o",
@@ -266,6 +268,7 @@ EXPLAINED = {
     "SELECT STREAM k FROM o": "waits for nothing: a row that comes is never taken back",
     "SELECT STREAM k FROM o ORDER BY at": "the waterline of o.at to pass the first value that its rows are sorted by",
     "SELECT STREAM COUNT(*) FROM o GROUP BY FLOOR(at TO HOUR)": "waits for the waterline of o.at to pass",
+    "SELECT STREAM COUNT(*) FROM o GROUP BY -UNIX_SECONDS(at)": "to pass a key that goes down as it goes up",
 }
 
 

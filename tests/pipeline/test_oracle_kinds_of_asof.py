@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import random
 from collections import Counter
+from functools import partial
 
 import pytest
 
@@ -53,6 +54,10 @@ def closest(rights):
     return finds
 
 
+def latest(last, left):
+    return last.get(left[0])
+
+
 class Rows:
     """The rows of both sides, and random changes of them."""
 
@@ -69,7 +74,7 @@ class Rows:
             for row in gone:
                 present.remove(row)
             added = [self.row() for _ in range(self.dice.randint(0, 3))]
-            present += added
+            present.extend(added)
             given[table] = [("+", row) for row in added] + [("-", row) for row in gone]
         return given
 
@@ -106,7 +111,7 @@ def test_a_latest_join_of_each_kind_is_what_python_finds(seed):
                 while (emission := query.get(0)) is not None:
                     for *row, delta in emission:
                         found[kind][tuple(row)] += delta
-                expected = of_kind(kind, rows.present["l"], rights, lambda left: last.get(left[0]))
+                expected = of_kind(kind, rows.present["l"], rights, partial(latest, last))
                 if kind in ("RIGHT", "FULL"):  # right rows without a key are one key of their own
                     without = [row for row in rows.present["r"] if row[0] is None][-1:]
                     expected += Counter((None, None, None, *row) for row in without)

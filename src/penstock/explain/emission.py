@@ -8,6 +8,7 @@ from datetime import timedelta
 from typing import assert_never
 
 from penstock.analysis.waterline import Waterlines, waterlines
+from penstock.bind.emission.falling import FALLING
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.streaming import streamed
 from penstock.plan.emission import (
@@ -125,12 +126,14 @@ class _Waits:
             yield f"{self._of([name])} to pass the first value that its rows are sorted by"
             return
         showing, everything = self.showing, tuple(range(len(self.names)))
-        places = next((item for item in (showing.windows, showing.groups, everything) if self._with_line(item)), ())
+        grouped = (showing.windows,) if showing.streamed else (showing.windows, showing.groups)
+        places = next((item for item in (*grouped, everything) if self._with_line(item)), ())
         if places and places == showing.windows:
             yield f"{self._of(self._with_line(places))} to pass window_end"
             return
         for name in self._with_line(places):
-            yield f"{self._of([name])} to pass {name}"
+            what = "a key that goes down as it goes up" if name.startswith(FALLING) else name
+            yield f"{self._of([name])} to pass {what}"
 
     def _with_line(self, places: tuple[int, ...]) -> list[str]:
         return [self.names[place] for place in places if self.names[place] in self.known]

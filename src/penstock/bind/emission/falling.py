@@ -24,7 +24,7 @@ from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import Ordering
 from penstock.sql.trees import call, call_name, cast_to
 
-_MIRROR = "__falling"
+FALLING = "__falling"  # begins the names of the columns that nobody sees
 _WIDER = {"tinyint": "bigint", "smallint": "bigint", "int": "bigint", "bigint": "decimal(20,0)"}
 _ROUNDING = frozenset({"floor", "ceil", "ceiling", "round", "bround"})
 _ARITHMETIC = frozenset("+-*/")
@@ -59,7 +59,7 @@ def _exposed(plan: Plan) -> Plan:
             return plan if below is plan.input else plan.with_inputs(below)
         case Project():
             below = _exposed(plan.input)
-            mirrors = [item for item in below.fields if item.name.startswith(_MIRROR)]
+            mirrors = [item for item in below.fields if item.name.startswith(FALLING)]
             names = unique_names([*plan.names, *(item.name for item in mirrors)])[len(plan.names) :]
             items = zip(names, (scalar for _, scalar in _all(tuple(mirrors))), strict=True)
             return Project(below, (*plan.items, *items)) if mirrors else plan
@@ -87,7 +87,7 @@ def _with_mirror(plan: Plan, key: Field, catalog: Catalog, has_waterline: HasWat
     tree = None if kind is None else _negative(column_tree(key.name), kind)
     if tree is None:
         return None
-    name = unique_names([*plan.names, _MIRROR])[-1]
+    name = unique_names([*plan.names, FALLING])[-1]
     found = _carrying(plan, scalar_of(tree, fields_of(plan)), name)
     return found if has_waterline(catalog, found, name) else None
 
@@ -166,7 +166,7 @@ def _beside_sets(plan: Generate, scalar: Scalar, name: str) -> Plan:
 
 def _below(plan: Plan, scalar: Scalar, given: Mapping[str, Scalar]) -> tuple[Plan, str]:
     """The input of a node with what an expression over the node's items is there, and the name of that."""
-    inner = unique_names([*plan.names, _MIRROR])[-1]
+    inner = unique_names([*plan.names, FALLING])[-1]
     return _carrying(plan, scalar.replaced(lambda item: exp.Paren(this=given[item].tree.copy())), inner), inner
 
 

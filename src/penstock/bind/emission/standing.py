@@ -13,6 +13,7 @@ from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.arrivals import meeting_as_they_come
 from penstock.bind.emission.clauses import DELTA, VERSION, Clauses, Place, taken_apart
+from penstock.bind.emission.falling import with_falling_groups, with_falling_order
 from penstock.bind.emission.policy import (
     Kind,
     check,
@@ -25,7 +26,6 @@ from penstock.bind.emission.policy import (
 )
 from penstock.bind.emission.seeking import seek_of
 from penstock.bind.emission.settings import INCLUDED, MERGES, settings_of, switch
-from penstock.bind.emission.falling import with_falling_groups, with_falling_order
 from penstock.bind.emission.streamed import as_select, carrying_times
 from penstock.bind.emission.window_columns import END, window_bounds
 from penstock.bind.modality import check_streamed, streamed

@@ -94,7 +94,9 @@ def nullif(site: Site) -> Proven:
     """NULL where both values are equal, else the first one."""
     first, second = site.values
     if first.type != "void" and site.forms[0] == site.forms[1]:  # no key of its set: NULL, or what it raises
-        return Proven(once([first], lambda known: f"CASE WHEN {known} IS NULL THEN {known} END"), first.type, first.raises)
+        return Proven(
+            once([first], lambda known: f"CASE WHEN {known} IS NULL THEN {known} END"), first.type, first.raises
+        )
     if first.type == "void" or second.raises:
         site.refuse()
     raises = first.raises
