@@ -115,6 +115,18 @@ def test_oracle_what_is_shown_by_the_end_is_what_the_query_answers(text, steps):
         assert not difference([(1, row) for row in answer], [(1, row) for row in shown])
 
 
+def test_a_match_that_is_over_stays_over():
+    """The row behind WITHIN, which comes when the match has been shown, is not one that it looked at."""
+    text = next(query for query in QUERIES if "MATCH_RECOGNIZE" in query)
+    with opened() as pipeline:
+        query = pipeline.subscribe(f"SELECT STREAM {text}")
+        shown = []
+        for rows_of_a_step in ([(11, 2, 4), (46, 2, 2)], [(95, 1, 4)], [(123, 2, 3)], [(300, 1, 1)]):
+            pipeline.step({"o": [(START + timedelta(seconds=at), key, x) for at, key, x in rows_of_a_step]})
+            shown += read(query)
+        assert shown == [(2, START + timedelta(seconds=11), 2)]
+
+
 @pytest.mark.parametrize("first", ["FLOOR(at TO MINUTE)", "-UNIX_SECONDS(at) DESC"])
 @settings(max_examples=10, deadline=None)
 @given(steps=st.lists(rows, min_size=2, max_size=5))

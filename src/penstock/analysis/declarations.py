@@ -7,10 +7,12 @@ from dataclasses import replace
 from functools import partial
 
 from penstock.analysis.bounds import Bound, parse_bound
+from penstock.analysis.changelog import retracting
 from penstock.analysis.final import final_of
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.catalog.types import is_numeric, is_temporal
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.plan.nodes import Arriving, Filter, Plan, Project, Scan
 
 
 def declaration_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
@@ -20,6 +22,7 @@ def declaration_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
     for view in catalog.views.values():
         yield partial(late_view_columns, view)
         yield partial(final_of, view, catalog)
+        yield partial(_check_lookups, view, catalog)
 
 
 def raise_all(checks: Iterable[Callable[[], object]]) -> None:
@@ -47,6 +50,24 @@ def _check_table(table: Table) -> None:
             late_bounds(table.name, column)
     for column in held_columns(table):
         watermark_bound(column)
+
+
+def _check_lookups(view: View, catalog: Catalog) -> None:
+    """What looks something up when it comes has come for good; of a table the rows may not be deleted then."""
+    for node in view.plan.walk() if view.plan is not None and view.showing is None else ():
+        found = retracting(node.input, catalog) if isinstance(node, Arriving) else None
+        if found is not None and not _is_multiset(node.inputs[0], catalog):
+            message = f"rows that look something up when they come may still change: {found.operator}, {found.reason}"
+            hint = "look it up for the rows of the stream itself, and group what comes of it"
+            raise SqlError(Diagnostic("LOOKUP_CHANGES", message, found.span or view.span, hint=hint))
+
+
+def _is_multiset(plan: Plan, catalog: Catalog) -> bool:
+    """True for the rows of one table without a key, chosen and computed: they change if one is deleted alone."""
+    while isinstance(plan, Project | Filter):
+        plan = plan.input
+    table = catalog.relation(plan.relation) if isinstance(plan, Scan) else None
+    return isinstance(table, Table) and not table.key
 
 
 def late_bounds(relation: str, column: Column) -> tuple[Bound, Bound | None]:

@@ -27,7 +27,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type
 from penstock.engine.typed import leaves_of
 from penstock.errors import DataError, Diagnostic, InternalError
-from penstock.plan.nodes import Fixpoint, Plan, Recompute, Scan
+from penstock.plan.nodes import Arrived, Fixpoint, Plan, Recompute, Scan
 from penstock.steps.intake.fold import Intake
 from penstock.steps.past import Past
 from penstock.steps.stepper import Stepper
@@ -127,6 +127,9 @@ def check_recomputable(view: View) -> None:
     if view.lateness:
         message = f"view {view.name} has LATENESS: what it had let pass by then is not kept"
         raise DataError(Diagnostic("HISTORY_GONE", message, hint="ask the tables that it reads"))
+    if view.plan is not None and any(isinstance(node, Arrived) for node in view.plan.walk()):
+        message = f"view {view.name} looks rows up when they come: what it had found by then is not told by its query"
+        raise DataError(Diagnostic("HISTORY_GONE", message, hint="ask for its present content, or for the tables"))
 
 
 def _here(change: pa.Table | Delta) -> pa.Table:

@@ -31,7 +31,7 @@ class Search:
     """A search over the rows of a partition.
 
     `furthest` is the last row that the present attempt has looked at; `at_end` says that it has found no more rows
-    where it looked for one, and `at_edge` that it has asked whether there are more.
+    that it could take where it looked for one, and `at_edge` that it has asked whether there are more.
     """
 
     program: Program
@@ -55,12 +55,10 @@ class Search:
 
     def fits(self, variable: str, place: int) -> bool:
         """True if a row can be one of a variable; it is taken then."""
-        if place >= len(self.rows):
-            self.at_end = True
+        if place >= len(self.rows) or self._too_late(place):
+            self.at_end = True  # of all rows, or of those that WITHIN allows: a later one changes nothing then
             return False
         self.furthest = max(self.furthest, place)
-        if self._too_late(place):
-            return False
         self.labels.push(variable)
         self.labels.place = place
         condition = self.conditions.get(variable)

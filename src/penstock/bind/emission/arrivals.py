@@ -38,6 +38,8 @@ def _read(plan: Plan, catalog: Catalog) -> tuple[Plan, _Of]:
         case Project() | Filter() | Generate():
             below, of = _read(plan.input, catalog)
             return plan.with_inputs(below), of
+        case Arrived():
+            return plan, _Of.STREAM  # a look-up, which has said itself what its rows meet
         case Join():
             return _joined(plan, _read(plan.left, catalog), _read(plan.right, catalog))
         case _:

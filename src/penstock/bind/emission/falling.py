@@ -151,23 +151,21 @@ def _is_of_sets(plan: Plan) -> bool:
 
 def _beside_sets(plan: Generate, scalar: Scalar, name: str) -> Plan:
     """The expression as one more value of each set, NULL where the set leaves its key out."""
-    tree = plan.generator.tree.copy()
+    tree, fields = plan.generator.tree.copy(), fields_of(plan.input)
     for values in tree.expressions[0].expressions:
         given = dict(zip((item.name for item in plan.outputs), values.expressions[1::2], strict=True))
         left_out = any(call_name(given[item]) == "nullif" for item in scalar.columns)
         there = {item: given[item].expressions[0] if left_out else given[item] for item in scalar.columns}
-        value = scalar.replaced(lambda item, there=there: exp.Paren(this=there[item].copy())).tree
+        value = scalar.over({item: scalar_of(value, fields) for item, value in there.items()}).tree
         value = call("nullif", value, value.copy()) if left_out else value
         values.expressions.extend([exp.Literal.string(name), value])
-    fields = fields_of(plan.input)
-    generator = scalar_of(tree, fields)
-    return replace(plan, generator=generator, outputs=(*plan.outputs, Field(name, scalar.type)))
+    return replace(plan, generator=scalar_of(tree, fields), outputs=(*plan.outputs, Field(name, scalar.type)))
 
 
 def _below(plan: Plan, scalar: Scalar, given: Mapping[str, Scalar]) -> tuple[Plan, str]:
     """The input of a node with what an expression over the node's items is there, and the name of that."""
     inner = unique_names([*plan.names, FALLING])[-1]
-    return _carrying(plan, scalar.replaced(lambda item: exp.Paren(this=given[item].tree.copy())), inner), inner
+    return _carrying(plan, scalar.over(given), inner), inner
 
 
 def _column(scalar: Scalar, name: str) -> Scalar:

@@ -16,6 +16,7 @@
 | `joins` | JOIN: what FROM has so far, joined with one more relation |
 | `latest` | LATEST JOIN: the last row of the right side for each key |
 | `laterals` | LATERAL in FROM: functions and subqueries that read the relations before them, with ON or without |
+| `lookups` | FOR SYSTEM_TIME AS OF the time at which a row comes: a look-up, never revised |
 | `pivots` | PIVOT: an aggregate with a FILTER for each value, grouped by all other columns; UNPIVOT is in `unpivots` |
 | `relations` | FROM: its relations, one after the other |
 | `unpivots` | UNPIVOT: each row once for every listed column (or group of columns), with its name and its value |

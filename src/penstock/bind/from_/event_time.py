@@ -5,7 +5,9 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Table
-from penstock.plan.nodes import AsofJoin, Filter, Join, Plan, Project, Scan
+from penstock.plan.expressions import is_clock
+from penstock.plan.nodes import Arrived, Arriving, AsofJoin, Filter, Join, Plan, Project, Scan
+from penstock.sql.parse import parse_expression
 
 
 def is_event_time(plan: Plan, tree: exp.Expression, catalog: Catalog) -> bool:
@@ -38,3 +40,43 @@ def _is_declared(plan: Scan, name: str, catalog: Catalog) -> bool:
     places = [item.name.lower() for item in relation.columns]
     inner: Plan = relation.plan
     return name.lower() not in places or _is_late(inner, inner.names[places.index(name.lower())], catalog)
+
+
+def is_arrival_time(plan: Plan, tree: exp.Expression, catalog: Catalog, *, alone: bool = False) -> bool:
+    """True for a column of a table that is the clock of the step in which a row comes: its DEFAULT, or PROCTIME().
+
+    With `alone` it has no other value: the row does not give it.
+    """
+    return isinstance(tree, exp.Column) and _arrives(plan, tree.name, catalog, alone=alone)
+
+
+def _arrives(plan: Plan, name: str, catalog: Catalog, *, alone: bool) -> bool:
+    match plan:
+        case Project():
+            scalar = dict(plan.items)[name]
+            return scalar.column is not None and _arrives(plan.input, scalar.column, catalog, alone=alone)
+        case Filter() | Arrived() | Arriving():
+            return _arrives(plan.inputs[0], name, catalog, alone=alone)
+        case Join() | AsofJoin():
+            side = plan.left if name in plan.left.names else plan.right
+            return _arrives(side, name, catalog, alone=alone)
+        case Scan():
+            return _is_clock_of(plan, name, catalog, alone=alone)
+        case _:
+            return False
+
+
+def _is_clock_of(plan: Scan, name: str, catalog: Catalog, *, alone: bool) -> bool:
+    relation = catalog.relation(plan.relation)
+    if isinstance(relation, Table):
+        column = relation.column(name)
+        if column is None or column.default is None or column.lateness is not None or column.watermark is not None:
+            return False
+        default = parse_expression(column.default)
+        return (column.optional or not alone) and is_clock(default)
+    if relation is None or relation.plan is None:
+        return False
+    places = [item.name.lower() for item in relation.columns]
+    return name.lower() in places and _arrives(
+        relation.plan, relation.plan.names[places.index(name.lower())], catalog, alone=alone
+    )

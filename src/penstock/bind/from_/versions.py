@@ -51,7 +51,7 @@ def moves_with(tree: exp.Expression, left: Scope, level: Level) -> bool:
     if not is_versioned(tree):
         return False
     level.scope = left
-    return bool(columns_read(_time(tree, level)))
+    return bool(columns_read(time_of(tree, level)))
 
 
 def with_condition_of_where(join: exp.Join, select: exp.Select, left: Scope) -> exp.Join:
@@ -80,7 +80,7 @@ def as_of_a_point(tree: exp.Table, level: Level) -> Relation:
     """The rows of a relation as they were at one time for all."""
     before, level.scope = level.scope, Scope()
     try:
-        time = _time(tree, level)
+        time = time_of(tree, level)
     finally:
         level.scope = before
     history = _history(tree, level)
@@ -100,7 +100,7 @@ def as_of_each_row(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Re
     """FROM so far, each row beside the version that held at its time."""
     tree, kind = join.this, _kind(join)
     level.scope = scope
-    time = _time(tree, level)
+    time = time_of(tree, level)
     _check_event_time(left, time, tree, level)
     history = _history(tree, level, join=True)
     alias = str(tree.alias) or str(tree.name)
@@ -134,7 +134,7 @@ def as_of_each_row(left: Plan, scope: Scope, join: exp.Join, level: Level) -> Re
     return plan, merged_scope(shared_columns(join, scope, right), (scope, right), kind)
 
 
-def _time(tree: exp.Expression, level: Level) -> exp.Expression:
+def time_of(tree: exp.Expression, level: Level) -> exp.Expression:
     """The bound time of AS OF."""
     version = tree.args["version"]
     if str(version.args.get("kind")) != "AS OF" or str(version.this) != "TIMESTAMP":

@@ -14,10 +14,10 @@ from penstock.bind.program.queries import bind_named
 from penstock.catalog.model import INTO, Catalog, Column, View
 from penstock.catalog.reserved import RESERVED, VERSIONS
 from penstock.errors import Span
-from penstock.plan.nodes import Plan, Project
+from penstock.plan.nodes import Arrived, Plan, Project
 from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.parse import parse_query
 from penstock.sql.points import refuse_point
 from penstock.sql.statements import CreateView
@@ -46,12 +46,23 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         statement.query,
         columns,
         plan,
-        statement.kind,
+        _kind(statement, plan),
         statement.properties,
         recursive=declared is not None and declared.recursive,
         span=statement.name_span,
         declaration=statement.text,
     )
+
+
+def _kind(statement: CreateView, plan: Plan) -> str:
+    """The kind of a view; what rows have found when they came cannot be computed again, and is kept."""
+    if not any(isinstance(node, Arrived) for node in plan.walk()):
+        return statement.kind
+    if statement.kind == "local":
+        message = f"a look-up FOR SYSTEM_TIME AS OF the time of arrival in the LOCAL view {statement.name}"
+        hint = "leave LOCAL out: what has been found is kept as the view's content"
+        raise unsupported(code="TABLE_VERSION", message=message, place=statement.name_span, hint=hint)
+    return "materialized"
 
 
 def _view_into(catalog: Catalog, statement: CreateView) -> View:

@@ -57,7 +57,7 @@ def _is_versioned(tree: exp.Expression) -> bool:
 def _found(table: exp.Table, tables: Mapping[str, Versioned]) -> Versioned:
     found = tables.get(table.name.lower())
     if found is None:
-        cannot_say("the versions of a view")
+        cannot_say("the versions of a view, or what rows have found when they came")
     return found
 
 

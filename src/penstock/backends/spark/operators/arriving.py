@@ -17,7 +17,7 @@ from penstock.backends.api import LineText, Runner
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.workspace import Workspace
 from penstock.backends.weighted import added_up, negated, takes_back
-from penstock.errors import Diagnostic, InternalError
+from penstock.errors import DataError, Diagnostic, InternalError
 
 if TYPE_CHECKING:
     from pyspark.sql.types import StructType
@@ -70,6 +70,10 @@ class ArrivingRunner(_OfOneStep):
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
         del first
         now = _rows(inputs[0])
+        if takes_back(now):
+            message = "a row that has looked something up when it came cannot be deleted"
+            hint = "CREATE STREAM takes no deletions; a join without FOR SYSTEM_TIME follows them"
+            raise DataError(Diagnostic("LOOKUP_CHANGES", message, hint=hint))
         self.propose(now)
         gone = None if self.kept is None else negated(self.kept)
         present = [item for item in (now, gone) if item is not None]
