@@ -53,7 +53,7 @@ def _check_table(table: Table) -> None:
 
 
 def _check_lookups(view: View, catalog: Catalog) -> None:
-    """What looks something up when it comes has come for good; of a table the rows may not be deleted then."""
+    """Rows that look something up when they come have come for good; of a table the rows may not be deleted then."""
     for node in view.plan.walk() if view.plan is not None and view.showing is None else ():
         found = retracting(node.input, catalog) if isinstance(node, Arriving) else None
         if found is not None and not _is_multiset(node.inputs[0], catalog):
