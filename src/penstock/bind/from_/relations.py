@@ -145,7 +145,7 @@ def _parenthesised(tree: exp.Subquery, level: Level) -> Relation:
 
 
 def _of_stream_in_from(tree: exp.Table) -> str | None:
-    """What to write instead of Spark's `FROM STREAM s`, which is read as a relation `stream` under the name s."""
+    """The hint for `FROM STREAM s` of Spark, which is read as a relation `stream` under the name s."""
     if tree.name.lower() != "stream" or not tree.alias:
         return None
     return f"STREAM stands behind SELECT: SELECT STREAM … FROM {tree.alias}"
