@@ -18,13 +18,13 @@ from pathlib import Path, PurePosixPath
 from typing import Any
 
 import penstock
+from penstock.backends.surroundings import writing
 from penstock.errors import DataError, Diagnostic
 from penstock.pipeline.recovery import program_record
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync
 from penstock.steps.recorded import check_format
 from penstock.steps.snapshots import digest_of
-from penstock.steps.surroundings import writing
 
 FORMAT = 1
 _CONTENTS = "archive.json"
