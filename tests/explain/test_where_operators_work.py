@@ -73,6 +73,29 @@ def test_the_place_is_that_of_the_expression_that_is_not_proven(text, why):
     assert [said for _, said in on_spark(program(text))] == [why]
 
 
+@pytest.mark.parametrize(
+    ("query", "where"),
+    [
+        ("SELECT k, max(xxhash64(s)) AS m, sum(x) AS n FROM t GROUP BY k", "process"),
+        ("SELECT xxhash64(s) AS h, count(*) AS n FROM t GROUP BY xxhash64(s)", "process"),
+        ("SELECT k, count(DISTINCT xxhash64(s)) AS n FROM t GROUP BY k", "process"),
+        ("SELECT k, sum(x) FILTER (WHERE xxhash64(s) > 0) AS m FROM t GROUP BY k", "process"),
+        ("SELECT k, max(xxhash64(s)) FILTER (WHERE x > 0) AS m FROM t GROUP BY k", "spark"),  # which may raise
+        ("SELECT k, max(xxhash64(s)) AS m, skewness(x) AS n FROM t GROUP BY k", "spark"),
+    ],
+)
+def test_what_is_not_proven_in_an_aggregation_is_computed_below_it(query, where):
+    found = explain_json(
+        program(f"CREATE TABLE t (k INT, x BIGINT, s STRING); CREATE VIEW v AS {query};"), placing=foreseen
+    )
+    (view,) = found["views"]
+    places = {item["operator"]: item["where"] for item in view["places"]}
+    kinds = {at: line.split()[1].rstrip(":") for at, line in enumerate(view["circuit"])}
+    (aggregation,) = [at for at, kind in kinds.items() if kind in ("Additive", "Keyed")]
+    assert places[aggregation] == where
+    assert "spark" in places.values()
+
+
 def test_with_spark_alone_it_is_said_once():
     lines = circuit(program(engine="spark"))
     assert lines.count("  circuit: all on Spark, for engine = 'spark'") == 2

@@ -13,6 +13,7 @@ from penstock.backends.native.typing import completed
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.types import Type, plain_type
 from penstock.circuit.build import Typing
+from penstock.engine.splitting import split
 from penstock.plan.nodes import Field, Plan, Scan
 from penstock.plan.scalar import Scalar
 
@@ -58,9 +59,15 @@ class ProvenTyping(Typing):
         self._completed: dict[Plan, Plan] = {}
 
     def type_of(self, relation: Plan, scalar: Scalar) -> Type | None:
-        if relation not in self._completed:
-            self._completed[relation] = completed(relation, leaves_of(self.catalog, relation))
         try:
-            return proven(scalar.form, types_of(self._completed[relation])).type
+            return proven(scalar.form, types_of(self._complete(relation))).type
         except NotProvenError:
             return self.otherwise.type_of(relation, scalar)
+
+    def split(self, plan: Plan) -> Plan:
+        return split(plan, self._complete)
+
+    def _complete(self, relation: Plan) -> Plan:
+        if relation not in self._completed:
+            self._completed[relation] = completed(relation, leaves_of(self.catalog, relation))
+        return self._completed[relation]

@@ -34,6 +34,9 @@ STEPS = (
 MIXED = """
 CREATE VIEW hashed AS SELECT k, x, xxhash64(s) AS h FROM t WHERE x > 1;
 CREATE VIEW counted AS SELECT h, count(*) AS n, max(x) AS mx FROM hashed GROUP BY h;
+CREATE VIEW most AS SELECT k, max(xxhash64(s)) AS h, collect_list(xxhash64(s)) AS hs, count(x) AS n FROM t GROUP BY k;
+CREATE VIEW kept AS SELECT xxhash64(s) % 2 AS bit, sum(x) AS sx, min(xxhash64(s)) FILTER (WHERE crc32(s) > 0) AS m
+FROM t GROUP BY xxhash64(s) % 2;
 """
 
 
