@@ -18,6 +18,7 @@ What these ask in their turn:
     substreams   | by which columns has each substream a waterline of its own
     determined   | which columns do other columns determine
     growth       | how does the number of rows go
+    session_ends | by which waterline do sessions with limits close
     final        | by which column do rows become final (`emit_final`)
     reach        | how far back does a window call look
     looking_back | which column orders a window so that a new row changes only what comes after it

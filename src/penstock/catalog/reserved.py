@@ -14,6 +14,7 @@ POSITION = "__position"
 WINDOW_ORDER = "__window_order"
 ORDER = "__order"
 ENDED = "__ended"
+SESSION_END = "__limited_end"  # of a session with limits, within a plan
 OF_ARRIVAL = frozenset({ARRIVED, POSITION})  # what the rows of a stream keep
 HIDDEN = OF_ARRIVAL | {WINDOW_ORDER}
 

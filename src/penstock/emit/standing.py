@@ -15,6 +15,7 @@ import pyarrow.compute as pc
 
 from penstock.analysis.derived import Derived, of_source
 from penstock.analysis.keys import unique_keys
+from penstock.analysis.session_ends import session_ends
 from penstock.analysis.waterline import Reader
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.waterlines import below
@@ -283,4 +284,6 @@ def closing_of(view: View, catalog: Catalog) -> tuple[Closing, ...]:
         found = tuple(Closing(place, known[fields[place].name]) for place in places if fields[place].name in known)
         if found:
             return found
-    return ()
+    ends = session_ends(view.plan, Reader(catalog))
+    names = view.plan.names
+    return tuple(Closing(place, ends[names[place]]) for place in view.showing.ends if names[place] in ends)

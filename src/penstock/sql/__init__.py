@@ -28,6 +28,7 @@
 | `matchclause` | MATCH_RECOGNIZE in FROM |
 | `rowpattern` | its pattern |
 | `types` | types in any dialect's spelling |
+| `texttypes` | casts to a type that a text names |
 | `finish` | what is settled once a tree stands |
 | `trees` | questions about parsed trees |
 | `text` | trees back to text, and their places in it |

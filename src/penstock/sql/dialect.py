@@ -21,7 +21,7 @@ from penstock.errors import Span
 from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
 from penstock.sql.matchclause import MatchParser
-from penstock.sql.nodes import TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
+from penstock.sql.nodes import SHUFFLED, TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.pipes import PipeParser
 from penstock.sql.points import AS_OF, POINT, Point, PointKind
 from penstock.sql.rules import Rules
@@ -93,7 +93,8 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
         marks.EMIT: lambda self: ("emit", self._read_emit()),
         marks.SETTINGS: lambda self: ("settings", self._read_settings()),
         marks.POINT: lambda self: ("point", self._read_point()),
-        TokenType.PARTITION_BY: lambda self: ("partition_by", self._read_partition_by()),
+        TokenType.PARTITION_BY: lambda self: ("partition_by", self._read_keys()),
+        marks.SHUFFLE: lambda self: (SHUFFLED, self._read_keys()),
     }
 
     # `x FOR y IN …` is a comprehension elsewhere; here FOR stands behind an aggregate of PIVOT.
@@ -183,9 +184,12 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
         self._advance()
         return self._parse_csv(self._parse_equality)
 
-    def _read_partition_by(self) -> Any:
+    def _read_keys(self) -> Any:
         self._advance()
-        return self._parse_csv(self._parse_disjunction)
+        keys = self._parse_csv(self._parse_disjunction)
+        if not keys:
+            self.raise_error("")
+        return keys
 
     def _read_emit(self) -> exp.Var:
         """The whole EMIT clause, unread: to the closing parenthesis, SETTINGS, AS OF, START AT or the end."""

@@ -12,6 +12,7 @@ from penstock.sql.failure import ParseFailure
 from penstock.sql.points import POINT
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
+from penstock.sql.texttypes import with_casts
 
 _PARAMETER = "a program has no parameters"
 _WRITE = "write the value itself"
@@ -43,7 +44,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _settle_frame(node)
             case exp.Div() if rules.wide_division:
                 _widen(node)
-    return _with_functions(tree, rules)
+    return _with_functions(with_casts(tree, rules), rules)
 
 
 def _with_functions(tree: exp.Expression, rules: Rules) -> exp.Expression:

@@ -19,6 +19,7 @@ from penstock.sql.rules import Rules
 EMIT = TokenType.PREWHERE
 SETTINGS = TokenType.CONNECT_BY
 POINT = TokenType.START_WITH  # START AT and AS OF
+SHUFFLE = TokenType.ORDER_SIBLINGS_BY
 STREAM_TEXT = "SELECT STREAM"
 
 _EMIT_WORDS = frozenset(
@@ -70,16 +71,18 @@ def mark(tokens: Sequence[Token], rules: Rules) -> list[Token]:
         timed.pass_over(token, marked[-1] if marked else _END)
         before = marked[-1] if marked else _END
         in_timed = timed.inside or word(before) in _BOUNDED
-        latest = _latest(token, after, later) if rules.event_times else None
-        new, used = latest or _marked(token, after, later, before, in_timed=in_timed)
+        streamed = _of_streams(token, after, later, before) if rules.event_times else None
+        new, used = streamed or _marked(token, after, later, before, in_timed=in_timed)
         marked += new
         index += used
     return marked
 
 
-def _latest(token: Token, after: Token, later: Token) -> tuple[list[Token], int] | None:
-    """The words of a LATEST JOIN, which like ASOF stands before its side, and INNER ASOF JOIN; None for others."""
+def _of_streams(token: Token, after: Token, later: Token, before: Token) -> tuple[list[Token], int] | None:
+    """The words of a LATEST JOIN, which like ASOF stands before its side; of ASOF JOIN, of SHUFFLE BY; else None."""
     text, words = word(token), (word(after), word(later))
+    if text == "SHUFFLE" and words[0] == "BY" and before.token_type is not TokenType.DOT:
+        return [_joined(token, after, "SHUFFLE BY", SHUFFLE)], 2
     if text == "LATEST" and (words[0] == "JOIN" or (words[0] in _BEFORE_JOIN and words[1] in {"JOIN", "OUTER"})):
         return [retagged(token, TokenType.ASOF)], 1
     if text in _BEFORE_JOIN and words in {("LATEST", "JOIN"), ("ASOF", "JOIN")}:
@@ -169,8 +172,8 @@ def retagged(token: Token, kind: TokenType, text: str | None = None) -> Token:
     return Token(kind, token.text if text is None else text, token.line, token.col, token.start, token.end)
 
 
-def _joined(first: Token, last: Token, text: str) -> Token:
-    return Token(POINT, text, first.line, first.col, first.start, last.end)
+def _joined(first: Token, last: Token, text: str, kind: TokenType = POINT) -> Token:
+    return Token(kind, text, first.line, first.col, first.start, last.end)
 
 
 def adjacent(tokens: Sequence[Token], kind: TokenType, count: int) -> bool:

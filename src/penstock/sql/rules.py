@@ -23,7 +23,8 @@ class Rules:
     `types` maps a type name to Spark's (both lower-case), `functions` a function name (upper-case) to Spark's,
     `rewrites` a function name to what replaces its whole call. With `event_times` each stream has a time for
     each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
-    DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times.
+    DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times,
+    with `types_as_texts` a type may be a text: cast(x, 'int').
     """
 
     name: str
@@ -37,3 +38,4 @@ class Rules:
     event_times: bool = False
     wide_division: bool = False
     interval_differences: bool = False
+    types_as_texts: bool = False

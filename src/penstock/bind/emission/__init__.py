@@ -15,5 +15,6 @@
 | `policy` | what is shown and when, where the query does not say: by its kind, in its dialect |
 | `settings` | SETTINGS that a policy reads |
 | `by_event` | PER EVENT: aggregates that run over the rows so far |
+| `whole_sessions` | GROUP BY window_start of a session, which is by its end as well |
 | `window_columns` | which columns of a plan tell windows apart |
 """

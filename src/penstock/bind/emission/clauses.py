@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from penstock.bind.emission.by_event import for_each_row, order_of_events
+from penstock.bind.emission.whole_sessions import by_whole_sessions
 from penstock.bind.taking_in import SESSION_NUMBER
 from penstock.bind.time_windows.closing_sessions import CLOSING
 from penstock.catalog.model import Catalog
@@ -85,12 +86,14 @@ def taken_apart(
     ends_with_limit: bool,
     trigger: Trigger | None = None,
     counted: bool = False,
+    closes: bool = False,
 ) -> Clauses:
     """A copy of a query, without the clauses that its policy takes over.
 
     LIMIT with ORDER BY is a relation of its own, the first so many rows, unless `ends_with_limit`. AFTER SESSION CLOSE
     groups by sessions as well. PER EVENT has a row for each that comes, in the order in which they arrive.
-    Groups that are to be `counted` have their number of rows as well.
+    Groups that are to be `counted` have their number of rows as well. Where windows are shown when the query `closes`
+    them, those of sessions are grouped by their end as well.
     """
     found = Clauses(tree.copy())
     if not isinstance(found.tree, exp.Select):
@@ -100,6 +103,8 @@ def taken_apart(
     found.delta = _replaced(select, _is_delta, DELTA, exp.cast(exp.Literal.number(1), "tinyint"))
     aggregates = any(next(aggregate_calls(item), None) for item in select.expressions)
     _partitioned(select, groups=aggregates or select.args.get("group") is not None)
+    if closes:
+        by_whole_sessions(select)
     group = select.args.get("group")
     found.grouped = group is not None
     found.aggregated = found.grouped or aggregates

@@ -33,11 +33,18 @@ class Kind:
         return self.dialect == "timeplus"
 
 
+def closes_windows(clause: EmitClause, dialect: str) -> bool:
+    """True if rows of windows are shown when these close: where EMIT says so, or nothing else."""
+    if clause.trigger is not None:
+        return isinstance(clause.trigger, WindowClose)
+    return bool(dialect == "timeplus" or clause.timeout or clause.delay)
+
+
 def trigger_of(clause: EmitClause, kind: Kind) -> Trigger:
     """The trigger that a clause asks for, or that its kind of query has."""
     if clause.trigger is not None:
         return clause.trigger
-    if kind.windowed and (kind.timeplus or clause.timeout or clause.delay):
+    if kind.windowed and closes_windows(clause, kind.dialect):
         return WindowClose()
     if kind.aggregated and kind.timeplus:
         return Tick(_TICK)

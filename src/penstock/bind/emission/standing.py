@@ -17,6 +17,7 @@ from penstock.bind.emission.falling import with_falling_groups, with_falling_ord
 from penstock.bind.emission.policy import (
     Kind,
     check,
+    closes_windows,
     content_of,
     is_stamped,
     of_flink_settings,
@@ -145,7 +146,12 @@ class _Binding:
         refining = {**self.settings, **properties}
         counted = counts_rows(refining)
         self.clauses: Clauses = taken_apart(
-            tree, catalog, ends_with_limit=ends, trigger=self.clause.trigger, counted=counted
+            tree,
+            catalog,
+            ends_with_limit=ends,
+            trigger=self.clause.trigger,
+            counted=counted,
+            closes=closes_windows(self.clause, dialect),
         )
         windowed = self._is_windowed()
         told = self.clauses.delta is not None
@@ -188,13 +194,12 @@ class _Binding:
         """True if the rows are those of windows: grouped by a window's bounds, or from a sub-query that is."""
         if not any(item.name in _WINDOWS for item in self.clauses.tree.find_all(TableFunction)):
             return False
-        bound = context_of(self.catalog, TakingIn(self.name, self.catalog, self._has_waterline)).bind_query(
-            self.clauses.tree.copy()
-        )
+        taking_in = TakingIn(self.name, self.catalog, self._has_waterline)
+        bound = context_of(self.catalog, taking_in).bind_query(self.clauses.tree.copy())
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
         plan = Project(bound.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
-        bounds = window_bounds(plan, self.catalog)
+        bounds = window_bounds(plan, with_taking_in(self.catalog, taking_in))
         visible = len(names) - len(self.clauses.added)
         groups = {_at(place, visible) for place in self.clauses.groups}
         if self.clauses.aggregated:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import Catalog, View
 from penstock.plan.nodes import Aggregate, Plan, Project, Scan
 
 START, END = "window_start", "window_end"
@@ -12,6 +12,11 @@ def window_bounds(plan: Plan, catalog: Catalog) -> dict[int, str]:
     """The places of the fields that are the bounds of a window, each with START or END."""
     found = {place: _bound(plan, name, catalog) for place, name in enumerate(plan.names)}
     return {place: bound for place, bound in found.items() if bound is not None}
+
+
+def _remembers(view: View) -> bool:
+    """True for the gate of dedup, which may be over windows; other gates are below them."""
+    return any(late.remembering is not None for late in view.lateness.values())
 
 
 def _bound(plan: Plan, name: str, catalog: Catalog) -> str | None:
@@ -28,7 +33,7 @@ def _bound(plan: Plan, name: str, catalog: Catalog) -> str | None:
             plan, name = plan.input, read
         elif isinstance(plan, Scan):
             view = catalog.views.get(plan.relation.lower())
-            if view is None or view.plan is None or view.kind == "gate":
+            if view is None or view.plan is None or (view.kind == "gate" and not _remembers(view)):
                 return None  # a column of a table, whatever it is called
             plan, name = view.plan, next(item for item in view.plan.names if item.lower() == last)
         else:

@@ -205,7 +205,7 @@ def _read_through(found: View, level: Level) -> BoundQuery:
 
 _READ = {
     exp.Select: "with_ expressions from_ joins laterals where group having qualify windows distinct order sort cluster "
-    "distribute limit offset hint kind emit operation_modifiers",
+    "distribute limit offset hint kind emit operation_modifiers shuffle_by",
     exp.Table: "this alias db catalog joins pivots sample version when changes laterals hints",
     exp.Subquery: "this alias joins pivots sample with_ order limit offset laterals",
 }

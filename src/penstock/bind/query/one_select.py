@@ -34,7 +34,7 @@ from penstock.bind.windows.top_k import filter_ranks
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Plan
 from penstock.sql.complaints import unsupported, wrong
-from penstock.sql.nodes import SUBSTREAMS
+from penstock.sql.nodes import SHUFFLED, SUBSTREAMS
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, call_name, cast_to, conjuncts, is_generator, window_calls
 from penstock.types.check import check_condition
@@ -47,7 +47,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     inside = replace(context, windows=MappingProxyType(named_windows(select)), hands_on=False)
     level = Level(inside, select=select)
     plan = bind_from(select, level)
-    for key in select.meta.get(SUBSTREAMS) or ():
+    for key in (*(select.meta.get(SUBSTREAMS) or ()), *(select.args.get(SHUFFLED) or ())):
         level.bind(key)  # also where nothing goes by it: it has to be there
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)

@@ -21,6 +21,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
+from penstock.catalog.reserved import SESSION_END
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
@@ -38,7 +39,7 @@ from penstock.plan.scalar import column, column_tree, quoted
 from penstock.sql.text import spark_sql
 from penstock.types.durations import Duration
 
-_ROWS, _SESSION, _BEGIN, _END = "__chain_rows", "__chain_session", "__limited_start", "__limited_end"
+_ROWS, _SESSION, _BEGIN = "__chain_rows", "__chain_session", "__limited_start"
 _TICK = 1000  # microseconds: a row that is included lies before the end
 _KIND = "array<struct<s: bigint, e: bigint>>"
 
@@ -76,10 +77,10 @@ def with_limits(chains: Session, limits: Limits) -> tuple[Plan, exp.Expression, 
     grouped = Aggregate(chains, tuple(zip(names, of_rows, strict=True)), ((_ROWS, collected),))
     sessions = _sessions(grouped, names, limits)
     equal = tuple(JoinKey(key, column(name), null_safe=True) for key, name in zip(of_rows, names, strict=True))
-    inside = f"({chains.time.text}) >= {quoted(_BEGIN)} AND ({chains.time.text}) < {quoted(_END)}"
+    inside = f"({chains.time.text}) >= {quoted(_BEGIN)} AND ({chains.time.text}) < {quoted(SESSION_END)}"
     both = {**fields, **fields_of(sessions)}
     met = Join(chains, sessions, JoinKind.INNER, equal, scalar_of(parse_scalar(inside), both, chains.time.span))
-    return met, column_tree(_BEGIN), column_tree(_END)
+    return met, column_tree(_BEGIN), column_tree(SESSION_END)
 
 
 def _sessions(grouped: Aggregate, names: Sequence[str], limits: Limits) -> Plan:
@@ -89,7 +90,7 @@ def _sessions(grouped: Aggregate, names: Sequence[str], limits: Limits) -> Plan:
     fields = fields_of(one)
     ends = [
         (name, scalar_of(parse_scalar(f"timestamp_micros({quoted(_SESSION)}.{part})"), fields))
-        for name, part in ((_BEGIN, "s"), (_END, "e"))
+        for name, part in ((_BEGIN, "s"), (SESSION_END, "e"))
     ]
     return Project(one, (*((name, scalar_of(column_tree(name), fields)) for name in names), *ends))
 

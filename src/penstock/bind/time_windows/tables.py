@@ -6,6 +6,7 @@ clock of the pipeline's time zone, or of the one that the last argument names; `
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import dataclass
 
@@ -15,11 +16,12 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
-from penstock.bind.scope import Scope
+from penstock.bind.scope import Scope, Visible
 from penstock.bind.taking_in import Windows
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
 from penstock.bind.time_windows.times import END, START, TIME, grid_of, refuse_gaps, time_of_rows, with_time
+from penstock.catalog.reserved import OF_ARRIVAL
 from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
 from penstock.sql.complaints import unsupported, wrong
@@ -57,7 +59,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     if taking_in is not None:
         plan = taking_in.gated(plan, time, _windows(tree, given.lengths, grid))
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
-    visible = inner.scope.star() or ()
+    visible = _handed_on(tree, inner.scope)
     fields = fields_of(plan)
     items: list[tuple[str, Scalar]] = [(item.name, scalar_of(item.tree, fields)) for item in visible]
     items += [(START, scalar_of(start, fields)), (END, scalar_of(end, fields))]
@@ -68,6 +70,15 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     names = [name for name, _ in items]
     told_apart = tuple((name, scalar) for name, (_, scalar) in zip(unique_names(names), items, strict=True))
     return aliased(BoundQuery(Project(plan, told_apart), tuple(names)), tree, level, default)
+
+
+def _handed_on(tree: TableFunction, scope: Scope) -> Sequence[Visible]:
+    """The columns of the rows; of TUMBLE, which gives each row once, also those of their arrival."""
+    alias, shown = tree.args.get("alias"), scope.star() or ()
+    renamed = alias is not None and bool(alias.args.get("columns"))
+    if tree.name != "TUMBLE" or renamed:
+        return shown
+    return (*shown, *(item for item in scope.columns if item.hidden and item.name in OF_ARRIVAL))
 
 
 def _of_history(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:

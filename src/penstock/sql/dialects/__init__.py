@@ -9,6 +9,7 @@
 | `timeplus` | ClickHouse's names of types and functions |
 | `timeplus_aggregates` | its aggregates in Spark's words |
 | `timeplus_functions` | its functions in Spark's words |
+| `timeplus_texts` | its functions over texts, times as texts, and JSON |
 | `rewriting` | (calls that a dialect writes in another way than Spark) |
 """
 

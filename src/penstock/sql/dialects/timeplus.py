@@ -6,6 +6,7 @@ from types import MappingProxyType
 
 from penstock.sql.dialects.timeplus_aggregates import AGGREGATES
 from penstock.sql.dialects.timeplus_functions import FUNCTIONS, NAMES
+from penstock.sql.dialects.timeplus_texts import TEXTS
 from penstock.sql.rules import Rules
 
 RULES = Rules(
@@ -33,8 +34,9 @@ RULES = Rules(
         }
     ),
     functions=NAMES,
-    rewrites=MappingProxyType({**AGGREGATES, **FUNCTIONS}),
+    rewrites=MappingProxyType({**AGGREGATES, **FUNCTIONS, **TEXTS}),
     durations_everywhere=True,
     case_sensitive=True,
     event_times=True,
+    types_as_texts=True,
 )

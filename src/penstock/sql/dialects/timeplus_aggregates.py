@@ -9,8 +9,11 @@ from collections.abc import Mapping
 
 from sqlglot import exp
 
+from penstock.errors import Diagnostic
 from penstock.sql.dialects.rewriting import call, copied
+from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
+from penstock.sql.text import span_of
 from penstock.sql.trees import aggregate_calls
 
 _EVENT_TIME = "_tp_time"
@@ -126,6 +129,7 @@ _AGGREGATES: Mapping[str, Rewrite] = {
     "ARG_MIN": _named("min_by"),
     "ARG_MAX": _named("max_by"),
     "ANY": lambda tree: call("any_value", *tree.expressions, exp.true()),  # of those that are there
+    "ANY_LAST": lambda tree: call("last", *tree.expressions, exp.true()),
     "MEDIAN": _named("median"),
     "QUANTILE": _named("percentile"),
     **{name: _percentile(level) for name, level in _PERCENTILES.items()},
@@ -159,7 +163,28 @@ def _filtered(found: exp.Expression, condition: exp.Expression) -> exp.Expressio
     return exp.Filter(this=found, expression=exp.Where(this=condition))
 
 
+def _missing(reason: str, hint: str) -> Rewrite:
+    """A refusal of an aggregate whose answer would not follow from the rows that are there."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        message = f"there is no {tree.name.lower()} here: {reason}"
+        raise ParseFailure(None, Diagnostic("UNKNOWN_FUNCTION", message, span_of(tree), hint=hint))
+
+    return rewrite
+
+
+_MISSING: Mapping[str, Rewrite] = {
+    "HISTOGRAM": _missing(
+        "its bins follow from the order in which rows have come, and rows cannot be taken back from them",
+        "GROUP BY floor(x / 10) counts in bins of a width; width_bucket(x, 0, 100, 10) numbers them",
+    ),
+    "MOVING_SUM": _missing(
+        "a group has no order in which its rows could be added up one by one",
+        "sum(x) OVER (ORDER BY _tp_time ROWS 4 PRECEDING), or EMIT PER EVENT, which shows the sum after each row",
+    ),
+}
 AGGREGATES: Mapping[str, Rewrite] = {
     **_AGGREGATES,
+    **_MISSING,
     **{f"{name}_IF": _conditional(name) for name in (*_AGGREGATES, *_WITH_CONDITION)},
 }

@@ -132,6 +132,11 @@ def _integer_division(tree: exp.Anonymous) -> exp.Expression:
     return exp.Paren(this=exp.IntDiv(this=one, expression=other))
 
 
+def _array_join(tree: exp.Anonymous) -> exp.Expression:
+    """array_join(a) gives a row for each element; with a text it is Spark's, which puts the elements together."""
+    return call("explode", *tree.expressions) if len(tree.expressions) == 1 else tree
+
+
 def _now(_tree: exp.Anonymous) -> exp.Expression:
     return call("now")
 
@@ -147,6 +152,7 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "LAG_BEHIND": _lag_behind,
     "MULTI_IF": _multi_if,
     "INT_DIV": _integer_division,
+    "ARRAY_JOIN": _array_join,
     **{
         name: _second_first(spark)
         for name, spark in (

@@ -125,7 +125,27 @@ def _by_arrival(kind: str, arguments: list[exp.Expression]) -> exp.Expression:
     order = f"{version}{POSITION} {'DESC' if kind == 'changelog' else 'ASC'}"
     numbered = f"row_number() OVER (PARTITION BY {', '.join(map(spark_sql, keys))} ORDER BY {order}) AS __number"
     shown = f"* EXCEPT ({', '.join(sorted(OF_ARRIVAL))}, __number)"
-    return parse_query(f"SELECT {shown} FROM (SELECT *, {numbered} FROM {arrivals_of(table.name)}) WHERE __number = 1")
+    source = _with_arrivals(arguments[0], table)
+    return parse_query(f"SELECT {shown} FROM (SELECT *, {numbered} FROM {source}) WHERE __number = 1")
+
+
+def _with_arrivals(relation: exp.Expression, table: exp.Table) -> str:
+    """The rows of a stream with the columns of their arrival, within a window function's subquery or as they are."""
+    inner = relation.this if isinstance(relation, exp.Subquery) else None
+    if not isinstance(inner, exp.Select) or not isinstance(inner.expressions[0], exp.Star):
+        return arrivals_of(table.name)
+    if any(inner.expressions[0].args.values()):
+        cannot_say("arrival through windows by the clock")
+    return spark_sql(_over_arrivals(relation, table))
+
+
+def _over_arrivals(relation: exp.Expression, table: exp.Table) -> exp.Expression:
+    """The relation over what holds the stream's rows with their arrival."""
+    copy: exp.Expression = relation.copy()
+    for found in list(copy.find_all(exp.Table)):
+        if found.name == table.name:
+            found.replace(exp.to_table(arrivals_of(table.name)))
+    return copy
 
 
 def arrivals_of(relation: str) -> str:
