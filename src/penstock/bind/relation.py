@@ -2,20 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 
 from sqlglot import exp
 
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.level import Level
-from penstock.bind.scalars import unique_names
+from penstock.bind.scalars import scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope, relation_in_scope
-from penstock.catalog.model import EVENT_TIME, Table, View
+from penstock.catalog.model import EVENT_TIME, ComputedColumn, Table, View
 from penstock.catalog.reserved import HIDDEN
 from penstock.catalog.types import plain_type
 from penstock.errors import Span
 from penstock.plan.nodes import Field, Plan, Project, Scan, Values
-from penstock.plan.scalar import column
+from penstock.plan.parsing import parse_scalar
+from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of
 
@@ -37,15 +38,23 @@ def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden:
     plan = scan(found, place)
     if not isinstance(found, Table):
         return BoundQuery(plan, plan.names)
-    if found.event_time is None and found.shown == found.columns:
+    if found.event_time is None and found.shown == found.columns and not found.computed:
         return BoundQuery(plan, tuple(item.label for item in found.columns))
     fields = dict(zip(plan.names, plan.fields, strict=True))
     listed = [item for item in found.columns if hidden or not item.hidden]
     named = [(item.name, item.name) for item in listed]
     named += [] if found.event_time is None else [(EVENT_TIME, found.event_time)]
-    items = tuple((name, column(of, fields[of].type, fields[of].nullable)) for name, of in named)
-    names = tuple(item.label for item in listed) + tuple(name for name, _ in named[len(listed) :])
-    return BoundQuery(Project(plan, items), names)
+    items = [(name, column(of, fields[of].type, fields[of].nullable)) for name, of in named]
+    names = [item.label for item in listed] + [name for name, _ in named[len(listed) :]]
+    for item in reversed(found.computed):
+        items.insert(item.place, (item.name, computed_of(item, fields)))
+        names.insert(item.place, item.name)
+    return BoundQuery(Project(plan, tuple(items)), tuple(names))
+
+
+def computed_of(item: ComputedColumn, fields: Mapping[str, Field]) -> Scalar:
+    """The value of a computed column over the columns of its row."""
+    return scalar_of(parse_scalar(item.text), fields)
 
 
 def text_rows(found: Table | View, place: exp.Expression | Span | None = None) -> Plan:

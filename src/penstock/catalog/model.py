@@ -13,6 +13,7 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.reserved import ENDED, ORDER, VERSIONS
+from penstock.catalog.settings import without_meaning
 from penstock.catalog.types import Type, is_temporal
 from penstock.errors import Diagnostic, Span
 
@@ -118,6 +119,20 @@ class Column:
 
 
 @dataclass(frozen=True)
+class ComputedColumn:
+    """A column that is not kept: its value is made of the row's others where it is read, by Spark SQL over their names.
+
+    It stands behind the first `place` of those that are kept.
+    """
+
+    name: str
+    text: str
+    place: int
+    lateness: Lateness | None = None
+    span: Span | None = field(default=None, compare=False, repr=False)
+
+
+@dataclass(frozen=True)
 class ForeignKey:
     """Knowledge for the planner; not enforced."""
 
@@ -130,8 +145,8 @@ class ForeignKey:
 class Table:
     """A table: a multiset without a `key`, a map from key to row with one (A1).
 
-    `event_time` is the column that `_tp_time` is another name for, in dialect timeplus. `warnings` are the parts of its
-    statement that have no meaning here.
+    `event_time` is the column that `_tp_time` is another name for, in dialect timeplus, `computed` what is read beside
+    the columns. `warnings` are the parts of its statement that have no meaning here.
     """
 
     name: str
@@ -141,6 +156,7 @@ class Table:
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
     foreign_keys: tuple[ForeignKey, ...] = ()
     event_time: str | None = None
+    computed: tuple[ComputedColumn, ...] = ()
     warnings: tuple[Diagnostic, ...] = field(default=(), compare=False, repr=False)
     text: str = field(default="", compare=False)
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -374,8 +390,9 @@ class Catalog:
 
     @property
     def warnings(self) -> tuple[Diagnostic, ...]:
-        """The warnings of what stands in the statements of the tables and has no meaning here."""
-        return tuple(item for table in self.tables.values() for item in table.warnings)
+        """The warnings of what stands in the statements of the tables, or is set, and has no meaning here."""
+        of_tables = (item for table in self.tables.values() for item in table.warnings)
+        return (*of_tables, *without_meaning(self.settings))
 
     def with_setting(self, name: str, value: str | None) -> Catalog:
         """The catalog with a setting changed, or removed if `value` is None; Spark's own settings keep their case."""

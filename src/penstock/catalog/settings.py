@@ -28,6 +28,7 @@ ANSWER_FROM_VIEWS = "answer_from_views"
 STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
+_NEARLY_MEANT = 0.95  # the names of one family are much alike
 # Spark reads these when it starts, whatever comes behind.
 _AT_START = ("spark.app.", "spark.driver.", "spark.executor.", "spark.jars", "spark.submit.")
 
@@ -59,11 +60,18 @@ SETTINGS: tuple[Setting, ...] = (
     Setting("table.exec.emit.late-fire.delay", "how often; late rows are shown as they come, whatever it says"),
     Setting("table.exec.emit.allow-lateness", "for how long a window takes late rows"),
 )
-_OTHER_NAMES = {"timezone": TIME_ZONE, "spark.sql.session.timezone": TIME_ZONE}
+_OTHER_NAMES = {
+    "timezone": TIME_ZONE,
+    "spark.sql.session.timezone": TIME_ZONE,
+    "table.local-time-zone": TIME_ZONE,
+}
 
 
-def known_setting(name: str, span: Span | None = None) -> str:
-    """The name of a setting as it is kept; SqlError for one that there is not, or that Spark has read already."""
+def known_setting(name: str, span: Span | None = None, idle: tuple[str, ...] = ()) -> str:
+    """The name of a setting as it is kept; SqlError for one that there is not, or that Spark has read already.
+
+    One that begins as `idle` says is another system's, and is kept, unless it is nearly one that has a meaning.
+    """
     lower = name.lower()
     if lower in _OTHER_NAMES:
         return _OTHER_NAMES[lower]
@@ -72,9 +80,24 @@ def known_setting(name: str, span: Span | None = None) -> str:
     known = [item.name for item in SETTINGS]
     if lower in known:
         return lower
+    if lower.startswith(idle) and not did_you_mean(lower, known, cutoff=_NEARLY_MEANT):
+        return lower
     near = did_you_mean(lower, known) or _spark_without_prefix(lower)
     hint = f"the settings are {', '.join(known)}, and those of Spark, which begin with spark."
     raise SqlError(Diagnostic("UNKNOWN_SETTING", f"there is no setting {name[:60]!r}", span, near, hint))
+
+
+def without_meaning(settings: Mapping[str, str]) -> tuple[Diagnostic, ...]:
+    """A warning for each setting that is another system's."""
+    known = {item.name for item in SETTINGS}
+    idle = (name for name in settings if name not in known and not name.lower().startswith(SPARK))
+    return tuple(
+        Diagnostic("NO_MEANING", f"the setting {name!r} has no meaning here", hint=_IDLE_HINT, severity="warning")
+        for name in idle
+    )
+
+
+_IDLE_HINT = "it changes no answer; leave it out"
 
 
 def check_setting(name: str, value: str, span: Span | None = None) -> None:

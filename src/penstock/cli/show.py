@@ -147,11 +147,14 @@ def described(statement: sql.Describe, catalog: Catalog) -> Table:
 
 def _columns(relation: Declared | View) -> list[tuple[str, str, str]]:
     key = {name.lower() for name in relation.key} if isinstance(relation, Declared) else set()
-    return [
+    found = [
         (column.label, column.type or "not known before Spark is up", _facts(column, key))
         for column in relation.columns
         if not column.hidden
     ]
+    for item in reversed(relation.computed if isinstance(relation, Declared) else ()):
+        found.insert(item.place, (item.name, "computed", f"AS {item.text}"))
+    return found
 
 
 def _facts(column: Column, key: set[str]) -> str:

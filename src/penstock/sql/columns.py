@@ -5,15 +5,18 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 
 from sqlglot import exp
+from sqlglot.tokenizer_core import TokenType
 
-from penstock.catalog.model import Column, ForeignKey, Lateness
+from penstock.catalog.model import Column, ComputedColumn, ForeignKey, Lateness
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
 from penstock.sql.sparktables import generated
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import call_name
 
 _ELEMENTS = frozenset({"PRIMARY", "FOREIGN", "CONSTRAINT", "UNIQUE", "CHECK", "WATERMARK", "PERIOD"})
+_CLOCKS = frozenset({"now", "current_timestamp", "localtimestamp"})
 
 
 @dataclass
@@ -21,6 +24,7 @@ class Elements:
     """The content of the parentheses of CREATE TABLE, while it is read."""
 
     columns: list[Column] = field(default_factory=list)
+    computed: list[ComputedColumn] = field(default_factory=list)
     keys: list[tuple[tuple[tuple[str, Span], ...], Span]] = field(default_factory=list)
     foreign_keys: list[ForeignKey] = field(default_factory=list)
     watermarks: list[tuple[str, Lateness, Span]] = field(default_factory=list)
@@ -49,6 +53,8 @@ def _element(cursor: Cursor, elements: Elements) -> None:
         elements.watermarks.append(_flink_watermark(cursor))
     elif cursor.peek() in {"UNIQUE", "CHECK"} and cursor.peek(1) == "(":
         refuse(cursor, f"{cursor.peek()} constraints", "leave the constraint out, or declare a PRIMARY KEY")
+    elif cursor.peek(1) == "AS":
+        _computed(cursor, *cursor.name("a column"), elements)
     else:
         elements.columns.append(_column(cursor, elements))
 
@@ -91,6 +97,19 @@ def _column(cursor: Cursor, elements: Elements) -> Column:
     return column
 
 
+def _computed(cursor: Cursor, name: str, span: Span, elements: Elements) -> None:
+    """`c AS e`. What is the time alone is kept: the clock of the step in which a row comes."""
+    cursor.expect("AS")
+    tree = cursor.expression()
+    comment = cursor.string("the comment") if cursor.accept("COMMENT") else None
+    if call_name(tree) in _CLOCKS and not tree.expressions:
+        given = Column(name, "timestamp", nullable=False, default="now()", optional=True, comment=comment, span=span)
+        elements.columns.append(given)
+        return
+    place = sum(not item.optional for item in elements.columns)
+    elements.computed.append(ComputedColumn(name, spark_sql(tree), place, span=span))
+
+
 def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) -> Column | None:
     """The column with the constraint that stands here; None if none does."""
     if cursor.peek() == "CONSTRAINT":
@@ -124,9 +143,15 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
 
 def _metadata(cursor: Cursor, column: Column) -> Column:
     """`METADATA [FROM 'name'] [VIRTUAL]`, as Flink has it; without a name it is the column's."""
-    name = cursor.string("the metadata") if cursor.accept("FROM") else column.name
+    name = _metadata_name(cursor) if cursor.accept("FROM") else column.name
     cursor.accept("VIRTUAL")
     return replace(column, metadata=name.lower())
+
+
+def _metadata_name(cursor: Cursor) -> str:
+    """A name in quotes of either kind."""
+    quoted = cursor.token is not None and cursor.token.token_type is TokenType.IDENTIFIER
+    return cursor.name("the metadata")[0] if quoted else cursor.string("the metadata")
 
 
 def _refuse_second(cursor: Cursor, column: Column) -> None:

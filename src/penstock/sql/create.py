@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 
-from penstock.catalog.model import Column, Lateness, Table
+from penstock.catalog.model import Column, ComputedColumn, Lateness, Table
 from penstock.catalog.properties import (
     COMMENT,
     CONNECTOR,
@@ -88,7 +88,10 @@ def _no_kind(cursor: Cursor) -> None:
 
 def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     name, name_span = cursor.qualified_name("a stream" if stream else "a table")
-    if cursor.peek() in {"AS", "LIKE", "USING"}:
+    if cursor.peek() in {"FRESHNESS", "REFRESH_MODE"}:
+        hint = f"CREATE MATERIALIZED VIEW {name} AS … is kept, and is as new as the last step"
+        refuse(cursor, "tables with a query and a FRESHNESS", hint)
+    if cursor.peek() in {"AS", "LIKE", "USING", "WITH"}:
         refuse(cursor, f"CREATE TABLE … {cursor.peek()} statements", "list the columns: CREATE TABLE t (c TYPE, …)")
     elements = read_elements(cursor)
     properties, clauses = Properties(), SparkClauses(idle=elements.idle)
@@ -97,6 +100,8 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     if cursor.accept("PRIMARY", "KEY"):
         elements.keys.append((read_placed_names(cursor), cursor.since(start)))
     read_clauses(cursor, clauses)
+    if cursor.peek() == "LIKE":
+        refuse(cursor, "CREATE TABLE … LIKE statements", "list all columns: CREATE TABLE t (c TYPE, …)")
     if cursor.peek() == "AS":
         refuse(cursor, "CREATE TABLE … AS statements", "CREATE VIEW name AS … has the rows of a query, and keeps them")
     read_properties(cursor, properties)
@@ -104,8 +109,9 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     warnings = without_storage(properties) if cursor.rules.event_times else []
     warnings += _joined(properties, clauses)
     elements.columns += clauses.partitions.columns
-    _distinct(elements.columns, case_sensitive=cursor.rules.case_sensitive)
-    columns = _with_watermarks(elements)
+    computed = [Column(item.name, "void", span=item.span) for item in elements.computed]
+    _distinct(elements.columns + computed, case_sensitive=cursor.rules.case_sensitive)
+    columns = tuple(sorted(_with_watermarks(elements), key=lambda item: item.optional))
     if clauses.format in (*FILES, None):  # of which Spark orders the columns
         columns = partitions_last(columns, clauses.partitions)
     _check_partitions(columns, properties)
@@ -125,6 +131,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
         properties=properties.values,
         foreign_keys=tuple(elements.foreign_keys),
         event_time=declared,
+        computed=tuple(elements.computed),
         warnings=(*warnings, *kind.warnings),
         text=text,
         span=name_span,
@@ -155,9 +162,19 @@ def _check_partitions(columns: Sequence[Column], properties: Properties) -> None
 def _with_watermarks(elements: Elements) -> tuple[Column, ...]:
     columns = list(elements.columns)
     for name, lateness, span in elements.watermarks:
+        if _of_computed(elements.computed, name, lateness):
+            continue
         place = _position(columns, name, span)
         columns[place] = replace(columns[place], lateness=_once(columns[place], lateness, span))
     return tuple(columns)
+
+
+def _of_computed(computed: list[ComputedColumn], name: str, lateness: Lateness) -> bool:
+    """True if a computed column has that name: it has the bound then."""
+    place = next((at for at, item in enumerate(computed) if item.name.lower() == name.lower()), None)
+    if place is not None:
+        computed[place] = replace(computed[place], lateness=lateness)
+    return place is not None
 
 
 def _once(column: Column, lateness: Lateness, span: Span) -> Lateness:

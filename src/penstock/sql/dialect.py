@@ -20,6 +20,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Span
 from penstock.sql import marks
 from penstock.sql.failure import ParseFailure
+from penstock.sql.jsonvalues import JsonValueParser
 from penstock.sql.matchclause import MatchParser
 from penstock.sql.nodes import SHUFFLED, TABLE_FUNCTIONS, TableFunction, UnsignedRightShift
 from penstock.sql.pipes import PipeParser
@@ -50,7 +51,7 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
-class SparkParser(PipeParser, TableFunctionParser, MatchParser):
+class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
     FUNCTIONS: ClassVar[dict[str, Any]] = {}
@@ -69,6 +70,7 @@ class SparkParser(PipeParser, TableFunctionParser, MatchParser):
         "SUBSTR": lambda self: self._read_words("FROM", "FOR"),
         "OVERLAY": lambda self: self._read_words("PLACING", "FROM", "FOR"),
         "POSITION": lambda self: self._read_position(),
+        "JSON_VALUE": lambda self: self._read_json_value(),
         "CEIL": lambda self: self._read_rounding(exp.Ceil),
         "CEILING": lambda self: self._read_rounding(exp.Ceil),
         "FLOOR": lambda self: self._read_rounding(exp.Floor),

@@ -25,6 +25,7 @@ class Rules:
     each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
     DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times,
     with `types_as_texts` a type may be a text: cast(x, 'int').
+    `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
     name: str
@@ -39,3 +40,4 @@ class Rules:
     wide_division: bool = False
     interval_differences: bool = False
     types_as_texts: bool = False
+    idle_settings: tuple[str, ...] = ()

@@ -117,8 +117,9 @@ def _view_column(cursor: Cursor) -> tuple[tuple[str, Span], tuple[str, Span]]:
 
 
 def explain(cursor: Cursor, text: str, span: Span) -> Explain:
-    """EXPLAIN [ANALYZE | CHANGELOG] [(option, …)] query | name."""
+    """EXPLAIN [PLAN FOR] [ANALYZE | CHANGELOG] [(option, …)] query | name."""
     cursor.expect("EXPLAIN")
+    cursor.accept("PLAN", "FOR")
     # A view may be called analyze.
     alone = cursor.index + 1 == len(cursor.tokens)
     first = None if alone else cursor.accept_any(*_FIRST_OPTIONS)
@@ -218,7 +219,7 @@ def _setting(cursor: Cursor) -> str:
         name = cursor.name("a setting")[0]
         while cursor.accept("."):
             name += "." + cursor.name("a setting")[0]
-    return known_setting(name, cursor.since(start))
+    return known_setting(name, cursor.since(start), cursor.rules.idle_settings)
 
 
 def _rest(cursor: Cursor, what: str) -> str:

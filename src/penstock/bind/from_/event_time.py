@@ -8,6 +8,21 @@ from penstock.catalog.model import Catalog, Table
 from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Arrived, Arriving, AsofJoin, Filter, Join, Plan, Project, Scan
 from penstock.sql.parse import parse_expression
+from penstock.sql.trees import bare, call_name
+from penstock.sql.trees import bare, call_name
+
+
+def counted_from(tree: exp.Expression) -> tuple[str, int] | None:
+    """The column of which a time is computed, and the microseconds of its unit, as TO_TIMESTAMP_LTZ does; else None."""
+    inner = bare(tree)
+    while isinstance(inner, exp.Cast) and inner.to.text("kind").startswith("timestamp"):
+        inner = bare(inner.this)
+    product = bare(inner.expressions[0]) if call_name(inner) == "timestamp_micros" else None
+    if not isinstance(product, exp.Mul) or not isinstance(product.expression, exp.Literal):
+        return None
+    counted = bare(product.this)
+    counted = bare(counted.this) if isinstance(counted, exp.Cast) else counted
+    return (counted.name, int(product.expression.name)) if isinstance(counted, exp.Column) else None
 
 
 def is_event_time(plan: Plan, tree: exp.Expression, catalog: Catalog) -> bool:
@@ -18,8 +33,10 @@ def is_event_time(plan: Plan, tree: exp.Expression, catalog: Catalog) -> bool:
 def _is_late(plan: Plan, name: str, catalog: Catalog) -> bool:
     match plan:
         case Project():
-            scalar = dict(plan.items)[name]
-            return scalar.column is not None and _is_late(plan.input, scalar.column, catalog)
+            found = dict(plan.items)[name]
+            counted = counted_from(found.tree)
+            of = found.column if counted is None else counted[0]
+            return of is not None and _is_late(plan.input, of, catalog)
         case Filter():
             return _is_late(plan.input, name, catalog)
         case Join() | AsofJoin():

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.level import Level
-from penstock.bind.relation import scan
+from penstock.bind.relation import computed_of, scan
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.catalog.model import EVENT_TIME, Catalog, Table, View
 from penstock.catalog.reserved import ENDED
@@ -72,11 +72,13 @@ def _of_table(table: Table, place: exp.Expression | None = None) -> History | No
     fields = fields_of(rows)
     listed = [(item.label, item.name) for item in table.shown]
     listed += [] if table.event_time is None else [(EVENT_TIME, table.event_time)]
-    columns = tuple((label, column(name, fields[name].type, fields[name].nullable)) for label, name in listed)
+    columns = [(label, column(name, fields[name].type, fields[name].nullable)) for label, name in listed]
+    for item in reversed(table.computed):
+        columns.insert(item.place, (item.name, computed_of(item, fields)))
     by_name = {item.name.lower(): item.name for item in versions.columns}
     key = tuple(by_name[name.lower()] for name in table.key)
     holds = scalar_of(exp.Not(this=column_tree(ENDED)), fields)
-    return History(rows, key, time.name, columns, holds)
+    return History(rows, key, time.name, tuple(columns), holds)
 
 
 def _of_view(view: View, catalog: Catalog) -> History | None:

@@ -171,7 +171,11 @@ def _check_event_time(left: Plan, time: exp.Expression, tree: exp.Expression, le
     if _dialect(level) != "flink" or is_event_time(left, time, level.context.catalog):
         return
     message = "Temporal table join currently only supports 'FOR SYSTEM_TIME AS OF' left table's time attribute field"
-    hint = "name a column with WATERMARK; SET dialect = 'penstock' takes any time of the left row"
+    name = tree.name
+    hint = (
+        f"a look-up at the time of arrival is a join without FOR SYSTEM_TIME, with {name} as it is; the versions of "
+        "other times are found by a column with WATERMARK"
+    )
     raise wrong(code="VERSION_TIME", message=message, place=tree.args["version"].expression, hint=hint)
 
 

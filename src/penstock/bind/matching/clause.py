@@ -33,7 +33,7 @@ from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import RowMatches
 from penstock.sql.text import span_of, spark_sql
-from penstock.sql.trees import directions, replace_nodes
+from penstock.sql.trees import call_name, directions, replace_nodes
 from penstock.types.durations import Duration, duration_of
 
 REACHED, MATCHED = "__reach", "__matched"
@@ -173,10 +173,16 @@ class _Clause:
     def _measures(self) -> list[_Shown]:
         looking = Looking(self.rows, self.known, flink=self._flink)
         listed = self.tree.args.get("measures") or []
-        found = [_Shown(item.alias, looking.read(item.this)) for item in listed]
+        found = [_Shown(item.alias, looking.read(self._with_rowtime(item.this))) for item in listed]
         for name, leaf in looking.leaves.items():
             self.outputs[name] = self._output(name, leaf)
         return [_Shown(item.name, self._if_matched(item.value)) for item in found]
+
+    def _with_rowtime(self, tree: exp.Expression) -> exp.Expression:
+        """The measure with LAST(time) for MATCH_ROWTIME(), the time of a match's last row."""
+        time = self.tree.args["order"].expressions[0].this
+        last = exp.Anonymous(this="LAST", expressions=[time])
+        return tree.transform(lambda node: last.copy() if call_name(node) == "match_rowtime" else node)
 
     def _if_matched(self, value: exp.Expression) -> exp.Expression:
         """A measure, which a row without a match does not have."""

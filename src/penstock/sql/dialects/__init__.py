@@ -5,7 +5,8 @@
 | `penstock` | our own: Spark's names, and every streaming construct |
 | `calcite` | standard SQL's names |
 | `feldera` | Calcite's SQL with BigQuery's date functions |
-| `flink` | Flink SQL's names of types, and of the time of a row |
+| `flink` | Flink SQL's names of types, and of settings |
+| `flink_functions` | its functions in Spark's words |
 | `timeplus` | ClickHouse's names of types and functions |
 | `timeplus_aggregates` | its aggregates in Spark's words |
 | `timeplus_functions` | its functions in Spark's words |

@@ -1,21 +1,28 @@
-"""Flink SQL: its names for types and for the time of a row."""
+"""Flink SQL: its names for types and functions, and the settings that say nothing here."""
 
 from __future__ import annotations
 
 from types import MappingProxyType
 
-from penstock.sql.dialects.rewriting import call
+from penstock.sql.dialects.flink_functions import FUNCTIONS, NAMES
 from penstock.sql.rules import Rules
 
 RULES = Rules(
     "flink",
     types=MappingProxyType({"bytes": "binary", "multiset": "array"}),
-    functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list"}),
-    rewrites=MappingProxyType(
-        {
-            "PROCTIME": lambda _tree: call("now"),
-            "CURRENT_ROW_TIMESTAMP": lambda _tree: call("now"),
-        }
-    ),
+    functions=MappingProxyType(dict(NAMES)),
+    rewrites=MappingProxyType(dict(FUNCTIONS)),
     bracket_constructors=True,
+    idle_settings=(
+        "table.",
+        "execution.",
+        "sql-client.",
+        "pipeline.",
+        "parallelism.",
+        "state.",
+        "restart-strategy",
+        "rest.",
+        "taskmanager.",
+        "jobmanager.",
+    ),
 )

@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
-from penstock.catalog.model import Catalog, Function, View
-from penstock.catalog.reserved import ARRIVED, HIDDEN
+from penstock.catalog.model import Catalog, Function, Table, View
+from penstock.catalog.reserved import ARRIVED, HIDDEN, VERSIONS
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches
 from penstock.sql.parse import parse_query
@@ -89,7 +89,8 @@ class Oracle:
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
             handed = self._session.table(f"global_temp.{self._prefix}_{name}")
-            handed.drop(*HIDDEN).createOrReplaceTempView(f"`{name}`")
+            table = catalog.tables.get(name.lower().removeprefix(VERSIONS))
+            _with_computed(handed.drop(*HIDDEN), table).createOrReplaceTempView(f"`{name}`")
             self._registered.add(name)
             if ARRIVED in handed.columns:
                 handed.createOrReplaceTempView(arrivals_of(name))
@@ -212,6 +213,17 @@ def matches_rows(view: View) -> bool:
 
 def _cannot(view: View, why: str) -> UnsupportedError:
     return UnsupportedError(Diagnostic("ORACLE_UNSUPPORTED", f"the oracle cannot recompute view {view.name}: {why}"))
+
+
+def _with_computed(rows: DataFrame, table: Table | None) -> DataFrame:
+    """A table's rows, or its versions, with the columns that are computed of them, each in its place."""
+    if table is None or not table.computed:
+        return rows
+    items = [f"`{name}`" for name in rows.columns]
+    first = rows.columns.index(table.columns[0].name)
+    for item in reversed(table.computed):
+        items.insert(first + item.place, f"{item.text} AS `{item.name}`")
+    return rows.selectExpr(*items)
 
 
 def _refuse_what_is_no_query(view: View) -> None:

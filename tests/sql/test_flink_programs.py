@@ -1,0 +1,92 @@
+"""What Flink's users write, as it is read: functions in Spark's words, settings without meaning, what is refused."""
+
+from __future__ import annotations
+
+import pytest
+
+from penstock.bind.program.compile import compile_program
+from penstock.errors import SqlError, UnsupportedError
+from penstock.sql.parse import parse, parse_expression
+from penstock.sql.text import spark_sql
+
+
+@pytest.mark.parametrize(
+    ("written", "spark"),
+    [
+        ("SPLIT_INDEX(s, '|', 0)", "get(split(s, '[|]'), 0)"),
+        ("SPLIT_INDEX(s, '.;', n)", "get(split(s, '[.];'), n)"),
+        ("REGEXP_EXTRACT(s, 'a')", "regexp_extract(s, 'a', 0)"),
+        ("STR_TO_MAP(s)", "str_to_map(s, ',', '=')"),
+        ("STR_TO_MAP(s, ';', ':')", "str_to_map(s, ';', ':')"),
+        ("TO_TIMESTAMP_LTZ(n)", "timestamp_micros(CAST(n AS BIGINT) * 1000)"),
+        ("TO_TIMESTAMP_LTZ(n, 0)", "timestamp_micros(CAST(n AS BIGINT) * 1000000)"),
+        ("TO_TIMESTAMP_LTZ(s, 'yyyy-MM-dd')", "to_timestamp(s, 'yyyy-MM-dd')"),
+        ("JSON_VALUE(j, 'lax $.a')", "get_json_object(j, '$.a')"),
+        ("JSON_VALUE(j, '$.a' NULL ON EMPTY NULL ON ERROR)", "get_json_object(j, '$.a')"),
+        ("JSON_VALUE(j, '$.a' RETURNING INT)", "TRY_CAST(get_json_object(j, '$.a') AS INT)"),
+        ("SHA384(s)", "sha2(s, 384)"),
+        ("FROM_BASE64(s)", "CAST(unbase64(s) AS STRING)"),
+        ("ROW(1, 'a')", "struct(1, 'a')"),
+    ],
+)
+def test_a_function_in_sparks_words(written, spark):
+    assert spark_sql(parse_expression(written, "flink")).lower() == spark.lower()
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [
+        ("SPLIT_INDEX(s, '^', 0)", "a text that is written out"),
+        ("SPLIT_INDEX(s, ',')", "takes three arguments"),
+        ("TO_TIMESTAMP_LTZ(n, 6)", "takes seconds or milliseconds"),
+        ("JSON_VALUE(j, '$.a' ERROR ON ERROR)", "what fails is NULL"),
+        ("JSON_VALUE(j, path)", "a path that is written out"),
+    ],
+)
+def test_a_function_that_is_refused(written, message):
+    with pytest.raises(SqlError, match=message) as caught:
+        parse_expression(written, "flink")
+    assert caught.value.diagnostics[0].code == "FLINK_FUNCTION"
+
+
+def test_settings_of_the_runtime_are_read_with_a_warning():
+    program = compile_program(
+        "SET 'table.exec.state.ttl' = '1 d'; SET 'table.local-time-zone' = 'Europe/Rome';", "flink"
+    )
+    (found,) = program.catalog.warnings
+    assert (found.code, found.severity) == ("NO_MEANING", "warning")
+    assert "'table.exec.state.ttl'" in found.message
+    assert program.catalog.settings["time zone"] == "Europe/Rome"
+
+
+def test_other_dialects_have_no_such_settings():
+    with pytest.raises(SqlError, match="there is no setting"):
+        parse("SET 'table.exec.state.ttl' = '1 d'")
+
+
+@pytest.mark.parametrize(
+    ("text", "message", "hint"),
+    [
+        (
+            "CREATE TABLE t (s STRING, at AS TO_TIMESTAMP(s), WATERMARK FOR at AS at - INTERVAL '5' SECOND)",
+            "a WATERMARK on the computed column at",
+            "declare at TIMESTAMP",
+        ),
+        (
+            "CREATE MATERIALIZED TABLE r FRESHNESS = INTERVAL '30' SECOND AS SELECT 1",
+            "a FRESHNESS",
+            "MATERIALIZED VIEW r",
+        ),
+        ("CREATE TABLE d (b INT) LIKE s", "LIKE statements", "list all columns"),
+        ("CREATE TABLE d WITH ('connector' = 'print') AS SELECT 1", "WITH statements", "list the columns"),
+    ],
+)
+def test_what_is_refused_says_what_would_work(text, message, hint):
+    with pytest.raises(UnsupportedError, match=message) as caught:
+        compile_program(text, "flink")
+    assert hint in caught.value.diagnostics[0].hint
+
+
+def test_explain_plan_for():
+    (plan,) = parse("EXPLAIN PLAN FOR SELECT 1", "flink")
+    assert plan.query is not None
