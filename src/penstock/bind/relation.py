@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -53,8 +54,8 @@ def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden:
 
 
 def computed_of(item: ComputedColumn, fields: Mapping[str, Field]) -> Scalar:
-    """The value of a computed column over the columns of its row."""
-    return scalar_of(parse_scalar(item.text), fields)
+    """The value of a computed column over the columns of its row; it has no place in a query."""
+    return replace(scalar_of(parse_scalar(item.text), fields), span=None)
 
 
 def text_rows(found: Table | View, place: exp.Expression | Span | None = None) -> Plan:

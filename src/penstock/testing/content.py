@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.model import View
+from penstock.catalog.model import Table, View
 from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
@@ -89,10 +89,7 @@ class Observed:
         return {name: _once(answer.rows) for name, answer in self._table_answers().items()}
 
     def _table_answers(self) -> dict[str, Answer]:
-        lists = {
-            table.name: "".join(["*", *(f", `{column.name}`" for column in table.columns if column.hidden)])
-            for table in self._pipeline.catalog.tables.values()
-        }
+        lists = {table.name: _kept_columns(table) for table in self._pipeline.catalog.tables.values()}
         if reads_error_view(self._pipeline.catalog):
             lists["error_view"] = "*"
         return {name: self._pipeline.query(f"SELECT {listed} FROM `{name}`") for name, listed in lists.items()}
@@ -137,6 +134,13 @@ class Observed:
         """Forget what the oracle was given."""
         if self._handed:
             self._oracle.close(self._handed)
+
+
+def _kept_columns(table: Table) -> str:
+    """A SELECT list of what a table keeps; the oracle computes the rest itself."""
+    computed = ", ".join(f"`{item.name}`" for item in table.computed)
+    hidden = (f", `{column.name}`" for column in table.columns if column.hidden)
+    return "".join(["*", f" EXCEPT ({computed})" if computed else "", *hidden])
 
 
 def shows_its_content(view: View) -> bool:

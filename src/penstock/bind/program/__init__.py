@@ -4,6 +4,7 @@
 | --- | --- |
 | `circles` | a table that would be written with what is read from it |
 | `compile` | a whole program: its statements in order, the declarations among them in the catalogue |
+| `computed` | computed columns of tables |
 | `create_function` | CREATE FUNCTION |
 | `create_table` | CREATE TABLE: its key, its defaults, the keys of other tables that it names |
 | `declare` | DDL and SET: each statement checked against the catalogue and added to it |

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from sqlglot import exp
 
@@ -11,6 +11,7 @@ from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.diagnose import unknown_column
 from penstock.bind.level import Level
+from penstock.bind.program.computed import over_kept, refuse_value
 from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, relation_in_scope
@@ -126,6 +127,7 @@ def targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) 
     found: list[Column] = []
     for name, place in names:
         item = table.column(name)
+        refuse_value(table, name, place)
         if item is None or item.hidden:
             raise unknown_column(name, tuple(each.name for each in table.shown), place)
         if item in found:
@@ -212,6 +214,9 @@ def bind_update(statement: Update, catalog: Catalog, source: str = "") -> BoundU
         _refuse_standing(statement)
         table = table_of(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
+        where = None if statement.where is None else over_kept(statement.where, table, statement.alias)
+        assigned = tuple((name, over_kept(tree, table, statement.alias)) for name, tree in statement.assignments)
+        statement = replace(statement, where=where, assignments=assigned)
         level = _row_level(table, catalog, statement.alias)
         given = zip(statement.assignments, statement.column_spans, strict=True)
         assignments = tuple(_assignment(name, tree, place, table, level) for (name, tree), place in given)
@@ -255,6 +260,7 @@ def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: T
 
 def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, level: Level) -> tuple[str, Scalar]:
     item = table.column(name)
+    refuse_value(table, name, place)
     if item is None or item.hidden:
         raise unknown_column(name, tuple(each.name for each in table.shown), place)
     if isinstance(tree, exp.Null) and not item.nullable:
@@ -269,6 +275,8 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
         _refuse_standing(statement)
         table = table_of(statement.table, statement.table_span, catalog)
         refuse_unfindable(table, statement.table_span)
+        where = None if statement.where is None else over_kept(statement.where, table, statement.alias)
+        statement = replace(statement, where=where)
         level = _row_level(table, catalog, statement.alias)
         condition = _condition(statement.where, level)
         rows = _rows(statement, (), table, level)

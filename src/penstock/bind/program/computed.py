@@ -1,0 +1,97 @@
+"""Computed columns of tables: what they may read, the bounds of times that are computed, and where they may stand."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from sqlglot import exp
+
+from penstock.bind.binder import context_of
+from penstock.bind.from_.event_time import counted_from
+from penstock.bind.level import Level
+from penstock.bind.program.purity import refuse_impure
+from penstock.bind.scope import Scope, relation_in_scope
+from penstock.catalog.model import Catalog, ComputedColumn, Lateness, Table
+from penstock.catalog.types import plain_type
+from penstock.errors import PenstockError, Span, SqlError
+from penstock.plan.forms import reads_clock
+from penstock.plan.nodes import Field
+from penstock.plan.parsing import parse_scalar
+from penstock.plan.reading import form_of
+from penstock.plan.scalar import render_scalar
+from penstock.sql.complaints import unsupported, wrong
+from penstock.sql.parse import parse_expression
+from penstock.sql.trees import aggregate_calls, replace_nodes, window_calls
+from penstock.types.durations import Duration, duration_of
+
+
+def with_computed(table: Table, catalog: Catalog) -> Table:
+    """The table with its computed columns bound, and with the bounds of times that are computed of numbers."""
+    computed = tuple(_bound(catalog, table, item) for item in table.computed)
+    table = replace(table, computed=computed)
+    for item in table.computed:
+        table = table if item.lateness is None else _with_watermark(table, item, item.lateness)
+    return table
+
+
+def refuse_value(table: Table, name: str, place: Span) -> None:
+    """SqlError for a computed column that is given a value."""
+    if any(item.name.lower() == name.lower() for item in table.computed):
+        message = f"the column {name!r} is computed of the others, and cannot be given a value"
+        raise wrong(code="COMPUTED_COLUMN", message=message, place=place, hint=f"leave {name} out")
+
+
+def over_kept(tree: exp.Expression, table: Table, alias: str | None) -> exp.Expression:
+    """An expression of UPDATE or DELETE with what computed columns are in place of their names, but in subqueries."""
+    texts = {item.name.lower(): item.text for item in table.computed}
+    qualifiers = {"", (alias or table.name).lower()}
+
+    def put(node: exp.Expression) -> exp.Expression | None:
+        if isinstance(node, exp.Query):
+            return node
+        if not isinstance(node, exp.Column) or node.table.lower() not in qualifiers:
+            return None
+        text = texts.get(node.name.lower())
+        return None if text is None else exp.Paren(this=parse_expression(text))
+
+    return replace_nodes(tree, put) if texts else tree
+
+
+def _bound(catalog: Catalog, table: Table, item: ComputedColumn) -> ComputedColumn:
+    """The computed column in Spark's words, over the names of the columns that are kept."""
+    tree = parse_expression(item.text)
+    what = f"the computed column {item.name}"
+    refuse_impure(tree, catalog, what)
+    if tree.find(exp.Query) or reads_clock(form_of(tree)):
+        message = f"{what} reads {'another table' if tree.find(exp.Query) else 'the clock'}"
+        hint = "AS PROCTIME() alone is the time at which a row comes; a view may compute with it"
+        raise wrong(code="COMPUTED_COLUMN", message=message, place=item.span, hint=hint)
+    fields = tuple(Field(one.name, plain_type(one.type), one.nullable) for one in table.columns)
+    context = context_of(catalog)
+    names = tuple(one.label for one in table.columns)
+    level = Level(context, Scope((relation_in_scope(table.name, names, fields, exact=context.exact),)))
+    level.fields.update({one.name: one for one in fields})
+    try:
+        bound = level.bind(tree)
+    except PenstockError as error:  # its places are those of the column's own text
+        raise SqlError([replace(found, span=item.span) for found in error.diagnostics]) from None
+    if any(True for _ in (*aggregate_calls(bound), *window_calls(bound))):
+        raise wrong(code="COMPUTED_COLUMN", message=f"{what} is of one row, and reads several", place=item.span)
+    return replace(item, text=render_scalar(bound))
+
+
+def _with_watermark(table: Table, item: ComputedColumn, lateness: Lateness) -> Table:
+    """The table in which the number that a time is computed of has the bound of this time, in its own unit."""
+    name, unit = counted_from(parse_scalar(item.text)) or ("", 1)
+    of, length = table.column(name), _length(parse_scalar(lateness.bound))
+    if of is None or of.lateness is not None or length.months:
+        message = f"a WATERMARK on the computed column {item.name}, which is no TO_TIMESTAMP_LTZ of one column"
+        hint = f"declare {item.name} TIMESTAMP(3) and give it with each row"
+        raise unsupported(code="COMPUTED_WATERMARK", message=message, place=item.span, hint=hint)
+    bounded = replace(of, lateness=Lateness(str(length.micros // unit), span=lateness.span))
+    return replace(table, columns=tuple(bounded if one is of else one for one in table.columns))
+
+
+def _length(bound: exp.Expression) -> Duration:
+    nothing = isinstance(bound, exp.Interval) and bound.this is not None and not bound.this.name.strip("0. ")
+    return Duration(0, 0) if nothing else duration_of(bound)
