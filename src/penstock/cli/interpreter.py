@@ -12,6 +12,7 @@ import click
 
 from penstock.bind.emission.standing import stands
 from penstock.bind.program.compile import compile_program
+from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.writers import stands_as_statement
 from penstock.cli.emissions import Emissions
 from penstock.cli.options import EngineOptions
@@ -109,7 +110,11 @@ class Interpreter:
 
     def run_text(self, text: str) -> None:
         """Run each statement of a text; the first that is refused ends it."""
-        for statement in parse(text, self.pipeline.dialect):
+        try:
+            statements = parse(text, self.pipeline.dialect)
+        except PenstockError as error:
+            raise naming_dialects(error, text, self.pipeline.catalog) from None
+        for statement in statements:
             self.run(statement, text)
 
     def run(self, statement: sql.Statement, source: str) -> None:

@@ -13,10 +13,11 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self, TypeVar
 
 from penstock.bind.program.compile import Program, compile_program
+from penstock.bind.program.other_dialects import naming_dialects
 from penstock.catalog.model import Catalog, View
 from penstock.circuit.measured import Profile, is_measured
 from penstock.engine.foreseeing import foreseen
-from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, did_you_mean
+from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError, did_you_mean
 from penstock.explain import explain
 from penstock.outputs.connectors import outlets_of
 from penstock.pipeline.answer import Answer
@@ -261,7 +262,7 @@ class Pipeline:
         or DataError.
         """
         with self._lock, self._clocked(clock):
-            return self._delivered(self._sourced(sql, lambda: self._opened().run(sql)))
+            return self._delivered(self._given(sql, lambda: self._opened().run(sql)))
 
     def step(
         self,
@@ -281,7 +282,7 @@ class Pipeline:
         with self._lock, self._clocked(clock):
             execution = self._opened()
             batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
-            return self._delivered(self._sourced(sql, lambda: execution.step(batches, sql)))
+            return self._delivered(self._given(sql, lambda: execution.step(batches, sql)))
 
     def end_of_input(self) -> dict[str, Change]:
         """Nothing more will come: a step that releases what WATERMARK holds back; gives all changes."""
@@ -394,7 +395,7 @@ class Pipeline:
         with self._lock:
             execution = self._opened()
             step = None if as_of is None else execution.points.step_of_value(as_of)
-            return self._sourced(sql, lambda: execution.query(sql, step))
+            return self._given(sql, lambda: execution.query(sql, step))
 
     def position(self, name: str | None = None) -> Position:
         """The point behind the last step, from which several queries can be started; saved under a name, if it has one.
@@ -433,7 +434,7 @@ class Pipeline:
     def sql(self, text: str) -> Relation:
         """A query in SQL as a relation. Raises SqlError or UnsupportedError for the query."""
         with self._lock:
-            return self._sourced(text, lambda: relation_of_text(self, text))
+            return self._given(text, lambda: relation_of_text(self, text))
 
     def create_view(self, name: str, query: Relation | Emitting, *, materialized: bool = False) -> None:
         """Create a view of a relation; `materialized` keeps its content, so that queries read it."""
@@ -473,7 +474,7 @@ class Pipeline:
         with self._lock, self._clocked(clock):
             execution = self._opened()
             step = None if at is None else execution.points.step_of_value(at)
-            return self._sourced(sql, lambda: self._standing.stand(execution, sql, name, step, lasting=lasting))
+            return self._given(sql, lambda: self._standing.stand(execution, sql, name, step, lasting=lasting))
 
     def give(self, outputs: Sequence[Output], changes: Mapping[str, Change] | None = None) -> None:
         """Give outputs what the last step has changed, and what they have not taken before; raises what one raises.
@@ -700,3 +701,10 @@ class Pipeline:
             return work()
         except PenstockError as error:
             raise (error if source is None else error.with_source(source)) from error.__cause__
+
+    def _given(self, text: str | None, work: Callable[[], Found]) -> Found:
+        """What is done with a text that is given to the running pipeline; its errors name other dialects."""
+        try:
+            return self._sourced(text, work)
+        except (SqlError, UnsupportedError) as error:
+            raise (error if text is None else naming_dialects(error, text, self.catalog)) from error.__cause__

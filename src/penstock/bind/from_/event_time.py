@@ -9,7 +9,6 @@ from penstock.plan.expressions import is_clock
 from penstock.plan.nodes import Arrived, Arriving, AsofJoin, Filter, Join, Plan, Project, Scan
 from penstock.sql.parse import parse_expression
 from penstock.sql.trees import bare, call_name
-from penstock.sql.trees import bare, call_name
 
 
 def counted_from(tree: exp.Expression) -> tuple[str, int] | None:

@@ -12,6 +12,8 @@
 | `dml` | INSERT, UPDATE and DELETE bound to their table |
 | `drop` | DROP of tables, views and functions |
 | `existing` | names that are taken, and relations that others read |
+| `one_statement` | one statement declared, or checked against what is declared |
+| `other_dialects` | which other dialects would take a statement that is refused |
 | `purity` | functions that a view cannot contain: their answer is another one each time, or depends on who asks |
 | `queries` | a query as a statement: its plan over a catalogue |
 | `recursion` | DECLARE RECURSIVE VIEW |

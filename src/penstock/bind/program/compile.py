@@ -3,33 +3,23 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
-from typing import Any
 
-from penstock.bind.emission.standing import any_waterline, bind_standing, stands
-from penstock.bind.program.declare import DDL, declare_one
+from penstock.bind.program.declare import declare_one
 from penstock.bind.program.declared_later import explained
-from penstock.bind.program.dml import advanced_column, check_dml
-from penstock.bind.program.queries import bind_named, check_asked
+from penstock.bind.program.one_statement import after
+from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.recursion import refuse_incomplete
 from penstock.bind.program.transactions import misplaced
-from penstock.bind.program.writers import declare_insert, stands_as_statement
 from penstock.catalog.model import Catalog
 from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
 from penstock.sql.parse import parse
-from penstock.sql.points import without_past
 from penstock.sql.statements import (
-    Advance,
     CreateTable,
     CreateView,
     DeclareRecursiveView,
-    Delete,
-    Explain,
-    Insert,
-    Query,
     SetLateness,
     Statement,
     Unparsed,
-    Update,
 )
 
 
@@ -68,9 +58,16 @@ def compile_program(text: str, dialect: str | None = None, registered: frozenset
     checked against what is declared above them, and left in `statements` to be run. `registered` are functions that the
     session of Spark has beside the built-in ones.
     """
-    statements = parse(text, dialect or "penstock")
-    catalog = Catalog(registered=registered)
-    catalog = catalog if dialect is None else catalog.with_setting("dialect", dialect)
+    empty = Catalog(registered=registered)
+    empty = empty if dialect is None else empty.with_setting("dialect", dialect)
+    try:
+        return _compiled(text, empty)
+    except (SqlError, UnsupportedError) as error:
+        raise naming_dialects(error, text, empty) from None
+
+
+def _compiled(text: str, catalog: Catalog) -> Program:
+    statements = parse(text, catalog.settings.get("dialect", "penstock"))
     errors: list[PenstockError] = []
     broken: set[str] = set()
     waiting: list[SetLateness] = []
@@ -79,7 +76,7 @@ def compile_program(text: str, dialect: str | None = None, registered: frozenset
             waiting.append(statement)
             continue
         try:
-            catalog = _after(catalog, statement, text)
+            catalog = after(catalog, statement, text)
             ready = [item for item in waiting if item.view.lower() in catalog.views]
             waiting = [item for item in waiting if item not in ready]
             for item in ready:
@@ -91,31 +88,6 @@ def compile_program(text: str, dialect: str | None = None, registered: frozenset
     if errors:
         raise _together(errors, text)
     return Program(text, _sourced(catalog, text), statements)
-
-
-def _after(catalog: Catalog, statement: Statement, text: str) -> Catalog:
-    if isinstance(statement, DDL):
-        return declare_one(catalog, statement)
-    match statement:
-        case Query(tree=tree):
-            _check_query(tree, catalog, text)
-        case Explain(query=tree) if tree is not None:
-            _check_query(tree, catalog, text)
-        case Advance():
-            advanced_column(catalog, statement)
-        case Insert() if stands_as_statement(statement, catalog):
-            return declare_insert(catalog, statement, text)
-        case Insert() | Update() | Delete():
-            check_dml(statement, catalog, text)
-    return catalog
-
-
-def _check_query(tree: Any, catalog: Catalog, text: str) -> None:
-    if stands(tree, catalog):
-        bind_standing(tree, catalog, text, "query", any_waterline)
-    else:
-        check_asked(tree, catalog)
-        bind_named(without_past(tree), catalog, text)
 
 
 def _created(statement: Statement) -> set[str]:
