@@ -40,6 +40,8 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _keep_escapes(node, source)
             case exp.Query():
                 _take_marks(node)
+            case exp.Fetch():
+                _limit_instead(node)
             case exp.WindowSpec():
                 _settle_frame(node)
             case exp.Div() if rules.wide_division:
@@ -55,6 +57,13 @@ def _with_functions(tree: exp.Expression, rules: Rules) -> exp.Expression:
             node.replace(replaced)
             tree = replaced if node is tree else tree
     return tree
+
+
+def _limit_instead(fetch: exp.Fetch) -> None:
+    """FETCH FIRST n ROWS ONLY as LIMIT n; with ties or a share of the rows it stays, and is refused."""
+    options = fetch.args.get("limit_options")
+    if options is None or not (options.args.get("percent") or options.args.get("with_ties")):
+        fetch.replace(exp.Limit(expression=fetch.args.get("count") or exp.Literal.number(1)))
 
 
 def _widen(division: exp.Div) -> None:

@@ -17,6 +17,7 @@ from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call, call_name, is_generator
+from penstock.types.infer import infer
 
 
 def is_lateral(tree: exp.Expression) -> bool:
@@ -53,12 +54,18 @@ def generated(left: Plan, tree: exp.Expression, level: Level, *, outer: bool) ->
     return _unnested(left, tree, (name or "__unnest", value_names, position), level, outer=outer)
 
 
+def _is_map(value: exp.Expression, level: Level) -> bool:
+    """True for a map, whose rows are its keys and values."""
+    kind, _ = infer(level.bind(value.copy()), level.fields)
+    return kind is not None and kind.startswith("map<")
+
+
 def _unnested(
     left: Plan, tree: exp.Unnest, named: tuple[str, list[str], str | None], level: Level, *, outer: bool
 ) -> tuple[Plan, RelationInScope]:
     alias, names, position = named
     arrays = tree.expressions
-    several = len(arrays) > 1 or len(names) > 1
+    several = len(arrays) > 1 or (len(names) > 1 and not _is_map(arrays[0], level))
     value = arrays[0] if len(arrays) == 1 else call("arrays_zip", *arrays)
     if position is None:
         return _generated(left, call("inline" if several else "explode", value), (alias, names), level, outer=outer)

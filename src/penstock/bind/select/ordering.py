@@ -85,13 +85,16 @@ def by_position(tree: exp.Expression, items: list[exp.Expression], clause: str) 
     return items[position - 1].copy()
 
 
+_TIES = "QUALIFY rank() OVER (ORDER BY …) <= 10 keeps ties; FETCH FIRST 10 ROWS ONLY is LIMIT 10"
+
+
 def limit_of(query: exp.Expression) -> Limit | None:
     """LIMIT and OFFSET of a query, None if it has neither."""
     limit, offset = query.args.get("limit"), query.args.get("offset")
     if limit is None and offset is None:
         return None
     if isinstance(limit, exp.Fetch):
-        raise unsupported(code="FETCH", message="FETCH FIRST", place=limit, hint="use LIMIT")
+        raise unsupported(code="FETCH", message="FETCH FIRST … PERCENT and WITH TIES", place=limit, hint=_TIES)
     rows = None if limit is None else _number(limit.expression, "LIMIT")
     return Limit(rows, 0 if offset is None else _number(offset.expression, "OFFSET") or 0)
 
