@@ -175,7 +175,9 @@ def _misspelt(name: str, what: str, known: Sequence[str], spans: Mapping[str, Sp
     if name in {item.name for item in (TABLE if what == "view" else VIEW)} and name != CONNECTOR:
         hint = f"it is a property of {'tables' if what == 'view' else 'views'}"
         return Diagnostic("UNKNOWN_PROPERTY", message, spans.get(name), hint=hint)
-    hint = f"the properties of a {what} are {', '.join(known)}"
+    hint = f"the properties of a {what} are {', '.join(dict.fromkeys(known))}"
+    if name == "connectors":
+        hint = "name one connector, and its properties beside it: WITH ('connector' = 'files', 'path' = 'folder')"
     return Diagnostic("UNKNOWN_PROPERTY", message, spans.get(name), did_you_mean(name, known), hint)
 
 

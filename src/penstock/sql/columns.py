@@ -102,12 +102,19 @@ def _computed(cursor: Cursor, name: str, span: Span, elements: Elements) -> None
     cursor.expect("AS")
     tree = cursor.expression()
     comment = cursor.string("the comment") if cursor.accept("COMMENT") else None
-    if call_name(tree) in _CLOCKS and not tree.expressions:
+    if _is_clock(tree):
         given = Column(name, "timestamp", nullable=False, default="now()", optional=True, comment=comment, span=span)
         elements.columns.append(given)
         return
     place = sum(not item.optional for item in elements.columns)
     elements.computed.append(ComputedColumn(name, spark_sql(tree), place, span=span))
+
+
+def _is_clock(tree: exp.Expression) -> bool:
+    """True for the time alone, whichever kind of timestamp it is said to be."""
+    if isinstance(tree, exp.Cast) and str(tree.to.args.get("kind")).startswith("timestamp"):
+        tree = tree.this
+    return call_name(tree) in _CLOCKS and not tree.expressions
 
 
 def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) -> Column | None:

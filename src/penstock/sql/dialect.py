@@ -64,6 +64,7 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
     FUNCTION_PARSERS: ClassVar[dict[str, Any]] = {
         "CAST": lambda self: self._parse_cast(self.STRICT_CAST),
         "TRY_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003
+        "SAFE_CAST": lambda self: self._parse_cast(False, safe=True),  # noqa: FBT003 - as Calcite and Feldera say
         "EXTRACT": lambda self: self._parse_extract(),
         "TRIM": lambda self: self._read_trim(),
         "SUBSTRING": lambda self: self._read_words("FROM", "FOR"),

@@ -217,8 +217,10 @@ def _setting(cursor: Cursor) -> str:
         name = cursor.string("a setting")
     else:
         name = cursor.name("a setting")[0]
-        while cursor.accept("."):
-            name += "." + cursor.name("a setting")[0]
+        while cursor.peek() in {".", "-"}:
+            sign = cursor.peek()
+            cursor.accept(sign)
+            name += sign + cursor.name("a setting")[0]
     return known_setting(name, cursor.since(start), cursor.rules.idle_settings)
 
 

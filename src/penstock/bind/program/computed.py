@@ -86,7 +86,8 @@ def _with_watermark(table: Table, item: ComputedColumn, lateness: Lateness) -> T
     of, length = table.column(name), _length(parse_scalar(lateness.bound))
     if of is None or of.lateness is not None or length.months:
         message = f"a WATERMARK on the computed column {item.name}, which is no TO_TIMESTAMP_LTZ of one column"
-        hint = f"declare {item.name} TIMESTAMP(3) and give it with each row"
+        view = f"CREATE VIEW timed AS SELECT * FROM {table.name}; LATENESS timed.{item.name} {lateness.bound}"
+        hint = f"leave it out, and read a view that has it: {view}"
         raise unsupported(code="COMPUTED_WATERMARK", message=message, place=item.span, hint=hint)
     bounded = replace(of, lateness=Lateness(str(length.micros // unit), span=lateness.span))
     return replace(table, columns=tuple(bounded if one is of else one for one in table.columns))

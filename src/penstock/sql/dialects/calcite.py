@@ -8,7 +8,7 @@ from penstock.sql.rules import Rules
 
 RULES = Rules(
     "calcite",
-    functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list"}),
+    functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct"}),
     double_quoted_names=True,
     bracket_constructors=True,
     wide_division=True,

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.sql.rules import Rewrite
+
 
 def call(name: str, *arguments: exp.Expression) -> exp.Anonymous:
     """A call of a Spark function."""
@@ -16,6 +18,19 @@ def truncate(tree: exp.Anonymous) -> exp.Expression:
         return tree
     time, unit = tree.expressions
     return call("date_trunc", exp.Literal.string(unit.name.upper()), time)
+
+
+def moved(kind: type[exp.Binary], name: str) -> Rewrite:
+    """date_add(t, INTERVAL 1 DAY) is t + INTERVAL 1 DAY; of a number of days it is Spark's."""
+
+    def rewrite(tree: exp.Anonymous) -> exp.Expression:
+        time, *lengths = tree.expressions or [exp.Null()]
+        length = lengths[0].unnest() if len(lengths) == 1 else None
+        if not isinstance(length, exp.Interval):
+            return tree if tree.name == name else call(name, *tree.expressions)
+        return exp.Paren(this=kind(this=exp.Paren(this=time), expression=length))
+
+    return rewrite
 
 
 def copied(tree: exp.Expression) -> exp.Expression:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from sqlglot import exp
 
 from penstock.errors import Diagnostic
-from penstock.sql.dialects.rewriting import call, copied
+from penstock.sql.dialects.rewriting import call, copied, moved
 from penstock.sql.failure import ParseFailure
 from penstock.sql.rules import Rewrite
 from penstock.sql.text import span_of
@@ -24,6 +24,15 @@ _UNITS = {
     **dict.fromkeys(("mm", "month", "months"), "MONTH"),
     **dict.fromkeys(("q", "qq", "quarter", "quarters"), "QUARTER"),
     **dict.fromkeys(("y", "yy", "yyyy", "year", "years"), "YEAR"),
+}
+_FIXED = {
+    "MICROSECOND": 1,
+    "MILLISECOND": 1000,
+    "SECOND": 1_000_000,
+    "MINUTE": 60_000_000,
+    "HOUR": 3_600_000_000,
+    "DAY": 86_400_000_000,
+    "WEEK": 604_800_000_000,
 }
 _EXACT = ("MICROSECOND", "MILLISECOND")
 _EVENT_TIME = "_tp_time"
@@ -137,6 +146,27 @@ def _array_join(tree: exp.Anonymous) -> exp.Expression:
     return call("explode", *tree.expressions) if len(tree.expressions) == 1 else tree
 
 
+def _micros(length: exp.Expression) -> int | None:
+    """The microseconds of a written interval of one unit; None for what has no fixed length."""
+    number, unit = length.this, length.args.get("unit")
+    micros = None if unit is None else _FIXED.get(_UNITS.get(unit.name.lower(), ""))
+    written = isinstance(length, exp.Interval) and isinstance(number, exp.Literal) and number.name.isdigit()
+    return int(number.name) * micros if written and micros is not None else None
+
+
+def _start_of_interval(tree: exp.Anonymous) -> exp.Expression:
+    """to_start_of_interval(t, 5m): the last of the times that are 5 minutes apart, counted from 1970."""
+    time, *lengths = tree.expressions or [exp.Null()]
+    micros = _micros(lengths[0].unnest()) if len(lengths) == 1 else None
+    if micros is None:
+        message, hint = "to_start_of_interval takes a time and a length without months", "to_start_of_interval(t, 5m)"
+        raise ParseFailure(None, Diagnostic("FUNCTION_ARGUMENTS", message, span_of(tree), hint=hint))
+    since = call("unix_micros", time)
+    return call(
+        "timestamp_micros", exp.Sub(this=since, expression=call("pmod", copied(since), exp.Literal.number(micros)))
+    )
+
+
 def _now(_tree: exp.Anonymous) -> exp.Expression:
     return call("now")
 
@@ -153,6 +183,11 @@ FUNCTIONS: Mapping[str, Rewrite] = {
     "MULTI_IF": _multi_if,
     "INT_DIV": _integer_division,
     "ARRAY_JOIN": _array_join,
+    "DATE_ADD": moved(exp.Add, "date_add"),
+    "DATE_SUB": moved(exp.Sub, "date_sub"),
+    "TO_DAY_OF_WEEK": lambda tree: exp.Add(this=call("weekday", *tree.expressions), expression=exp.Literal.number(1)),
+    "TO_START_OF_INTERVAL": _start_of_interval,
+    "BASE64_DECODE": lambda tree: exp.cast(call("unbase64", *tree.expressions), "string"),
     **{
         name: _second_first(spark)
         for name, spark in (
@@ -169,6 +204,11 @@ NAMES: Mapping[str, str] = {
     "ARRAY_STRING_CONCAT": "array_join",
     "ARRAY_CONCAT": "concat",
     "ARRAY_REVERSE": "reverse",
+    "ARRAY_FLATTEN": "flatten",
+    "BASE64_ENCODE": "base64",
+    "IS_NAN": "isnan",
+    "JSON_EXTRACT_KEYS": "json_object_keys",
+    "TO_TYPE_NAME": "typeof",
     "ARRAY_SLICE": "slice",
     "ARRAY_PUSH_BACK": "array_append",
     "ARRAY_PUSH_FRONT": "array_prepend",
