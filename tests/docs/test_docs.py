@@ -106,6 +106,40 @@ def test_the_sql_in_the_reference_compiles():
     compile_program("\n".join(block for block in blocks if "TABLE readings" in block))
 
 
+DIALECTS = ("calcite", "feldera", "flink", "timeplus")
+
+
+def _of_dialect(dialect: str) -> tuple[str, str]:
+    """The page of a dialect, and the programs in it as one."""
+    page = (ROOT / "docs" / "reference" / f"{dialect}.md").read_text(encoding="utf-8")
+    return page, "\n".join(f"{program};" for program in re.findall(r"```sql\n(.*?);?\s*```", page, re.DOTALL))
+
+
+REFUSED = [
+    (dialect, *(cell.strip() for cell in row))
+    for dialect in DIALECTS
+    for row in re.findall(r"^\| `(.+)` \| `([A-Z_]+)` \|(.*)\|$", _of_dialect(dialect)[0], re.MULTILINE)
+]
+
+
+@pytest.mark.parametrize("dialect", DIALECTS)
+def test_the_programs_of_a_dialect_compile(dialect):
+    compile_program(_of_dialect(dialect)[1], dialect)
+
+
+@pytest.mark.parametrize(("dialect", "text", "code", "hint"), REFUSED)
+def test_what_a_dialect_refuses_is_refused_as_the_page_says(dialect, text, code, hint):
+    with pytest.raises(penstock.PenstockError) as caught:
+        compile_program(f"{_of_dialect(dialect)[1]}\n{text};", dialect)
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert hint in (found.hint or "")
+
+
+def test_each_dialect_refuses_something_on_its_page():
+    assert {dialect for dialect, *_ in REFUSED} == set(DIALECTS)
+
+
 @pytest.mark.parametrize("program", sorted((ROOT / "examples").glob("*.sql")), ids=named)
 def test_the_examples_compile(program):
     compile_program(program.read_text(encoding="utf-8"))

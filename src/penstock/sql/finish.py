@@ -46,7 +46,21 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
                 _settle_frame(node)
             case exp.Div() if rules.wide_division:
                 _widen(node)
+    tree = _counted_from_one(tree) if rules.counts_from_one else tree
     return _with_functions(with_casts(tree, rules), rules)
+
+
+def _counted_from_one(tree: exp.Expression) -> exp.Expression:
+    """The tree with a[1] as the first element of a, NULL where there is none; a key in quotes is one of a map."""
+    for node in reversed(list(tree.find_all(exp.Bracket))):
+        place = node.expressions[0] if len(node.expressions) == 1 else None
+        if place is None or isinstance(place, exp.Slice) or (isinstance(place, exp.Literal) and place.is_string):
+            continue
+        element = exp.Anonymous(this="try_element_at", expressions=[node.this, place])
+        element.meta.update(node.meta)
+        node.replace(element)
+        tree = element if node is tree else tree
+    return tree
 
 
 def _with_functions(tree: exp.Expression, rules: Rules) -> exp.Expression:

@@ -24,7 +24,7 @@ class Rules:
     `rewrites` a function name to what replaces its whole call. With `event_times` each stream has a time for
     each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
     DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times,
-    with `types_as_texts` a type may be a text: cast(x, 'int').
+    with `counts_from_one` the first element of an array is a[1], with `types_as_texts` a type may be a text.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
@@ -36,6 +36,7 @@ class Rules:
     durations_everywhere: bool = False
     case_sensitive: bool = False
     bracket_constructors: bool = False
+    counts_from_one: bool = False
     event_times: bool = False
     wide_division: bool = False
     interval_differences: bool = False

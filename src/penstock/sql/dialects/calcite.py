@@ -11,6 +11,7 @@ RULES = Rules(
     functions=MappingProxyType({"CARDINALITY": "size", "COLLECT": "collect_list", "ROW": "struct"}),
     double_quoted_names=True,
     bracket_constructors=True,
+    counts_from_one=True,
     wide_division=True,
     interval_differences=True,
 )

@@ -44,4 +44,5 @@ RULES = Rules(
     ),
     double_quoted_names=True,
     bracket_constructors=True,
+    counts_from_one=True,
 )

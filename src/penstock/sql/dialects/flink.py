@@ -13,6 +13,7 @@ RULES = Rules(
     functions=MappingProxyType(dict(NAMES)),
     rewrites=MappingProxyType(dict(FUNCTIONS)),
     bracket_constructors=True,
+    counts_from_one=True,
     idle_settings=(
         "table.",
         "execution.",
