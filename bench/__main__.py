@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdefghijk] [--page FILE]: measure, print, renew the page."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefghijkl] [--page FILE]: measure, print, renew the page."""
 
 from __future__ import annotations
 
@@ -7,7 +7,19 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-from bench import compiling, floor, largestate, loads, manysteps, manyviews, standing, starting, throughput, time_bounds
+from bench import (
+    compiling,
+    floor,
+    largestate,
+    loads,
+    manysteps,
+    manyviews,
+    standing,
+    starting,
+    throughput,
+    time_bounds,
+    timelines,
+)
 from bench.decisions import figure as decisions
 from bench.measure import Effort
 from bench.nexmark.task import UnavailableError
@@ -23,9 +35,10 @@ ON_SPARK = {
     "i": decisions.figure,
     "j": loads.figure,
     "k": standing.figure,
+    "l": timelines.figure,
 }
 WITHOUT_SPARK = {"f": compiling.figure, "h": starting.figure}
-_ALL = "abcdefghijk"
+_ALL = "abcdefghijkl"
 _SCALE, _QUICK_SCALE = 1.0, 0.01
 _INTRODUCTION = """# Performance
 
@@ -53,6 +66,7 @@ time of driver and JVM, which other programs on the machine disturb less.
 | i | decision support: 22 views, a step that replaces one fact in a hundred, beside computing all anew |
 | j | loads: rows of pandas, Arrow, Spark and Python into a keyed table with three views, beside DuckDB |
 | k | queries that stand: EMIT beside the view, ten policies on one view, what stays, the latency of PER EVENT |
+| l | streams and tables: SELECT STREAM and MATCH_RECOGNIZE beside Flink, versions, answers from summaries, look-ups |
 | [NEXMark](performance-nexmark.md) | whole queries beside Flink SQL, Structured Streaming, Spark's batch and DuckDB |
 | [growth](performance-growth.md) | NEXMark in long runs with large state, and in steps of 10 to 1 M events |
 """
@@ -63,7 +77,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
-    parser.add_argument("--figures", default=_ALL, help="which of a to k (all)")
+    parser.add_argument("--figures", default=_ALL, help="which of a to l (all)")
     parser.add_argument("--scale", type=float, metavar="FACTOR", help="of the tables of figure i (1, quick 0.01)")
     parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()

@@ -56,6 +56,17 @@ def milliseconds(work: Callable[[], object], times: int) -> Cost:
     return Cost(*(statistics.median(one) * 1000 for one in zip(*found, strict=True)))
 
 
+def one_lookup(rows: int, times: int) -> Cost:
+    """What a look-up of one key costs in a view of so many rows, once its index is made."""
+    some = np.random.default_rng(1)
+    ids = some.permutation(rows).astype("int64")
+    with penstock.Pipeline(PROGRAM, engine="native", retain="materialized") as p:
+        for at in range(0, rows, PIECE):
+            p.step({"sales": rows_of(ids[at : at + PIECE])})
+        p.lookup("totals", 0)
+        return milliseconds(lambda: p.lookup("totals", int(some.integers(rows))).rows, times)
+
+
 def main() -> None:
     """Fill a view, and look up."""
     parser = argparse.ArgumentParser(description=__doc__)

@@ -36,7 +36,7 @@ _HALVES = 2
 
 def measured(task: Task) -> Iterator[Measured]:
     """For each query both with mini-batch and without."""
-    jars = [_sink(task.scratch), _parquet(), *_hadoop()]
+    jars = [_sink(task.scratch), *flink_jars()]
     full, empty = task.data.folder / "flink", task.scratch / "empty"
     _write_halves(task.data, full)
     _write_empty(task.data, empty)
@@ -50,6 +50,11 @@ def measured(task: Task) -> Iterator[Measured]:
         "queries": [_ordered(query) for query in task.queries],
     }
     yield from _results(task, order)
+
+
+def flink_jars() -> list[Path]:
+    """What Flink needs beside its package to read Parquet; UnavailableError where it, or that, is not installed."""
+    return [_parquet(), *_hadoop()]
 
 
 def _ordered(query: Query) -> dict[str, Any]:
