@@ -23,7 +23,11 @@ def hints(text, dialect="penstock"):
         ("CREATE STREAM s (x INT); SELECT x, _tp_time FROM s", "penstock", "dialect timeplus takes"),
         ("SET 'table.exec.state.ttl' = '1 d'", "penstock", "dialect flink takes"),
         ("CREATE TABLE t (s STRING); SELECT SPLIT_INDEX(s, ',', 0) FROM t", "calcite", "dialect flink takes"),
-        ("CREATE TABLE t (a TIMESTAMP); SELECT (a - a) HOUR + INTERVAL 1 HOUR FROM t", "flink", "dialect calcite"),
+        (
+            "CREATE TABLE t (a TIMESTAMP); SELECT (a - a) HOUR + INTERVAL 1 HOUR FROM t",
+            "flink",
+            "dialect calcite takes",
+        ),
         ('CREATE TABLE "t" ("a" INT)', "penstock", "dialects feldera and calcite take"),
         ("CREATE STREAM s (X INT); SELECT x FROM s", "timeplus", "dialects penstock, feldera, calcite and flink take"),
     ],

@@ -136,7 +136,7 @@ def test_qualify_stays():
         ("feldera", "ARG_MAX(a, b)", "max_by(a, b)"),
         ("feldera", "TIMESTAMP_TRUNC(ts, DAY)", "date_trunc('DAY', ts)"),
         ("feldera", '"Quoted"', "`Quoted`"),
-        ("feldera", "ARRAY[1, 2][1]", "array(1, 2)[1]"),
+        ("feldera", "ARRAY[1, 2][1]", "try_element_at(array(1, 2), 1)"),
         ("flink", "PROCTIME()", "now()"),
         ("flink", "CAST(a AS BYTES)", "CAST(a AS binary)"),
         ("timeplus", "count()", "count(*)"),
