@@ -93,6 +93,15 @@ def test_what_is_refused_says_what_would_work(text, message, hint):
     assert hint in caught.value.diagnostics[0].hint
 
 
+def test_the_name_of_metadata_is_in_quotes_of_either_kind():
+    table = compile_program(
+        "CREATE TABLE r (c STRING, at TIMESTAMP(3) METADATA FROM `timestamp` VIRTUAL, p INT METADATA FROM 'partition')"
+        " WITH ('connector' = 'kafka', 'topic' = 'r', 'bootstrap.servers' = 'broker:9092', 'format' = 'json')",
+        "flink",
+    ).catalog.tables["r"]
+    assert [item.metadata for item in table.columns] == [None, "timestamp", "partition"]
+
+
 def test_explain_plan_for():
     (plan,) = parse("EXPLAIN PLAN FOR SELECT 1", "flink")
     assert plan.query is not None
