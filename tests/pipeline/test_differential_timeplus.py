@@ -121,14 +121,14 @@ def quantile(values, level):
 UNITS = {"ms": 0.001, "second": 1, "s": 1, "minute": 60, "mi": 60, "hour": 3600, "day": 86400, "week": 604800}
 
 
-def test_differences_of_times():
+def test_differences_of_times(spark):
     """So many units begin behind the one and up to the other: weeks on Mondays."""
     dice = random.Random(3)
     start = datetime.fromisoformat("2025-01-06")
     times = [start + timedelta(milliseconds=dice.randrange(-(10**10), 10**10)) for _ in range(40)]
     lists = ", ".join(f"date_diff('{unit}', a, b)" for unit in UNITS)
     months = "date_diff('month', a, b), date_diff(quarter, a, b), date_diff('yy', a, b)"
-    with Pipeline("CREATE STREAM s (a datetime64(3), b datetime64(3))", dialect="timeplus") as pipeline:
+    with Pipeline("CREATE STREAM s (a datetime64(3), b datetime64(3))", dialect="timeplus", spark=spark) as pipeline:
         pipeline.step({"s": list(zip(times[::2], times[1::2], strict=True))})
         for one, other, *found in pipeline.query(f"SELECT a, b, {lists}, {months} FROM table(s)").rows:
             lengths = [timedelta(seconds=length) for length in UNITS.values()]

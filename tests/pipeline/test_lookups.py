@@ -129,8 +129,8 @@ def test_a_look_up_that_has_no_meaning_is_refused(
 ROWS = st.lists(st.tuples(st.sampled_from(["+", "-"]), st.sampled_from("abc"), st.integers(0, 2)), max_size=6)
 
 
-@settings(max_examples=15, deadline=None)
-@given(steps=st.lists(ROWS, min_size=1, max_size=6), compacted=st.booleans(), indexed=st.booleans())
+@settings(max_examples=6, deadline=None)
+@given(steps=st.lists(ROWS, min_size=1, max_size=3), compacted=st.booleans(), indexed=st.booleans())
 def test_oracle_a_look_up_finds_what_a_query_finds(
     steps: list[list[tuple[str, str, int]]], *, compacted: bool, indexed: bool
 ) -> None:

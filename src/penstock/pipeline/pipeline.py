@@ -703,7 +703,7 @@ class Pipeline:
             raise (error if source is None else error.with_source(source)) from error.__cause__
 
     def _given(self, text: str | None, work: Callable[[], Found]) -> Found:
-        """What is done with a text that is given to the running pipeline; its errors name other dialects."""
+        """Do something with a text that the running pipeline is given; its errors name other dialects."""
         try:
             return self._sourced(text, work)
         except (SqlError, UnsupportedError) as error:

@@ -72,6 +72,14 @@ def test_a_signal_stops_a_statement_at_once_and_the_step_leaves_no_trace(number)
     assert (left, after) == (1, 4)
 
 
+@pytest.fixture
+def raising():
+    """Ctrl-C raises KeyboardInterrupt: a shell has what it starts in the background ignore it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 def interrupted(store):
     """Send SIGINT once the store has been at one thing for a while; gives when that was."""
     began = time.monotonic()
@@ -84,6 +92,7 @@ def interrupted(store):
     return sent
 
 
+@pytest.mark.usefixtures("raising")
 def test_a_step_that_is_stopped_can_be_made_again():
     text = """
     CREATE TABLE l (k INT, x BIGINT); CREATE TABLE r (k INT, x BIGINT);
@@ -117,6 +126,7 @@ class Forgetful:
             self.stopped.set()
 
 
+@pytest.mark.usefixtures("raising")
 def test_a_statement_that_has_just_begun_is_told_again_to_stop():
     forgetful, interrupts = Forgetful(), Interrupts()
     before = signal.set_wakeup_fd(-1)

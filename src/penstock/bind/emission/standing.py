@@ -203,7 +203,8 @@ class _Binding:
         visible = len(names) - len(self.clauses.added)
         groups = {_at(place, visible) for place in self.clauses.groups}
         if self.clauses.aggregated:
-            return bool(groups & bounds.keys())
+            by_what_it_shows = self.clauses.grouped and not groups  # SELECT DISTINCT
+            return bool(bounds) if by_what_it_shows else bool(groups & bounds.keys())
         return bool(bounds) and any(isinstance(node, Aggregate) for node in plan.walk())
 
     def _taking_in(self) -> TakingIn:

@@ -1,4 +1,4 @@
-"""Which other dialects would take a statement that is refused: looked up once something is wrong.
+"""The other dialects that would take a statement that is refused: looked up once something is wrong.
 
 The text is read anew, statement by statement. One that fails is tried in each other dialect, over what stands above it,
 and if need be over its tables as that dialect declares them. What one takes holds for the statements behind it.
@@ -18,7 +18,19 @@ from penstock.sql.parse import parse
 from penstock.sql.statements import Set
 
 # What is wrong in every dialect, or says itself which one is meant.
-_ANYWHERE = frozenset({"UNKNOWN_DIALECT", "ALREADY_EXISTS", "NOT_A_CHANGE", "NOT_A_QUERY", "DECLARED_TWICE"})
+_ANYWHERE = frozenset(
+    {
+        "UNKNOWN_DIALECT",
+        "ALREADY_EXISTS",
+        "NOT_A_CHANGE",
+        "NOT_A_QUERY",
+        "DECLARED_TWICE",
+        "MISSING_PROPERTY",
+        "UNKNOWN_PROPERTY",
+        "BAD_PROPERTY",
+        "DUPLICATE_PROPERTY",
+    }
+)
 
 
 def naming_dialects(error: PenstockError, text: str, catalog: Catalog) -> PenstockError:
