@@ -89,7 +89,7 @@ def figure(spark: SparkSession, *, effort: Effort) -> Figure:
     collected(spark)
     said = f"{size:,} rows in {_FILES} files of Parquet, one a step or a batch; Flink reads the same rows in {_HALVES}"
     other = "throws its answers away, and its times are without those of the same job over no rows"
-    notes = [f"{said} files, {other}." if flink else f"{said.partition(';')[0]}. Flink was not there."]
+    notes = [f"{said} files, {other}." if flink else f"{said.partition(';')[0]}. Flink has not run beside them."]
     return Figure("l", "Streams and tables", lines, runs, ("cost",), notes)
 
 
