@@ -3,6 +3,7 @@
 import io
 import json
 import os
+import signal
 import time
 
 import pyarrow.parquet as pq
@@ -145,3 +146,28 @@ def test_a_program_without_a_source_has_nothing_to_follow(spark):
         pytest.raises(penstock.DataError, match="nothing to follow"),
     ):
         pipeline.run()
+
+
+class Finalized:
+    """Ctrl-C comes while it is taken away: what it raises there is dropped."""
+
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+
+@pytest.mark.filterwarnings("ignore::pytest.PytestUnraisableExceptionWarning")
+def test_ctrl_c_within_a_finalizer_ends_the_run_too(folder):
+    put(folder, "1.json", [{"id": 1, "amount": 10}])
+
+    def interrupt(event):
+        if isinstance(event, RunStarted):
+            Finalized()
+
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        with penstock.Pipeline(program(folder), engine="native", on_event=interrupt) as pipeline:
+            pipeline.run()
+            assert pipeline.steps == 0
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        signal.signal(signal.SIGINT, before)

@@ -19,6 +19,7 @@ from penstock.sources.api import Answering, Output, TableSource
 from penstock.sources.properties import rows_per_step
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputFailed, OutputsDone, RunFinished, RunProgress, RunStarted, SourceLag
+from penstock.steps.interrupts import noted
 from penstock.steps.phases import Phase
 from penstock.steps.proposing import StepInput
 from penstock.steps.rows.batch import Batch
@@ -109,6 +110,7 @@ class RunLoop:
         self._size = options.first_rows
         self._totals = _Totals()
         self._stopping = threading.Event()
+        self._interrupted = False
         self._input_ended = False
         self._tolerant = options.on_error != "fail"
         self._sources: list[TableSource] = execution.opened_sources()
@@ -124,6 +126,17 @@ class RunLoop:
 
     def run(self, *, once: bool) -> None:
         """Step until `stop()`, or with `once` until the sources are used up."""
+        with noted(self._interrupt):
+            self._run(once=once)
+
+    def _interrupt(self) -> None:
+        self._interrupted = True  # a handler must not ask for the lock of an event: the thread may have it
+
+    @property
+    def _ends(self) -> bool:
+        return self._interrupted or self._stopping.is_set()
+
+    def _run(self, *, once: bool) -> None:
         sources = tuple(source.describe() for source in self._sources)
         if not once:
             check_followed(self._execution.catalog, once=once)
@@ -132,7 +145,7 @@ class RunLoop:
         last_step = 0.0
         try:
             self._outbox.opened_again(self._outputs, self._execution.stepper.number)
-            while not (self._stopping.is_set() or self._has_stepped_enough()):
+            while not (self._ends or self._has_stepped_enough()):
                 if not self._handed_over():
                     self._stopping.wait(self._options.retry_seconds)
                     continue
@@ -169,7 +182,7 @@ class RunLoop:
 
     def _deliver_rest(self) -> None:
         """Have the declared outputs take what the last step has changed, or stop waiting for them when told to."""
-        while (seconds := self._delivered()) is not None and not self._stopping.is_set():
+        while (seconds := self._delivered()) is not None and not self._ends:
             self._stopping.wait(seconds)
 
     def _has_stepped_enough(self) -> bool:

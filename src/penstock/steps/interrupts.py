@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from types import FrameType
@@ -41,6 +41,26 @@ class Hold:
         self.arrived += 1
         if self.obeying and self.arrived > 1:
             raise InterruptedAfterStep
+
+
+@contextmanager
+def noted(note: Callable[[], None]) -> Iterator[None]:
+    """Have Ctrl-C be noted before it is raised: Python drops an exception that comes while a finalizer runs."""
+    before = signal.getsignal(signal.SIGINT)
+    if threading.current_thread() is not threading.main_thread() or not callable(before):
+        yield
+        return
+
+    def noting(number: int, frame: FrameType | None) -> None:
+        note()
+        before(number, frame)
+
+    signal.signal(signal.SIGINT, noting)
+    try:
+        yield
+    finally:
+        if signal.getsignal(signal.SIGINT) is noting:  # Spark sets a handler of its own when it starts
+            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager

@@ -170,7 +170,7 @@ class Oracle:
         tree = _order_limits(self._rows.spelled(tree), self._rows)
         if clock is not None:
             tree = fix_clock(tree, clock)
-        after = spark_sql(tree)
+        after = spark_sql(_quoting_stream(tree))
         if limited_sessions.FUNCTION in after:
             limited_sessions.register(self._session)
         return view.text if after == before and self._dialect == "penstock" else after
@@ -229,6 +229,14 @@ def _with_computed(rows: DataFrame, table: Table | None) -> DataFrame:
 def _refuse_what_is_no_query(view: View) -> None:
     if view.lateness:
         raise _cannot(view, "LATENESS of a view filters its content")
+
+
+def _quoting_stream(tree: exp.Expression) -> exp.Expression:
+    """A relation that is called stream, in quotes: Spark reads `FROM stream s` as its own mark."""
+    for table in tree.find_all(exp.Table):
+        if table.name.lower() == "stream":
+            table.set("this", exp.to_identifier(table.name, quoted=True))
+    return tree
 
 
 def _integer_averages(tree: exp.Expression) -> exp.Expression:
