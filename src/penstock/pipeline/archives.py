@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import io
 import json
-import os
 import shutil
 import tarfile
 from collections.abc import Iterator
@@ -54,19 +53,17 @@ def export_directory(directory: Path, target: Path) -> int:
 
 def _written(directory: Path, target: Path) -> int:
     digests: dict[str, str] = {}
-    with target.open("wb") as file:
-        with tarfile.open(fileobj=file, mode="w") as archive:
-            for path in _files(directory):
-                name = path.relative_to(directory).as_posix()
-                digests[name] = digest_of(path)
-                archive.add(path, name, recursive=False)
-            contents = {"format": FORMAT, "release": penstock.__version__, "files": digests}
-            data = json.dumps(contents, ensure_ascii=False).encode()
-            member = tarfile.TarInfo(_CONTENTS)
-            member.size = len(data)
-            archive.addfile(member, io.BytesIO(data))
-        file.flush()
-        os.fsync(file.fileno())
+    with tarfile.open(target, mode="w") as archive:
+        for path in _files(directory):
+            name = path.relative_to(directory).as_posix()
+            digests[name] = digest_of(path)
+            archive.add(path, name, recursive=False)
+        contents = {"format": FORMAT, "release": penstock.__version__, "files": digests}
+        data = json.dumps(contents, ensure_ascii=False).encode()
+        member = tarfile.TarInfo(_CONTENTS)
+        member.size = len(data)
+        archive.addfile(member, io.BytesIO(data))
+    sync(target)
     return len(digests)
 
 
