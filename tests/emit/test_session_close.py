@@ -170,6 +170,20 @@ def test_sessions_of_rows_that_are_joined_and_filtered():
     assert shown(text, [(0, [row(1, 0, x=9), row(1, 1), row(1, 2, closes=True)])]) == [[(1, 2)], []]
 
 
+def test_rows_in_no_order_are_taken_by_their_times():
+    text = (
+        "SELECT k, COUNT(*) AS n FROM (SELECT a.k, a.ts, a.s, a.e FROM t a JOIN t b ON a.k = b.k WHERE b.x = 9 AND "
+        "a.x <> 9) GROUP BY k EMIT AFTER SESSION CLOSE IDENTIFIED BY (ts, s, e) WITH MAXSPAN 10m"
+    )
+    rows = [row(1, 9, closes=True), row(1, 0, x=9), row(1, 4, opens=True), row(1, 4), row(1, 4, closes=True)]
+    assert shown(text, [(0, [*reversed(rows), *(row(1, 5 + n % 4) for n in range(9))])]) == [[(1, 3)], []]
+
+
+def test_so_are_those_of_a_step_in_which_rows_go():
+    rows = [row(1, 3, closes=True), row(1, 2), row(1, 1, opens=True), row(1, 2, x=7), row(1, 2, x=7, kind="-")]
+    assert shown(BOTH, [(0, rows)]) == [[(1, 3, 3)], []]
+
+
 def test_closed_sessions_are_forgotten():
     with opened() as pipeline:
         pipeline.subscribe(BOTH, clock=START)

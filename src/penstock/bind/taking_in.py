@@ -155,6 +155,19 @@ class TakingIn:
             case _:
                 return False
 
+    def _lies_as_it_comes(self, plan: Plan) -> bool:
+        """True for rows that lie in the order in which they have come: those of one table, chosen and computed."""
+        match plan:
+            case Scan():
+                relation = self.catalog.relation(plan.relation)
+                if isinstance(relation, View):
+                    return relation.plan is not None and self._lies_as_it_comes(relation.plan)
+                return True
+            case Project() | Filter():
+                return self._lies_as_it_comes(plan.input)
+            case _:
+                return False
+
     def reads_through(self, relation: Table | View) -> TypeGuard[View]:
         """True for a view that is read as its query."""
         through = self.streamed or self.start.after is not None
@@ -234,7 +247,7 @@ class TakingIn:
         told = dict(zip((name for name, _ in computed), behind, strict=True))
         items = [(new, column(item.name, item.type, item.nullable)) for new, item in zip(own, plan.fields, strict=True)]
         rows = Project(plan, (*items, *zip(behind, (scalar for _, scalar in computed), strict=True)))
-        rule = given.rule(self.sessions, told)
+        rule = replace(given.rule(self.sessions, told), in_order=self._lies_as_it_comes(plan))
         view = self._view(rows, own[plan.names.index(SESSION_NUMBER)], Lateness("0", sessions=rule), None)
         scan = Scan(view.name, tuple(Field(item.name, item.type, item.nullable) for item in rows.fields))
         back = zip(plan.names, scan.fields[: len(own)], strict=True)

@@ -54,7 +54,8 @@ class ClosingSessions:
     A row opens one if `opens` holds for it (None: any row), and closes one if `closes` holds (None: no row). It ends
     when the times in `time` are `longest` apart, or when no row has come for `silence` by the clock (microseconds).
     A row that opens one while another is open begins anew, or with `merges` belongs to it. The row that closes one is
-    `included` or not. `arrived` tell when a row has come, where rows keep that.
+    `included` or not. `arrived` tell when a row has come, where rows keep that; those that have come together are
+    `in_order`, or lie in none and are taken by their times.
     """
 
     keys: tuple[str, ...]
@@ -66,6 +67,7 @@ class ClosingSessions:
     merges: bool = False
     included: bool = True
     arrived: tuple[str, ...] = ()
+    in_order: bool = True
 
 
 @dataclass(frozen=True)

@@ -291,6 +291,10 @@ class Delta:
         fewer = None if self._arrow is None else without_cancelled(self._arrow)
         return self if fewer is None else Delta.of_arrow(self.workspace, fewer, self.schema)
 
+    def lasting(self) -> Delta:
+        """The change without rows that come and go in it; as it is where none goes."""
+        return self.consolidated() if self.retracts else self
+
     def consolidated(self) -> Delta:
         """Each different row once, with the sum of its weights, none of them zero."""
         settled = self.settled()

@@ -45,6 +45,7 @@ class ViewGate:
 
     def parted(self, delta: Delta) -> Parted:
         """The change without its late rows."""
+        delta = delta.lasting()
         if delta.on_driver or any(
             item.column.lateness.age is not None for item in self.lateness.columns if item.column.lateness
         ):

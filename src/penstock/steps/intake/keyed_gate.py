@@ -44,6 +44,7 @@ class KeyedGate:
     def parted(self, delta: Delta) -> Parted:
         """The change without its late rows."""
         self.lines.update(self.changes)  # this gate is what the last committed step has left
+        delta = delta.lasting()
         rows = delta.arrow()
         keys = [canonical_row(row) for row in python_values(rows.select(list(self.keys)))]
         times = comparable(rows.column(self.late.place))

@@ -98,7 +98,7 @@ class RememberingGate:
     def parted(self, delta: Delta) -> Parted:
         """The first rows of keys that are not remembered."""
         self._settle()
-        rows = delta.arrow()
+        rows = delta.lasting().arrow()
         rows = rows.take(pc.sort_indices(rows.column(self.position)))
         keys = (canonical_row(row) for row in python_values(rows.select(list(self.keys))))
         times = pc.cast(rows.column(self.arrived), pa.int64()).to_pylist()

@@ -44,10 +44,12 @@ class SessionGate:
 
     def parted(self, delta: Delta) -> Parted:
         """The rows that are in a session, with its number; rows that go from a closed one are late."""
+        delta, in_order = delta.lasting(), self.sessions.rule.in_order and not delta.retracts
         rows = delta.arrow()
         weights: list[int] = rows.column(rows.num_columns - 1).to_pylist()
-        order = [place for place in self.places.in_order(rows) for _ in range(abs(weights[place]))]
         found = list(self.places.arriving(rows, keeps_rows=self.sessions.keeps_rows))
+        places = self.places.in_order(rows) if in_order else self.places.by_time(rows, found)
+        order = [place for place in places for _ in range(abs(weights[place]))]
         signs = [1 if weights[place] > 0 else -1 for place in order]
         items = ((sign, found[place]) for sign, place in zip(signs, order, strict=True))
         numbers, sessions = self.sessions.stepped(items, self.clock())
@@ -113,10 +115,27 @@ class Places:
 
     def in_order(self, rows: pa.Table) -> list[int]:
         """The places of the rows in the order in which they have arrived, those that go first."""
-        places = list(range(rows.num_rows))
+        arrived = self._arrived(rows)
+        return sorted(range(rows.num_rows), key=lambda at: (*arrived(at), at))
+
+    def by_time(self, rows: pa.Table, found: Sequence[Arriving]) -> list[int]:
+        """The same of rows that lie in no order: those that have arrived together come by their times.
+
+        Of one time those come first that open a session, and those last that close one.
+        """
+        arrived, whole = self._arrived(rows), [repr(canonical_row(row)) for row in python_values(rows)]
+
+        def moment(at: int) -> tuple[Any, ...]:
+            item = found[at]
+            return *arrived(at), _known(item.time), not item.opens, item.closes, whole[at]
+
+        return sorted(range(rows.num_rows), key=moment)
+
+    def _arrived(self, rows: pa.Table) -> Callable[[int], tuple[Any, ...]]:
+        """What is known of the time at which each row has arrived, those first that go."""
         weights = rows.column(rows.num_columns - 1).to_pylist()
         moments = [rows.column(place).to_pylist() for place in self.arrived]
-        return sorted(places, key=lambda at: (weights[at] > 0, *(_known(values[at]) for values in moments), at))
+        return lambda at: (weights[at] > 0, *(_known(values[at]) for values in moments))
 
     def arriving(self, rows: pa.Table, *, keeps_rows: bool) -> Iterator[Arriving]:
         """The rows as sessions see them."""

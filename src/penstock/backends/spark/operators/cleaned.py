@@ -24,7 +24,7 @@ class Gate(Protocol):
     """The memory of a view's LATENESS; a value, so that a step that is discarded has changed nothing."""
 
     def parted(self, delta: Delta) -> Parted:
-        """The consolidated change of a step without its late rows."""
+        """The change of a step without its late rows, and without rows that come and go in it."""
 
     def line(self, key: object) -> Any:
         """The waterline of the rows with a key, where each has its own; None if there is none."""
@@ -84,8 +84,7 @@ class CleanedRunner(SparkRunner):
         self.late = None
         if delta is None or delta.is_empty():
             return None
-        # A row that comes and goes in one step has not been there; where none goes there is nothing to add up.
-        parted = self.gate.parted(delta.consolidated() if delta.retracts else delta)
+        parted = self.gate.parted(delta)
         self.late, self._after = parted.late, parted.after
         return parted.passed
 
