@@ -5,6 +5,7 @@
     kinds        | what kind of change does each operator give, why | Kind                 | outputs, explain
     keys         | which columns tell all rows apart                | sets of field names  | circuit, explain
     nulls        | is a column never NULL                           | bool                 | keys, reach, looking_back
+    sorting      | by what are rows sorted, by what can they be      | Sorting              | explain
     monotonic    | how does a column go as the rows come             | Direction            | explain, cases
     direction    | does an expression go up when its column does    | Direction            | waterline, emission
     waterline    | below which value will a column never change     | Derived              | collection, emission

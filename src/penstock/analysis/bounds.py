@@ -107,6 +107,12 @@ def parse_bound(text: str, kind: Type, span: Span | None = None, word: str = "LA
     return bound
 
 
+def is_zero(text: str) -> bool:
+    """True for a bound that takes nothing away."""
+    found = _constant(text)
+    return found is not None and found == Bound(temporal=found.temporal)
+
+
 def _constant(text: str) -> Bound | None:
     """An interval, a number, or sums and differences of such."""
     found = _interval(text) or _number(text)

@@ -135,10 +135,11 @@ def _described(plan: Plan, name: str) -> str:
         return f"the aggregate {call} can still change for every group"
     if isinstance(plan, Recompute):
         return f"the query is recomputed ({plan.reason}), and any of its rows may change"
-    return f"{_title(plan)} can still change rows with an old {name}"
+    return f"{title_of(plan)} can still change rows with an old {name}"
 
 
-def _title(plan: Plan) -> str:
+def title_of(plan: Plan) -> str:
+    """An operator in the words of SQL."""
     node = cast("Node", plan)
     match node:
         case Join():

@@ -14,6 +14,7 @@
 | values     | a report as values for JSON                                       |
 | plans      | a plan as an indented tree                                        |
 | changelog  | the kind of change at each operator, and why                      |
+| streams    | by what each relation is sorted, and its progress                 |
 | analyzed   | what was measured of each operator                                |
 | constructs | the table of docs/reference/incremental.md, judged by circuits    |
 | waterlines | the table of docs/reference/waterlines.md, judged by the analysis |

@@ -8,16 +8,17 @@ from dataclasses import dataclass, replace
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
 from penstock.analysis.kinds import KindOfChange, kinds_of_change
+from penstock.analysis.sorting import Sorting, sorting_of
 from penstock.analysis.waterline import Waterlines, has_waterline, waterlines
 from penstock.bind.emission.standing import StandingQuery, bind_standing
-from penstock.catalog.model import INTO, Catalog, View, Writer
+from penstock.catalog.model import INTO, Catalog, Table, View, Writer
 from penstock.circuit.boundedness import StateFact, state_facts
 from penstock.circuit.operators import Circuit
 from penstock.circuit.places import Placed, Placing
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.explain.emission import EmissionFact, emission_fact
 from penstock.explain.verdict import Verdict, circuit_of, plans_of, verdict
-from penstock.plan.nodes import Plan
+from penstock.plan.nodes import Field, Plan, Scan
 from penstock.rewrite import Fired, rewrite, rewrite_views
 from penstock.rewrite.from_views import FromViews, from_views
 
@@ -40,6 +41,7 @@ class Report:
     emission: EmissionFact | None = None
     placed: Placed | None = None  # where operators work, if that was asked
     kinds: tuple[KindOfChange, ...] = ()
+    relations: tuple[Sorting, ...] = ()  # what it is itself, then each relation that it reads
     answered: FromViews | None = None  # of a query that is asked: over which MATERIALIZED views, if over some
 
     @property
@@ -140,4 +142,29 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         waterlines=waterlines(rewritten, catalog),
         placed=placed,
         kinds=tuple(kinds_of_change(rewritten, catalog)),
+        relations=tuple(_relations(name, rewritten, span, catalog)),
     )
+
+
+def _relations(name: str, plan: Plan, span: Span | None, catalog: Catalog) -> Iterator[Sorting]:
+    """The order of the rows of a plan, and of the relations that it reads, of hidden ones those that they read too."""
+    view = catalog.views.get(name.lower())
+    yield sorting_of(plan, catalog, span=span) if view is None else sorting_of(_scan_of(view), catalog, view.name)
+    seen: dict[str, Table | View] = {}
+    waiting = _read(plan, catalog)
+    while waiting:
+        relation = waiting.pop(0)
+        if relation.name not in seen:
+            seen[relation.name] = relation
+            yield sorting_of(_scan_of(relation), catalog, relation.name)
+            if isinstance(relation, View) and relation.is_hidden and relation.plan is not None:
+                waiting += _read(relation.plan, catalog)
+
+
+def _read(plan: Plan, catalog: Catalog) -> list[Table | View]:
+    found = (catalog.relation(node.relation) for node in plan.walk() if isinstance(node, Scan))
+    return [item for item in found if item is not None]
+
+
+def _scan_of(relation: Table | View) -> Scan:
+    return Scan(relation.name, tuple(Field(item.name, item.type, item.nullable) for item in relation.columns))

@@ -13,6 +13,7 @@ from penstock.errors import Span, line_and_column
 from penstock.explain.changelog import changelog_text
 from penstock.explain.plans import node_text, plan_text, readable
 from penstock.explain.report import Report
+from penstock.explain.streams import streams_text
 from penstock.plan.nodes import Scan
 
 _GROWTH = {Growth.BOUNDED: "bounded", Growth.CONTENT: "as large as its tables", Growth.UNBOUNDED: "unbounded"}
@@ -159,4 +160,5 @@ SECTIONS = {
     "rewritten": _rewritten,
     "circuit": _circuit,
     "changelog": changelog_text,
+    "stream": streams_text,
 }

@@ -9,6 +9,7 @@ from penstock.errors import Span, line_and_column
 from penstock.explain.changelog import changelog_json
 from penstock.explain.plans import node_text, plan_text
 from penstock.explain.report import Report
+from penstock.explain.streams import streams_json
 from penstock.explain.text import operator_text
 from penstock.plan.nodes import Plan
 
@@ -44,6 +45,7 @@ def report_json(report: Report, source: str | None) -> dict[str, Any]:
         "circuit": [operator_text(item) for item in report.verdict.operators],
         **_placed(report, source),
         **changelog_json(report, source),
+        **streams_json(report, source),
     }
 
 

@@ -29,8 +29,13 @@ SHOWN = (
     "SOURCES",
     *("PIPELINE", "POSITIONS", "CREATE TABLE", "CREATE VIEW"),
 )
-EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "json", "analyze")
-_FIRST_OPTIONS = {"ANALYZE": "analyze", "CHANGELOG": "changelog", "CHANGELOG_MODE": "changelog"}
+EXPLAIN_OPTIONS = ("trace", "plan", "circuit", "verdict", "changelog", "stream", "json", "analyze")
+_FIRST_OPTIONS = {
+    "ANALYZE": "analyze",
+    "CHANGELOG": "changelog",
+    "CHANGELOG_MODE": "changelog",
+    "STREAM": "stream",
+}
 
 
 def begin(cursor: Cursor, text: str, span: Span) -> Begin:
@@ -117,7 +122,7 @@ def _view_column(cursor: Cursor) -> tuple[tuple[str, Span], tuple[str, Span]]:
 
 
 def explain(cursor: Cursor, text: str, span: Span) -> Explain:
-    """EXPLAIN [PLAN FOR] [ANALYZE | CHANGELOG] [(option, …)] query | name."""
+    """EXPLAIN [PLAN FOR] [ANALYZE | CHANGELOG | STREAM] [(option, …)] query | name."""
     cursor.expect("EXPLAIN")
     cursor.accept("PLAN", "FOR")
     # A view may be called analyze.

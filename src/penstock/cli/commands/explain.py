@@ -13,7 +13,7 @@ from penstock.cli.options import engine_option, format_option, option, program_o
 from penstock.cli.programs import program_text
 from penstock.errors import Diagnostic, PenstockError, SqlError, did_you_mean
 
-STAGES = ("verdict", "plan", "circuit", "trace", "changelog")
+STAGES = ("verdict", "plan", "circuit", "trace", "changelog", "stream")
 
 
 @click.command("explain")
