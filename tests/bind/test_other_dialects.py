@@ -71,3 +71,39 @@ def test_an_unknown_dialect_names_those_that_there_are():
     (found,) = caught.value.diagnostics
     assert (found.code, found.candidates, found.span.start) == ("UNKNOWN_DIALECT", ("flink",), 0)
     assert found.hint == "the dialects are penstock, feldera, calcite, flink, timeplus"
+
+
+S = "CREATE STREAM s (at TIMESTAMP LATENESS INTERVAL 0 SECONDS, k INT);\n"
+SPAN = "(at - TIMESTAMP '2020-01-01 00:00:00') HOUR"
+
+
+@pytest.mark.parametrize(
+    ("query", "dialect", "error"),
+    [
+        ("max_k(k, 2) FROM s", "penstock", ("UNKNOWN_FUNCTION", "max_k", "'max_k'", "timeplus")),
+        ("k, _tp_time FROM s", "calcite", ("UNKNOWN_COLUMN", "_tp_time", "'_tp_time'", "timeplus")),
+        (f"{SPAN} AS h FROM s", "flink", ("SYNTAX_ERROR", "AS h", "AS is not understood", "calcite")),
+        ("K FROM s", "timeplus", ("UNKNOWN_COLUMN", "K FROM", "'K'", "penstock")),
+    ],
+)
+def test_a_stream_that_is_asked_for_in_the_wrong_dialect(query, dialect, error):
+    code, place, said, named = error
+    text = f"{S}SELECT STREAM {query}"
+    with pytest.raises(SqlError) as caught:
+        compile_program(text, dialect)
+    (found,) = caught.value.diagnostics
+    assert found.code == code
+    assert text[found.span.start :].startswith(place)
+    assert said in found.message
+    assert found.hint.endswith(f"this statement: SET dialect = '{named}'")
+
+
+@pytest.mark.parametrize("dialect", ["penstock", "feldera", "calcite", "flink", "timeplus"])
+def test_stream_is_the_same_word_in_every_dialect(dialect):
+    compile_program(f"{S}SELECT STREAM k FROM s", dialect)
+    text = "CREATE TABLE t (k INT);\nSELECT STREAM k FROM t"
+    with pytest.raises(SqlError, match=r"(?i)Cannot convert table 't' to stream") as caught:
+        compile_program(text, dialect)
+    (error,) = caught.value.diagnostics
+    assert (error.code, text[error.span.start :]) == ("NO_STREAM", "t")
+    assert error.hint.startswith("STREAM reads what comes into a stream: CREATE STREAM declares one")

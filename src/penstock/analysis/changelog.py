@@ -43,11 +43,15 @@ from penstock.plan.nodes import (
 
 @dataclass(frozen=True)
 class Retraction:
-    """The first operator, from the result down, that can take back a row it has given."""
+    """The first operator, from the result down, that can take back a row it has given.
+
+    `source` is the text that its place is a place of, where that is another view's.
+    """
 
     operator: str
     reason: str
     span: Span | None = field(default=None, compare=False)
+    source: str | None = field(default=None, compare=False, repr=False)
 
 
 def append_only(plan: Plan, catalog: Catalog) -> bool:
@@ -125,7 +129,8 @@ def _of_scan(scan: Scan, catalog: Catalog, assumed: frozenset[str]) -> Retractio
         return None
     if found is unknown:
         return unknown
-    return Retraction(found.operator, f"in view {relation.name}: {found.reason}", found.span)
+    source = found.source or relation.source if found.span is not None else None
+    return Retraction(found.operator, f"in view {relation.name}: {found.reason}", found.span, source)
 
 
 def _of_table(table: Table, scan: Scan) -> Retraction | None:

@@ -59,7 +59,7 @@ def _check_lookups(view: View, catalog: Catalog) -> None:
         if found is not None and not _is_multiset(node.inputs[0], catalog):
             message = f"rows that look something up when they come may still change: {found.operator}, {found.reason}"
             hint = "look it up for the rows of the stream itself, and group what comes of it"
-            raise SqlError(Diagnostic("LOOKUP_CHANGES", message, found.span or view.span, hint=hint))
+            raise SqlError(Diagnostic("LOOKUP_CHANGES", message, found.span or view.span, hint=hint), found.source)
 
 
 def _is_multiset(plan: Plan, catalog: Catalog) -> bool:

@@ -66,7 +66,7 @@ def _refuse_retraction(writer: Writer, table: Table, found: Retraction | None) -
     if found.operator == "Scan":
         hint = "'append_only' = 'true' on the table that is read, or CREATE STREAM; or a PRIMARY KEY for " + table.name
     place = found.span or writer.span
-    raise SqlError(Diagnostic("TAKES_ROWS_BACK", f"{message}, since {found.reason}", place, hint=hint))
+    raise SqlError(Diagnostic("TAKES_ROWS_BACK", f"{message}, since {found.reason}", place, hint=hint), found.source)
 
 
 def _refuse_other_key(writer: Writer, table: Table, catalog: Catalog) -> None:

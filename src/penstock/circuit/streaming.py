@@ -91,7 +91,7 @@ def _check_arrivals(plan: Plan, catalog: Catalog) -> None:
         if found is not None:
             message = f"rows that meet a table may still change: {found.operator}, {found.reason}"
             hint = "join the stream itself with the table, and group what comes of it"
-            raise SqlError(Diagnostic("NO_PROGRESS", message, found.span, hint=hint))
+            raise SqlError(Diagnostic("NO_PROGRESS", message, found.span, hint=hint), found.source)
 
 
 def _check_order(view: View, plan: Plan, reader: Reader) -> None:
@@ -112,7 +112,8 @@ def _check_final(plan: Plan, catalog: Catalog, reader: Reader, span: Span | None
     why = "" if found is None else f": {found.operator}, {found.reason}"
     message = f"SELECT STREAM shows a row once nothing can change it, but these rows can change for ever{why}"
     hint = "give the streams' times LATENESS, and the query a window, an order or a condition over them"
-    raise SqlError(Diagnostic("NO_PROGRESS", message, (found and found.span) or span, hint=hint))
+    place, source = (span, None) if found is None else (found.span or span, found.source)
+    raise SqlError(Diagnostic("NO_PROGRESS", message, place, hint=hint), source)
 
 
 def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:

@@ -98,7 +98,7 @@ def _takes_back(sink: Sink, forms: Sequence[Form]) -> SqlError:
         fixes = ["'append_only' = 'true' on the table that is read, or CREATE STREAM", *others]
     place = found.span or sink.span
     diagnostic = Diagnostic("TAKES_ROWS_BACK", f"{message}, since {found.reason}", place, hint="; or ".join(fixes))
-    return SqlError(diagnostic, sink.source)
+    return SqlError(diagnostic, found.source or sink.source)
 
 
 def _keyless(sink: Sink) -> SqlError:

@@ -208,13 +208,17 @@ class SetKind(Enum):
 
 @dataclass(frozen=True)
 class SetOperation(Plan):
-    """INTERSECT or EXCEPT, columns by position under the names of the left; `all` keeps multiplicities."""
+    """INTERSECT or EXCEPT, columns by position under the names of the left; `all` keeps multiplicities.
+
+    `span` is the place of the right side, whose rows decide.
+    """
 
     left: Plan
     right: Plan
     kind: SetKind
     all: bool
     outputs: tuple[Field, ...]
+    span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
     def fields(self) -> tuple[Field, ...]:

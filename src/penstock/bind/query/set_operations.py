@@ -14,6 +14,7 @@ from penstock.catalog.reserved import HIDDEN
 from penstock.plan.nodes import Distinct, Field, Plan, Project, SetKind, SetOperation, UnionAll
 from penstock.plan.scalar import Scalar, column
 from penstock.sql.complaints import wrong
+from penstock.sql.text import span_of
 from penstock.types.check import check_union
 from penstock.types.common import common_type
 
@@ -37,7 +38,7 @@ def bind_set_operation(tree: exp.SetOperation, context: Context) -> BoundQuery:
         plan: Plan = UnionAll(plans, outputs)
         return BoundQuery(plan if everything else Distinct(plan), names)
     kind = SetKind.INTERSECT if isinstance(tree, exp.Intersect) else SetKind.EXCEPT
-    return BoundQuery(SetOperation(plans[0], plans[1], kind, everything, outputs), names)
+    return BoundQuery(SetOperation(plans[0], plans[1], kind, everything, outputs, span_of(parts[1])), names)
 
 
 def _bound(parts: list[exp.Expression], tree: exp.SetOperation, context: Context) -> list[BoundQuery]:

@@ -9,20 +9,22 @@ from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
 from penstock.bind.level import Level
+from penstock.errors import Span
 from penstock.plan.nodes import Plan, SortKey, TopK
 from penstock.plan.scalar import column, column_tree
 from penstock.sql.complaints import unsupported, wrong
-from penstock.sql.text import spark_sql
+from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import directions
 
 
 @dataclass(frozen=True)
 class Key:
-    """One bound item of ORDER BY."""
+    """One bound item of ORDER BY, at its place in the text."""
 
     tree: exp.Expression
     descending: bool
     nulls_first: bool
+    span: Span | None = None
 
 
 @dataclass(frozen=True)
@@ -58,11 +60,11 @@ def ordering_of(query: exp.Expression, names: list[str], items: list[exp.Express
     keys: list[Key] = []
     for item in [] if clause is None else clause.expressions:
         if isinstance(item.this, exp.Var) and item.this.name.upper() == "ALL":
-            keys += [Key(tree, *directions(item)) for tree in items]
+            keys += [Key(tree, *directions(item), span_of(tree)) for tree in items]
             continue
         chosen = by_position(item.this, items, "ORDER BY")
         tree = chosen if chosen is not None else _named(item.this, names, items) or level.bind_output(item.this)
-        keys.append(Key(tree, *directions(item)))
+        keys.append(Key(tree, *directions(item), span_of(item.this)))
     return Ordering(tuple(keys))
 
 
@@ -115,7 +117,7 @@ def _number(tree: exp.Expression, clause: str) -> int | None:
 def sort_key(key: Key, plan: Plan) -> SortKey:
     """A key over a plan's field."""
     item = plan.field(key.tree.name)
-    return SortKey(column(item.name, item.type, item.nullable), key.descending, key.nulls_first)
+    return SortKey(column(item.name, item.type, item.nullable, key.span), key.descending, key.nulls_first)
 
 
 def ordered(plan: Plan, ordering: Ordering, limit: Limit | None, carried: tuple[str, ...] = ()) -> Plan:
