@@ -110,3 +110,35 @@ def test_what_is_shown_is_that_of_a_plain_definition_whatever_is_collected(steps
             found.append(sorted(emitted(query)))
             pipeline.compact()
         assert found == by_definition(steps)
+
+
+STAMPED = (
+    "SELECT k, window_start, COUNT(*) AS n FROM TABLE(TUMBLE(TABLE {}, DESCRIPTOR(ts), INTERVAL 5 SECONDS)) "
+    "PARTITION BY k GROUP BY k, window_start EMIT STREAM {}"
+)
+
+
+@pytest.mark.parametrize("table", ["p", "s"])
+@pytest.mark.parametrize("policy", ["AFTER WATERMARK", "AFTER DELAY INTERVAL 1 SECOND AND AFTER WATERMARK"])
+def test_what_ver_counts_goes_with_the_windows_of_its_substream(table, policy):
+    """By the waterline of the substream, or by that of a table with LATENESS."""
+    program = "CREATE TABLE p (ts TIMESTAMP, k INT); CREATE TABLE s (ts TIMESTAMP LATENESS INTERVAL 0 SECONDS, k INT);"
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        query = pipeline.subscribe(STAMPED.format(table, policy), clock=START)
+        for second in range(0, 60, 4):
+            clock = at(second)
+            pipeline.step({table: [(clock, 1), (clock, 2), (clock, None)]}, clock=clock)
+            counted = pipeline._opened().stepper._state.views._emissions[query.name].dressing.counts.versions
+            assert len(counted) <= 3, f"after {second} seconds"
+        shown = emitted(query)
+    assert len(shown) == 33  # eleven windows of three substreams
+    assert {row[-1] for row in shown} == {0}
+
+
+def test_ver_counts_the_changes_of_a_window_in_its_substream():
+    with penstock.Pipeline("CREATE TABLE p (ts TIMESTAMP, k INT);", engine="native") as pipeline:
+        query = pipeline.subscribe(STAMPED.format("p", ""))
+        for k in (1, 2, 1):
+            pipeline.step({"p": [(START, k)]})
+        shown = [(row[0], row[2], row[3], row[-1]) for row in emitted(query)]
+    assert shown == [(1, 1, "", 0), (2, 1, "", 0), (1, 1, "undo", 1), (1, 2, "", 2)]

@@ -63,19 +63,22 @@ class Dressing:
         rows, counts = self._told(rows, counts, clock)
         return rows, replace(self, counts=replace(counts, shown=counts.shown + _total(rows)))
 
-    def without_closed(self, lines: Mapping[int, Any], waiting: Callable[[], Rows | None]) -> Dressing:
-        """The same without what is counted of windows below their waterlines, by the places of their columns.
+    @property
+    def counted(self) -> tuple[int, ...]:
+        """The places of what `ver` counts by: windows, those of each substream for themselves."""
+        windows = self.showing.windows
+        return (*windows, *self.showing.partition) if windows else ()
+
+    def without_closed(self, is_over: Callable[[Any], bool], waiting: Callable[[], Rows | None]) -> Dressing:
+        """The same without what is counted of windows that are over.
 
         Windows of rows that are `waiting` will be shown again.
         """
-        places = {self.showing.windows.index(place): line for place, line in lines.items()}
-        gone = [
-            group for group in self.counts.versions if any(_is_below(group[at], line) for at, line in places.items())
-        ]
+        gone = [group for group in self.counts.versions if is_over(group)]
         if not gone:
             return self
         rows = waiting()
-        over = set(gone) - set(() if rows is None else groups_of(rows, self.showing.windows))
+        over = set(gone) - set(() if rows is None else groups_of(rows, self.counted))
         left = {group: count for group, count in self.counts.versions.items() if group not in over}
         return replace(self, counts=replace(self.counts, versions=MappingProxyType(left)))
 
@@ -148,10 +151,10 @@ class Dressing:
         return [numbers[group] for group in groups], replace(counts, emissions=counts.emissions + len(numbers))
 
     def _versions(self, rows: Rows, counts: Counts) -> tuple[list[int], Counts]:
-        """The number of changes of a row's window, or of the whole result, that were shown before it."""
+        """The number of changes of a row's window in its substream, or of the whole result, shown before it."""
         versions = dict(counts.versions)
         numbers = []
-        for group in groups_of(rows, self.showing.windows):
+        for group in groups_of(rows, self.counted):
             numbers.append(versions.get(group, 0))
             versions[group] = numbers[-1] + 1
         return numbers, replace(counts, versions=MappingProxyType(versions))
@@ -168,10 +171,6 @@ def _come(rows: Rows) -> Numbers:
     """True for the rows that come, false for those that are taken back."""
     found: Numbers = rows.column(WEIGHT).to_numpy() > 0
     return found
-
-
-def _is_below(value: Any, line: Any) -> bool:
-    return type(value) is type(line) and bool(value < line)
 
 
 def _weights(rows: Rows) -> list[int]:

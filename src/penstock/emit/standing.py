@@ -5,9 +5,10 @@ change  →  trigger.fired  →  what is due  →  dressing.shown  →  rows for
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from functools import partial
 from typing import Any, assert_never
 
 import pyarrow as pa
@@ -102,7 +103,7 @@ class Standing:
         self._check(fired.due)
         due = fired.due if sessions is None else sessions.wanted(fired.due)
         shown, dressing = self.dressing.shown(due, moment.clock)
-        dressing = dressing.without_closed(self._lines(moment), fired.then.left)
+        dressing = dressing.without_closed(self._over(moment), fired.then.left)
         closed_to = self._closed_to(fired.due) if over else self.closed_to
         then = replace(self, trigger=fired.then, dressing=dressing, silent=silent, closed_to=closed_to)
         promises = list(self._promises(moment)) if over else []
@@ -117,10 +118,24 @@ class Standing:
             dressing.has_finished,
         )
 
-    def _lines(self, moment: Moment) -> dict[int, Any]:
-        """The waterlines of the columns that tell windows apart, by their places."""
+    def _over(self, moment: Moment) -> Callable[[Any], bool]:
+        """Tells of the values by which a window's changes are counted whether the window is over."""
+        counted = self.dressing.counted
+        if self._goes_by_key:
+            return partial(self._over_in_substream, moment)
         known = zip(self.closing, moment.waterlines, strict=False)
-        return {item.place: line for item, line in known if line is not None and item.place in self.showing.windows}
+        lines = {counted.index(item.place): line for item, line in known if item.place in counted}
+        return lambda group: any(_is_below(group[at], line) for at, line in lines.items())
+
+    def _over_in_substream(self, moment: Moment, group: Any) -> bool:
+        """The same by the waterline of the substream, whose key stands behind what tells windows apart."""
+        (own,), windows = self.showing.waterlines, self.showing.windows
+        gate = moment.gates.get(own.view)
+        line = None if gate is None else gate.line(group[len(windows) :])
+        place = (self.showing.ends or windows)[-1]
+        bound = group[windows.index(place)]
+        length = timedelta(0) if self.showing.ends else timedelta(microseconds=own.length)
+        return line is not None and bound is not None and bool(bound + length <= line)
 
     # Silence
 
@@ -161,8 +176,13 @@ class Standing:
 
     # What is closed
 
+    @property
+    def _goes_by_key(self) -> bool:
+        """True if each substream closes its windows; the LATENESS of a table closes them for all of its rows."""
+        return bool(self.showing.partition and self.showing.waterlines)
+
     def _closed(self, rows: Rows, moment: Moment) -> pa.Array:
-        if self.showing.partition:
+        if self._goes_by_key:
             return self._closed_by_key(rows, moment)
         mask = pa.array([False] * rows.num_rows, pa.bool_())
         for item, value in zip(self.closing, moment.waterlines, strict=False):
@@ -206,6 +226,10 @@ class Standing:
         if self.showing.content is Content.FINAL and takes_back(due):
             message = f"query {self.name}: a row that nothing should change any more has changed"
             raise InternalError(Diagnostic("FINAL_ROW_CHANGED", message))
+
+
+def _is_below(value: Any, line: Any) -> bool:
+    return type(value) is type(line) and bool(value < line)
 
 
 def trigger_of(showing: Showing, started: datetime, *, fresh: bool = False) -> WaitingTrigger:
