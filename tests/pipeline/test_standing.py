@@ -106,9 +106,9 @@ def test_a_reader_that_stops_reading_is_told_and_the_rest_goes_on(pipeline, monk
     assert pipeline.queries == [other]
     waiting = [slow.get(0) for _ in range(5)]
     assert all(item is not None for item in waiting)
-    with pytest.raises(penstock.DataError, match="nobody has read"):
+    with pytest.raises(penstock.DataError, match="q1 has ended: 6 rows that nobody has read"):
         slow.get(0)
-    assert slow.get(0) is None
+    assert (slow.get(0), slow.shown) == (None, 6), "what comes after the end is not kept"
     assert pipeline.query("SELECT COUNT(*) FROM t").rows == [(8,)]
 
 

@@ -104,8 +104,26 @@ def test_a_clock_that_goes_back_is_refused_and_no_timer_is_lost(pipeline):
     with pytest.raises(penstock.DataError) as refused:
         pipeline.step({"s": [("b", 1, False, False)]}, clock=START)
     assert refused.value.code == "CLOCK_BACK"
+    assert "2025-01-01 10:00:03 or a later time" in refused.value.render()
     pipeline.step(clock=START + 5 * SECOND)
     assert read(query) == [(1,)]
+
+
+def test_nothing_begins_at_a_clock_that_goes_back(pipeline):
+    """A query or view that began before the last step would have ticks behind it, and so would all that follows."""
+    pipeline.step({"s": [("a", 1, False, False)]}, clock=START + 3 * SECOND)
+    for begin in (
+        lambda: pipeline.subscribe("select count() from s emit periodic 5s", clock=START),
+        lambda: pipeline.execute("create view v as select count() from s emit periodic 5s", clock=START),
+        lambda: pipeline.execute("insert into s (k, v) values ('a', 1)", clock=START),
+    ):
+        with pytest.raises(penstock.DataError) as refused:
+            begin()
+        assert refused.value.code == "CLOCK_BACK"
+    assert pipeline.queries == []
+    assert set(pipeline.catalog.views) == {"m"}
+    pipeline.step({"s": [("a", 1, False, False)]})
+    assert pipeline.clock == START + 3 * SECOND
 
 
 def test_the_clock_of_the_machine_may_go_back(pipeline, monkeypatch):

@@ -43,7 +43,7 @@ from penstock.steps.change import Change
 from penstock.steps.events import Event, RunStarted, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
 from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
-from penstock.steps.proposing import StepInput
+from penstock.steps.proposing import StepInput, check_clock
 from penstock.steps.saved_positions import Position
 from penstock.steps.state import now
 from penstock.steps.tables import Incoming
@@ -261,8 +261,8 @@ class Pipeline:
         is given once (naive UTC, or text in UTC) stays until the next that is given. Raises SqlError, UnsupportedError
         or DataError.
         """
-        with self._lock, self._clocked(clock):
-            return self._delivered(self._given(sql, lambda: self._opened().run(sql)))
+        with self._lock, self._clocked(clock) as execution:
+            return self._delivered(self._given(sql, lambda: execution.run(sql)))
 
     def step(
         self,
@@ -279,8 +279,7 @@ class Pipeline:
         stays until the next that is given.
         Raises DataError, and changes nothing, if anything does not fit.
         """
-        with self._lock, self._clocked(clock):
-            execution = self._opened()
+        with self._lock, self._clocked(clock) as execution:
             batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
             return self._delivered(self._given(sql, lambda: execution.step(batches, sql)))
 
@@ -293,13 +292,16 @@ class Pipeline:
             return self._delivered(execution.stepper.step(StepInput(execution.clock(), ended=True)))
 
     @contextmanager
-    def _clocked(self, clock: datetime | str | None) -> Iterator[None]:
-        """The clock of what runs inside, and from then on; as it was before if no step has taken it."""
+    def _clocked(self, clock: datetime | str | None) -> Iterator[Execution]:
+        """The pipeline at a clock, which stays; as it was before if what runs inside fails and no step has taken it."""
         before = self._manual_clock
         if clock is not None:
             self._manual_clock = clock_value(clock)
         try:
-            yield
+            execution = self._opened()
+            if clock is not None:
+                check_clock(execution.stepper.clock, execution.clock())
+            yield execution
         except BaseException:
             if self._execution is None or self._execution.stepper.clock != self._manual_clock:
                 self._manual_clock = before
@@ -471,8 +473,7 @@ class Pipeline:
         Raises SqlError or UnsupportedError for the query, and DataError as `query()` does.
         """
         self._supervisor.check()
-        with self._lock, self._clocked(clock):
-            execution = self._opened()
+        with self._lock, self._clocked(clock) as execution:
             step = None if at is None else execution.points.step_of_value(at)
             return self._given(sql, lambda: self._standing.stand(execution, sql, name, step, lasting=lasting))
 

@@ -98,8 +98,8 @@ class StandingQuery(Iterator[Emission]):
             self.shown += len(emission)
             behind = self._waiting > MOST_WAITING
         if behind:
-            message = f"query {self.name} has {self._waiting:,} rows that nobody has read"
-            hint = "read faster, or ask for less: PERIODIC, AFTER WATERMARK, LIMIT"
+            message = f"query {self.name} has ended: {self._waiting:,} rows that nobody has read are too many"
+            hint = "the pipeline goes on; begin again and read faster, or ask for less: PERIODIC, AFTER WATERMARK, LIMIT"
             self.fail(DataError(Diagnostic("QUERY_BEHIND", message, hint=hint)))
             self._leave(self)
         else:

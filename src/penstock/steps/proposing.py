@@ -67,11 +67,17 @@ class Proposal:
     staged: Staged
 
 
+def check_clock(last: datetime | None, clock: datetime) -> None:
+    """Raise DataError for a clock before that of the last step: timers that have fired do not fire again."""
+    if last is not None and clock < last:
+        message = f"the clock cannot go back: it stands at {last}, found {clock}"
+        hint = f"give {last} or a later time, in UTC, or no clock: without one the time never goes back"
+        raise DataError(Diagnostic("CLOCK_BACK", message, hint=hint))
+
+
 def propose(state: State, given: StepInput) -> Proposal:
     """The step that an input makes of the state; if it fails, its error is translated and it has left no trace."""
-    if state.clock is not None and given.clock < state.clock:
-        message = f"the clock cannot go back: it stands at {state.clock}, found {given.clock}"
-        raise DataError(Diagnostic("CLOCK_BACK", message))
+    check_clock(state.clock, given.clock)
     result: StepResult | None = None
     reported = len(given.rejections.rows)
     phase = state.stopwatch.of
