@@ -7,7 +7,7 @@ import asyncio
 import pytest
 
 import penstock
-from penstock.pipeline import standing
+from penstock.pipeline import standing, subscription
 
 PROGRAM = """CREATE TABLE t (k INT, x INT);
 CREATE TABLE s (at TIMESTAMP LATENESS INTERVAL 1 SECOND, x INT);
@@ -110,6 +110,19 @@ def test_a_reader_that_stops_reading_is_told_and_the_rest_goes_on(pipeline, monk
         slow.get(0)
     assert (slow.get(0), slow.shown) == (None, 6), "what comes after the end is not kept"
     assert pipeline.query("SELECT COUNT(*) FROM t").rows == [(8,)]
+
+
+def test_who_stops_reading_the_changes_of_a_view_is_told_and_the_rest_goes_on(pipeline, monkeypatch):
+    monkeypatch.setattr(subscription, "MOST_WAITING", 5)
+    slow, other = pipeline.changes("v"), pipeline.changes("v")
+    for at in range(4):
+        pipeline.step({"t": [(at, at), (at + 10, at)]})
+        assert len(other.get(0)) == 2
+    assert [len(slow.get(0)) for _ in range(2)] == [2, 2]
+    with pytest.raises(penstock.DataError, match="changes of v end here: 6 rows that nobody has read"):
+        slow.get(0)
+    assert (slow.get(0), slow.get(), list(slow)) == (None, None, []), "what comes after the end is not kept"
+    assert pipeline.query("SELECT COUNT(*) FROM v").rows == [(8,)]
 
 
 def test_a_refused_step_shows_nothing(pipeline):

@@ -1,12 +1,16 @@
 """A run on a thread of its own: what is said of its end, by whom, and how often. No Spark: the loops are made up."""
 
 import threading
+from datetime import datetime
 
 import pytest
 
 import penstock
 from penstock.pipeline.subscription import Subscription
 from penstock.pipeline.supervisor import Supervisor, run_failed
+from penstock.steps.change import Change
+
+A_CHANGE = Change("v", ("x",), 1, datetime(2025, 1, 1), None)  # noqa: DTZ001 - UTC
 
 
 class Follows:
@@ -116,15 +120,15 @@ def test_who_waits_for_changes_is_told_once_and_hears_of_the_next_run():
     failed(OSError("gone"), lambda error: subscription.fail(run_failed(error)))
     waiter.join()
     assert said == ["RUN_FAILED"]
-    subscription.offer("a change")
-    assert subscription.get() == "a change"
+    subscription.offer(A_CHANGE)
+    assert subscription.get() is A_CHANGE
 
 
 def test_a_subscription_gives_what_came_before_the_error_first():
     subscription = Subscription("v", lambda _: None)
-    subscription.offer("a change")
+    subscription.offer(A_CHANGE)
     subscription.fail(run_failed(OSError("gone")))
-    assert subscription.get() == "a change"
+    assert subscription.get() is A_CHANGE
     with pytest.raises(penstock.DataError, match="OSError: gone"):
         subscription.get()
     assert subscription.get(0) is None
