@@ -10,6 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock.plan.refinement import early_delay, of_flink
 
 START = datetime(2025, 1, 1, 10)  # noqa: DTZ001 - UTC
 QUERY = (
@@ -184,6 +185,23 @@ def test_flinks_early_results_with_each_row():
         for minute in (0, 1):
             pipeline.step({"t": [("+", (after(minute), 1))]}, clock=START)
         assert [row[0] for row in emitted(query)] == ["+I", "-U", "+U"]
+
+
+@pytest.mark.parametrize("delay", ["1 min", "1min", "1 minute", "60 sec", "60s", "60000", "60000 ms", "60000 millis"])
+def test_flinks_durations(delay):
+    settings = {"table.exec.emit.early-fire.enabled": "true", "table.exec.emit.early-fire.delay": delay}
+    assert early_delay(settings) == timedelta(minutes=1)
+    assert of_flink({"table.exec.emit.allow-lateness": delay})["last_result"] == "60000000 us"
+
+
+@pytest.mark.parametrize("name", ["early-fire.delay", "allow-lateness"])
+@pytest.mark.parametrize("duration", ["-1 min", "soon", "1 week", ""])
+def test_flinks_durations_are_not_negative(name, duration):
+    text = FLINK.format("0 s") + f"SET 'table.exec.emit.{name}' = '{duration}';"
+    with opened(text, dialect="flink") as pipeline, pytest.raises(penstock.SqlError, match=name) as caught:
+        pipeline.subscribe(f"{QUERY} EMIT STREAM", clock=START)
+    assert caught.value.code == "REFINEMENT"
+    assert "10 min" in caught.value.render()
 
 
 @pytest.mark.parametrize(

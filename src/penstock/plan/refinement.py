@@ -120,6 +120,8 @@ EARLY, EARLY_DELAY = "table.exec.emit.early-fire.enabled", "table.exec.emit.earl
 LATE, LATE_DELAY = "table.exec.emit.late-fire.enabled", "table.exec.emit.late-fire.delay"
 LATENESS = "table.exec.emit.allow-lateness"
 FLINK = (EARLY, EARLY_DELAY, LATE, LATE_DELAY, LATENESS)
+_DURATION = re.compile(r"\s*(\d+)\s*([A-Za-z]*)\s*")
+_FLINK_UNITS: Mapping[str, str] = {"": "ms", "min": "minutes", "sec": "seconds", "milli": "ms", "micro": "us"}
 
 
 def of_flink(settings: Mapping[str, str]) -> dict[str, str]:
@@ -132,7 +134,7 @@ def of_flink(settings: Mapping[str, str]) -> dict[str, str]:
     if early:
         found[FIRST] = "-36500 days"
     if allowed is not None:
-        found[LAST] = _minutes(allowed)
+        found[LAST] = f"{_duration(LATENESS, allowed) // timedelta(microseconds=1)} us"
         found[UPDATES] = "on"
     return found
 
@@ -142,9 +144,13 @@ def early_delay(settings: Mapping[str, str]) -> timedelta | None:
     text = settings.get(EARLY_DELAY)
     if text is None or not _switch(settings, EARLY):
         return None
-    return _span(EARLY_DELAY, _minutes(text)) or None
+    return _duration(EARLY_DELAY, text) or None
 
 
-def _minutes(text: str) -> str:
-    """Flink writes `10 min`."""
-    return re.sub(r"(?i)\bmin\b", "minutes", text)
+def _duration(name: str, text: str) -> timedelta:
+    """A duration as Flink writes it: `10 min`, `5sec`, in milliseconds without a unit; SqlError for one below zero."""
+    found = _DURATION.fullmatch(text)
+    if found is None:
+        _refuse(f"{name} is a duration from 0 on, found {text[:60]!r}", f"as in SET '{name}' = '10 min'")
+    number, word = found.group(1), found.group(2).lower()
+    return _span(name, f"{number} {_FLINK_UNITS.get(word.rstrip('s') if len(word) > 2 else word, word)}")  # noqa: PLR2004 - ms is none of several
