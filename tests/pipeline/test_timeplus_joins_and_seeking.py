@@ -117,3 +117,52 @@ def test_no_place_to_begin(place):
         with pytest.raises(PenstockError) as refused:
             pipeline.subscribe(f"SELECT i FROM l SETTINGS seek_to = '{place}'")
         assert refused.value.code == "BAD_SETTING", refused.value.render()
+
+
+ONE = "(SELECT window_end, count() AS n FROM tumble(l, 2s) GROUP BY window_end)"
+OTHER = "(SELECT window_end, count() AS m FROM tumble(r, 2s) GROUP BY window_end)"
+BOTH = f"FROM {ONE} AS a FULL JOIN {OTHER} AS b ON a.window_end = b.window_end"
+
+
+@pytest.mark.extended  # six queries over windows in each example
+@settings(max_examples=5, deadline=None)
+@given(steps=st.lists(st.tuples(st.integers(0, 3), st.booleans(), st.booleans()), max_size=6))
+def test_windows_close_whether_or_not_their_end_is_shown(steps):
+    """Each window is shown once, when it closes, also where its end is NULL, or not among the columns."""
+    texts = {
+        "both": f"SELECT a.window_end AS e, b.window_end AS f, n, m {BOTH}",
+        "left": f"SELECT a.window_end AS e, n, m {BOTH}",
+        "right": f"SELECT b.window_end AS f, n, m {BOTH}",
+        "neither": f"SELECT n, m {BOTH}",
+        "flat": f"SELECT n FROM {ONE}",
+        "ended": f"SELECT n, window_end FROM {ONE}",
+    }
+    with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
+        queries = {name: pipeline.subscribe(text, clock="2025-01-01 10:00:00") for name, text in texts.items()}
+        second = 0
+        for passed, left, right in steps:
+            second += passed
+            rows = [("a", 1)]
+            pipeline.step({"l": rows * left, "r": rows * right}, clock=f"2025-01-01 10:00:{second:02}")
+            check_alike({name: read(query) for name, query in queries.items()})
+        pipeline.end_of_input()
+        check_alike({name: read(query) for name, query in queries.items()})
+
+
+def check_alike(shown):
+    """All queries show the same windows in a step: those of the one that tells all there is."""
+    both = Counter(shown["both"])
+    assert Counter(shown["left"]) == Counter((e, n, m) for e, _, n, m in both.elements())
+    assert Counter(shown["right"]) == Counter((f, n, m) for _, f, n, m in both.elements())
+    assert Counter(shown["neither"]) == Counter((n, m) for _, _, n, m in both.elements())
+    assert Counter(shown["flat"]) == Counter((n,) for n, _ in shown["ended"])
+
+
+def test_a_window_of_one_side_is_shown_when_it_closes():
+    with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
+        query = pipeline.subscribe(f"SELECT a.window_end AS e, n, m {BOTH}", clock="2025-01-01 10:00:00")
+        found = []
+        for second, name in ((1, "r"), (2, "l"), (5, "r"), (6, "l")):
+            pipeline.step({name: [("a", 1)]}, clock=f"2025-01-01 10:00:0{second}")
+            found.append([(n, m) for _, n, m in read(query)])
+        assert found == [[], [], [(None, 1)], [(1, None)]]

@@ -99,7 +99,9 @@ class StandingQuery(Iterator[Emission]):
             behind = self._waiting > MOST_WAITING
         if behind:
             message = f"query {self.name} has ended: {self._waiting:,} rows that nobody has read are too many"
-            hint = "the pipeline goes on; begin again and read faster, or ask for less: PERIODIC, AFTER WATERMARK, LIMIT"
+            hint = (
+                "the pipeline goes on; begin again and read faster, or ask for less: PERIODIC, AFTER WATERMARK, LIMIT"
+            )
             self.fail(DataError(Diagnostic("QUERY_BEHIND", message, hint=hint)))
             self._leave(self)
         else:

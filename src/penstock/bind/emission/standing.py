@@ -28,14 +28,14 @@ from penstock.bind.emission.policy import (
 from penstock.bind.emission.seeking import seek_of
 from penstock.bind.emission.settings import INCLUDED, MERGES, settings_of, switch
 from penstock.bind.emission.streamed import as_select, carrying_times
-from penstock.bind.emission.window_columns import END, window_bounds
+from penstock.bind.emission.window_columns import END, carrying_windows, window_bounds
 from penstock.bind.modality import check_streamed, streamed
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
 from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions, Column, Table, View
 from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, PenstockError, SqlError
-from penstock.plan.emission import EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
+from penstock.plan.emission import Batch, EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import read_emit
 from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project, Scan
 from penstock.plan.refinement import counts_rows, is_refined
@@ -181,6 +181,8 @@ class _Binding:
             plan = with_falling_groups(plan, catalog, self._has_waterline)
         if (self.kind.streamed or matched) and not self.kind.aggregated:
             plan = carrying_times(plan, catalog, self._has_waterline)
+        if not self.clauses.aggregated and not isinstance(self.trigger, Batch | Row):
+            plan = carrying_windows(plan, catalog, self._has_waterline)
         visible = len(names) - len(self.clauses.added)
         order = self._order(visible)
         if self.kind.streamed:
@@ -198,8 +200,13 @@ class _Binding:
         bound = context_of(self.catalog, taking_in).bind_query(self.clauses.tree.copy())
         names = unique_names(list(bound.names))
         items = zip(names, bound.fields, strict=True)
-        plan = Project(bound.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items))
-        bounds = window_bounds(plan, with_taking_in(self.catalog, taking_in))
+        plan: Plan = Project(
+            bound.plan, tuple((new, column(item.name, item.type, item.nullable)) for new, item in items)
+        )
+        catalog = with_taking_in(self.catalog, taking_in)
+        if not self.clauses.aggregated:
+            plan = carrying_windows(plan, catalog, any_waterline)
+        bounds = window_bounds(plan, catalog)
         visible = len(names) - len(self.clauses.added)
         groups = {_at(place, visible) for place in self.clauses.groups}
         if self.clauses.aggregated:

@@ -2,16 +2,58 @@
 
 from __future__ import annotations
 
+from penstock.bind.scalars import unique_names
+from penstock.bind.taking_in import HasWaterline
 from penstock.catalog.model import Catalog, View
-from penstock.plan.nodes import Aggregate, Plan, Project, Scan
+from penstock.plan.nodes import Aggregate, Filter, Join, JoinKind, Plan, Project, Scan
+from penstock.plan.scalar import column
 
 START, END = "window_start", "window_end"
+_CLOSES = "__closes"
 
 
 def window_bounds(plan: Plan, catalog: Catalog) -> dict[int, str]:
     """The places of the fields that are the bounds of a window, each with START or END."""
     found = {place: _bound(plan, name, catalog) for place, name in enumerate(plan.names)}
     return {place: bound for place, bound in found.items() if bound is not None}
+
+
+def carrying_windows(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Plan:
+    """The plan with the ends of windows behind its columns, where these do not say in which window each row is.
+
+    SELECT n FROM (SELECT window_end, count(*) AS n … GROUP BY window_end)            →  n, window_end
+    SELECT a.window_end, n FROM a FULL JOIN b ON a.window_end = b.window_end  →  a.window_end, n, b.window_end
+    """
+    tells = any(bound == END for bound in window_bounds(plan, catalog).values()) and not _pads(plan)
+    return plan if tells else _with_ends(plan, catalog, has_waterline)
+
+
+def _pads(plan: Plan) -> bool:
+    """True for rows of an outer join, in which NULL may stand for the columns of one side."""
+    match plan:
+        case Project() | Filter():
+            return _pads(plan.input)
+        case Join():
+            outer = plan.kind in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.FULL)
+            return outer or any(map(_pads, plan.inputs))
+        case _:
+            return False
+
+
+def _with_ends(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Plan:
+    match plan:
+        case Filter():
+            return plan.with_inputs(_with_ends(plan.input, catalog, has_waterline))
+        case Project():
+            below = _with_ends(plan.input, catalog, has_waterline)
+            ends = [below.fields[place] for place, bound in window_bounds(below, catalog).items() if bound == END]
+            handed_on = {scalar.column for _, scalar in plan.items}
+            more = [item for item in ends if item.name not in handed_on and has_waterline(catalog, below, item.name)]
+            names = unique_names([*plan.names, *(_CLOSES for _ in more)])[len(plan.names) :]
+            items = (column(item.name, item.type, item.nullable) for item in more)
+            return Project(below, (*plan.items, *zip(names, items, strict=True)))
+        case _:
+            return plan
 
 
 def _remembers(view: View) -> bool:
