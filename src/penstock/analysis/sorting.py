@@ -22,13 +22,13 @@ from penstock.analysis.derived import Derived, SourceColumn, least
 from penstock.analysis.direction import Direction
 from penstock.analysis.final import title_of
 from penstock.analysis.monotonic import directions
-from penstock.analysis.views import column_read
-from penstock.analysis.waterline import Reader
+from penstock.analysis.views import column_read, of_view
+from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog, Lateness, Table, View
 from penstock.catalog.types import Type
 from penstock.errors import Span
 from penstock.plan.expressions import place_of, plan_reads_clock
-from penstock.plan.forms import Call, Reference
+from penstock.plan.forms import Call, Form, Opaque, Reference, swapped
 from penstock.plan.nodes import (
     Aggregate,
     Arrived,
@@ -95,6 +95,9 @@ class Sorting:
     span: Span | None
     orders: tuple[Order, ...]
     none: NoProgress | None
+
+
+_IN_A_CIRCLE = NoProgress("it reads itself")
 
 
 def sorting_of(plan: Plan, catalog: Catalog, name: str = "", span: Span | None = None) -> Sorting:
@@ -177,14 +180,30 @@ class _Reading:
         return self._negative(scalar.over({name: given[name] for name in scalar.columns}), plan)
 
     def _of_view(self, scalar: Scalar, scan: Scan) -> Derived | None:
+        """The same over a view: what is known of the negatives of its columns is found once for all who read it."""
         relation = self._catalog.relation(scan.relation)
         if not isinstance(relation, View) or relation.plan is None:
             return None
-        names = tuple(item.name for item in relation.columns)
-        read = {name: column_read(scan, name, names) for name in scalar.columns}
-        given = {name: column(found, None) for name, found in read.items() if found is not None}
-        alike = len(given) == len(read) and len(names) == len(relation.plan.names)
-        return self._renamed(scalar.over(given), names, relation.plan) if alike else None
+        falling = of_view(self._catalog, relation, "negatives", self._negatives, {})
+        columns = tuple(item.name for item in relation.columns)
+        lines = dict(zip(columns, map(falling.get, relation.plan.names), strict=False))
+        read = {name: column_read(scan, name, columns) for name in scalar.columns}
+        falls = {name: line for name, found in read.items() if found is not None and (line := lines.get(found))}
+        if not falls or any(isinstance(item, Opaque) for item in scalar.form.walk()):
+            return None
+
+        def negated(form: Form) -> Form | None:
+            return Call("-", (form,)) if isinstance(form, Reference) and form.name in falls else None
+
+        types = {item.name: item.type for item in scan.fields}
+        return self._reader.bound(
+            Call("-", (swapped(scalar.form, negated),)), {**self._reader.of(scan), **falls}, types
+        )
+
+    def _negatives(self, plan: Plan) -> Waterlines:
+        """The waterline of the negative of each column that has one."""
+        found = {item.name: self._negative(column(item.name, item.type), plan) for item in plan.fields}
+        return {name: line for name, line in found.items() if line is not None}
 
     def why_none(self, plan: Plan) -> NoProgress:
         """The operator that has no waterline although its input has one, or the table that has none."""
@@ -208,7 +227,7 @@ class _Reading:
     def _none_of_relation(self, scan: Scan) -> NoProgress:
         relation = self._catalog.relation(scan.relation)
         if isinstance(relation, View) and relation.plan is not None:
-            return self.why_none(relation.plan)
+            return of_view(self._catalog, relation, "no progress", self.why_none, _IN_A_CIRCLE)
         if isinstance(relation, Table) and not any(item.lateness for item in relation.columns):
             return NoProgress(f"no column of {relation.name} has LATENESS", scan.span or relation.span)
         return NoProgress(f"no column of {scan.relation} that is read has a waterline", scan.span)
