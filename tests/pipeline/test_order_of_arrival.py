@@ -206,6 +206,121 @@ def test_dedup_lets_pass_what_is_not_remembered(steps, seconds, most):
         assert Counter(read(late)) == Counter(read(begun)) == Counter(shown), "the steps make no difference"
 
 
+def limited(seconds, most):
+    return f"SELECT k, v FROM dedup(s, k, {seconds}s, {most})"
+
+
+RULES = st.tuples(st.integers(0, 3), st.integers(1, 3))
+
+
+@settings(max_examples=6, deadline=None)
+@given(steps=CLOCKS, rule=RULES, again=st.sets(st.integers(0, 5)), kept=st.booleans())
+def test_a_view_lets_pass_what_is_not_remembered(steps, rule, again, kept, tmp_path_factory):
+    seconds, most = rule
+    program = f"""
+    {"SET state_seconds = '0';" if kept else ""}
+    {STREAM}
+    CREATE VIEW first AS {limited(seconds, most)};
+    CREATE VIEW counted AS SELECT k, count() AS n FROM first GROUP BY k;
+    CREATE VIEW twice AS SELECT k, v FROM dedup(dedup(s, k, {seconds}s, {most}), v, 2s, 1);
+    """
+    given = {"dialect": "timeplus", "spark": no_spark, "directory": tmp_path_factory.mktemp("dedup")}
+    pipeline = Pipeline(program, **given)
+    rows, clock = [], 0
+    for at, (passed, step) in enumerate(steps):
+        clock += passed
+        rows += [(clock, k, v) for k, v in step]
+        changes = pipeline.step({"s": step}, clock=f"2025-01-01 10:00:{clock:02}")
+        expected = Counter(first_rows(rows, seconds, most))
+        assert Counter(pipeline.query(limited(seconds, most)).rows) == expected
+        assert Counter(pipeline.query(limited(seconds, most).replace("dedup(s", "dedup(table(s)")).rows) == expected
+        assert Counter(pipeline.content("first").rows) == expected
+        assert dict(pipeline.content("counted").rows) == Counter(k for k, _ in expected.elements())
+        assert all(weight > 0 for weight, _ in changes["first"].rows)
+        if at in again:
+            pipeline.close()
+            pipeline = Pipeline(program, **given)
+    pipeline.execute(f"CREATE VIEW late AS {limited(seconds, most)}; CREATE VIEW over AS SELECT k, v FROM first")
+    for _ in range(2):
+        for name in ("late", "over", "first"):
+            found = Counter(pipeline.content(name).rows)
+            assert found == Counter(first_rows(rows, seconds, most)), name
+        pipeline.step({}, clock=f"2025-01-01 10:00:{clock:02}")
+    pipeline.close()
+
+
+def test_what_passes_comes_and_goes_with_its_view():
+    program = f"{STREAM} CREATE VIEW first AS {limited(1, 9)}; CREATE VIEW once AS SELECT k FROM dedup(first, k);"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        pipeline.step({"s": [("a", 1)]}, clock="2025-01-01 10:00:00")
+        pipeline.step({"s": [("a", 2)]}, clock="2025-01-01 10:00:01")
+        assert [view.name for view in pipeline.catalog.relations()] == ["s", "first", "once"]
+        assert sorted(pipeline.content("first").rows) == [("a", 1), ("a", 2)]
+        assert pipeline.content("once").rows == [("a",)]
+        for statement in ("DROP VIEW first", f"CREATE OR REPLACE VIEW first AS {limited(9, 9)}", "DROP STREAM s"):
+            with pytest.raises(PenstockError) as refused:
+                pipeline.execute(statement)
+            assert refused.value.code == "HAS_DEPENDANTS", statement
+            assert "(rows)" not in str(refused.value)
+        pipeline.execute("DROP VIEW once")
+        pipeline.execute(f"CREATE OR REPLACE VIEW first AS {limited(9, 9)}")
+        pipeline.step({}, clock="2025-01-01 10:00:02")
+        assert pipeline.content("first").rows == [("a", 1)]
+        pipeline.execute("CREATE OR REPLACE VIEW first AS SELECT k, v FROM s")
+        assert list(pipeline.catalog.views) == ["first"]
+
+
+def test_what_had_passed_by_a_step_and_what_passes_in_a_transaction():
+    with Pipeline(f"{STREAM} CREATE VIEW first AS {limited(2, 9)};", dialect="timeplus", spark=no_spark) as pipeline:
+        for second, v in ((0, 1), (1, 2), (2, 3)):
+            pipeline.step({"s": [("a", v)]}, clock=f"2025-01-01 10:00:0{second}")
+        assert [pipeline.query(f"SELECT v FROM first AS OF STEP {step}").rows for step in (1, 2)] == [[(1,)], [(1,)]]
+        assert sorted(pipeline.query("SELECT v FROM first").rows) == [(1,), (3,)]
+        pipeline.execute("BEGIN", clock="2025-01-01 10:00:04")
+        pipeline.execute("INSERT INTO s (k, v) VALUES ('a', 4), ('a', 5), ('b', 6)")
+        assert sorted(pipeline.query("SELECT v FROM first").rows) == [(1,), (3,), (4,), (6,)]
+        pipeline.execute("COMMIT")
+        assert sorted(v for _, v in pipeline.content("first").rows) == [1, 3, 4, 6]
+
+
+def test_another_time_to_live_makes_a_view_anew():
+    program = f"{STREAM} CREATE VIEW first AS {limited(9, 9)}; CREATE VIEW n AS SELECT count() AS n FROM first;"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        pipeline.step({"s": [("a", 1)]}, clock="2025-01-01 10:00:00")
+        pipeline.step({"s": [("a", 2)]}, clock="2025-01-01 10:00:01")
+        same, other = pipeline.deployment(program), pipeline.deployment(program.replace("9s", "1s"))
+        assert {item.what for item in same.differences} == {"unchanged"}
+        assert [(item.name, item.what) for item in other.differences] == [
+            ("s", "unchanged"),
+            ("first", "changed"),
+            ("n", "rebuilt"),
+        ]
+        changes = pipeline.deploy(program.replace("9s", "1s"))
+        assert changes["first"].rows == [(1, ("a", 2))]
+        assert changes["n"].rows == [(-1, (1,)), (1, (2,))]
+        assert pipeline.content("n").rows == [(2,)]
+        pipeline.step({"s": [("a", 3)]}, clock="2025-01-01 10:00:02")
+        assert pipeline.content("n").rows == [(3,)]
+
+
+@pytest.mark.parametrize(
+    ("query", "hint"),
+    [
+        ("CREATE VIEW v AS SELECT * FROM dedup(kv, k, 1s)", "streams, and tables of which no row goes"),
+        ("SELECT * FROM dedup(kv, k, 1s)", "streams, and tables of which no row goes"),
+        ("SELECT * FROM dedup(changelog(s, k), k, 1s)", "streams, and tables of which no row goes"),
+        ("INSERT INTO s (k, v) SELECT k, v FROM dedup(table(s), k, 1s)", "read the view"),
+    ],
+)
+def test_where_nothing_is_remembered(query, hint):
+    program = STREAM + "CREATE STREAM kv (k string, v int) PRIMARY KEY k SETTINGS mode = 'versioned_kv';"
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        with pytest.raises(PenstockError) as refused:
+            (pipeline.query if query.startswith("SELECT") else pipeline.execute)(query)
+        assert refused.value.code == "TABLE_FUNCTION"
+        assert hint in refused.value.render()
+
+
 def test_a_step_that_is_refused_is_not_remembered():
     with Pipeline(STREAM, dialect="timeplus", spark=no_spark) as pipeline:
         query = pipeline.subscribe("SELECT k, 10 / v FROM dedup(s, k)")

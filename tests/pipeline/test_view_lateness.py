@@ -78,3 +78,14 @@ def test_what_does_not_fit_is_refused(statement, code, spark):
     with pytest.raises(penstock.PenstockError) as error:
         penstock.Pipeline(f"CREATE TABLE t (x INT); CREATE VIEW v AS SELECT x FROM t; {statement};", spark=spark).step()
     assert error.value.code == code
+
+
+def test_a_view_that_is_replaced_is_made_anew_with_its_lateness():
+    program = "CREATE TABLE t (a INT, n INT); CREATE VIEW v AS SELECT a, n FROM t; LATENESS v.n 1;"
+    with penstock.Pipeline(program, engine="native") as replaced:
+        replaced.step({"t": [(1, 10), (2, 15)]})
+        replaced.execute("CREATE OR REPLACE VIEW v AS SELECT a + 10 AS a, n FROM t")
+        replaced.step({"t": [(3, 16)]})
+        assert sorted(replaced.content("v").rows) == [(11, 10), (12, 15), (13, 16)]
+        replaced.step({"t": [(4, 11), (5, 16)]})
+        assert sorted(replaced.content("v").rows) == [(11, 10), (12, 15), (13, 16), (15, 16)]

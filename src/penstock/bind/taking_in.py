@@ -1,5 +1,8 @@
 """The rows that a standing query takes in: those from its start on, and those that are not late for it.
 
+A view and a query that is answered once take in all rows; only dedup with limits has them remember which keys have
+passed.
+
 A window over rows without a waterline gets one of the query's own: the greatest time seen, less its delay. It is kept
 by a view with LATENESS that nobody asked for by name.
 """
@@ -18,6 +21,7 @@ from penstock.bind.modality import is_streaming
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.catalog.model import (
     EVENT_TIME,
+    PASSED,
     Catalog,
     ClosingSessions,
     Column,
@@ -97,7 +101,7 @@ class Start:
 
 @dataclass
 class TakingIn:
-    """The findings while a standing query is bound.
+    """The findings while a standing query is bound, or with `in_view` a view or a query that is answered once.
 
     Streams are read from now on where it `tails`. With `delay` (microseconds) a window's rows get a waterline where
     they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock, by their
@@ -120,6 +124,7 @@ class TakingIn:
     keys: tuple[exp.Expression, ...] = ()
     sessions: ClosingSessions | None = None
     streamed: bool = False
+    in_view: bool = False
     views: list[View] = field(default_factory=list)
     waterlines: list[OwnWaterline] = field(default_factory=list)
     has_aged: bool = False
@@ -146,7 +151,11 @@ class TakingIn:
             case Scan():
                 relation = self.catalog.relation(plan.relation)
                 if isinstance(relation, View):
-                    return relation.kind == "gate" and relation.plan is not None and self.only_comes(relation.plan)
+                    return (
+                        relation.kind in ("gate", PASSED)
+                        and relation.plan is not None
+                        and self.only_comes(relation.plan)
+                    )
                 return relation is not None and relation.append_only
             case Project() | Filter() | UnionAll() | Generate():
                 return all(map(self.only_comes, plan.inputs))
@@ -266,12 +275,19 @@ class TakingIn:
         number = f" {len(self.views) + 1}" if self.views else ""
         columns = tuple(Column(item.name, item.type, item.nullable) for item in rows.fields)  # type: ignore[arg-type]
         view = View(f"{self.name} (rows{number})", "", None, columns, rows, "gate", lateness={time.lower(): late})
+        if self.in_view:
+            view = replace(view, kind=PASSED, owner=self.name.lower())
         self.views.append(view)
         self.catalog = self.catalog.with_view(view)
         if windows is not None and windows.length is not None:
             slide = windows.slide if windows.aligned else None
             self.waterlines.append(OwnWaterline(view.name.lower(), time, windows.length, slide, windows.origin))
         return view
+
+
+def taking_in_view(name: str, catalog: Catalog) -> TakingIn:
+    """The findings while a view or query is bound: it takes in all rows, and no window has a waterline of its own."""
+    return TakingIn(name, catalog, lambda _, __, ___: True, in_view=True)
 
 
 def with_taking_in(catalog: Catalog, taking_in: TakingIn) -> Catalog:

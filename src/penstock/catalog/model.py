@@ -6,7 +6,7 @@ Names are compared without regard to case and shown as they were written.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -24,6 +24,7 @@ REFINEMENT = ("first_result", "complete_result", "update_rate", "late_updates", 
 NOTHING: Mapping[str, Any] = MappingProxyType({})
 EVENT_TIME = "_tp_time"  # of the streams of dialect timeplus
 INTO = "into"  # the kind of a view whose rows are those of the table that it writes into
+PASSED = "passed"  # the kind of the rows that dedup lets pass in another view
 
 
 @dataclass(frozen=True)
@@ -272,11 +273,12 @@ class View:
 
     `kind` is 'view', 'local' or 'materialized'; 'into' for one that is another name for the table that its statement
     writes into; 'standing' for a query that is shown by a policy of emission, its
-    `showing`, and 'gate' for the rows that such a query takes in, with a waterline of its own. `columns` is known once
-    the view is bound; a type in it may be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None
-    for a view that was only declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of,
-    `declaration` the whole statement. A standing query that shows a view with EMIT has that view as its `owner`; one
-    that `writes` into a table has its statement.
+    `showing`, and 'gate' for the rows that such a query takes in, with a waterline of its own; 'passed' for the rows
+    that dedup lets pass in a view, which is its `owner`. `columns` is known once the view is bound; a type in it may
+    be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only
+    declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of, `declaration` the whole
+    statement. A standing query that shows a view with EMIT has that view as its `owner`; one that `writes` into a table
+    has its statement.
     """
 
     name: str
@@ -304,7 +306,12 @@ class View:
     @property
     def is_output(self) -> bool:
         """True for a view whose changes are given to whoever asked for it: not LOCAL, and no other name of a table."""
-        return self.kind not in ("local", INTO) and not self.is_hidden
+        return self.kind not in ("local", INTO) and self.is_named
+
+    @property
+    def is_named(self) -> bool:
+        """True for a view that somebody has named, and has not come along with another one or with a query."""
+        return self.kind != PASSED and not self.is_hidden
 
     @property
     def is_hidden(self) -> bool:
@@ -361,9 +368,17 @@ class Catalog:
         return tuple(item.name for item in self.relations())
 
     def relations(self) -> Iterator[Table | View]:
-        """All tables, then all views."""
+        """All tables, then all views that somebody has named."""
         yield from self.tables.values()
-        yield from self.views.values()
+        yield from self.named_views()
+
+    def named_views(self) -> Iterator[View]:
+        """The views that somebody has named."""
+        return (view for view in self.views.values() if view.is_named)
+
+    def passed_in(self, name: str) -> tuple[View, ...]:
+        """The rows that dedup lets pass in a view."""
+        return tuple(view for view in self.views.values() if view.kind == PASSED and view.owner == name.lower())
 
     def with_table(self, table: Table) -> Catalog:
         """The catalog with a table added or replaced."""
@@ -372,6 +387,12 @@ class Catalog:
     def with_view(self, view: View) -> Catalog:
         """The catalog with a view added or replaced."""
         return replace(self, views=_with(self.views, view.name, view))
+
+    def with_passed(self, name: str, views: Iterable[View]) -> Catalog:
+        """The catalog with the rows that dedup lets pass in a view, and without those that it let pass before."""
+        gone = {view.name.lower() for view in self.passed_in(name)}
+        kept = {key: view for key, view in self.views.items() if key not in gone}
+        return replace(self, views=MappingProxyType(kept | {view.name.lower(): view for view in views}))
 
     def with_function(self, function: Function) -> Catalog:
         """The catalog with a function added or replaced."""
@@ -402,13 +423,14 @@ class Catalog:
         return replace(self, settings=MappingProxyType(kept if value is None else kept | {name: value}))
 
     def without(self, name: str) -> Catalog:
-        """The catalog without the table or view of that name, and without what a view writes."""
+        """The catalog without the table or view of that name, and without what a view writes and lets pass."""
         lower = name.lower()
+        gone = {lower, *(view.name.lower() for view in self.passed_in(name))}
         return replace(
             self,
             writers=MappingProxyType({key: item for key, item in self.writers.items() if item.owner != lower}),
             tables=MappingProxyType({key: item for key, item in self.tables.items() if key != lower}),
-            views=MappingProxyType({key: item for key, item in self.views.items() if key != lower}),
+            views=MappingProxyType({key: item for key, item in self.views.items() if key not in gone}),
         )
 
 

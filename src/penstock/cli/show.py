@@ -28,7 +28,7 @@ def shown(statement: sql.Show, pipeline: Pipeline) -> Table:
         case "tables":
             return Table(("table", "key", "kind"), [_table_row(table) for table in catalog.tables.values()])
         case "views":
-            return Table(("view", "kind"), [(view.name, view.kind) for view in catalog.views.values()])
+            return Table(("view", "kind"), [(view.name, view.kind) for view in catalog.named_views()])
         case "columns":
             named = catalog.relations() if statement.name is None else [_relation(catalog, statement.name, statement)]
             return Table(("table", *_COLUMN), [(item.name, *row) for item in named for row in _columns(item)])

@@ -13,7 +13,7 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 
 def chosen_views(catalog: Catalog, names: Sequence[str]) -> tuple[str, ...]:
     """The views that are named, or all that are outputs; SqlError for a name that is none."""
-    known = [view.name for view in catalog.views.values()]
+    known = [view.name for view in catalog.named_views()]
     for name in names:
         if name.lower() not in catalog.views:
             near = did_you_mean(name, known)

@@ -118,7 +118,8 @@ class Engine:
         store = self.process(catalog)
         spark = SparkTyping(self.workspace, catalog)
         typing = spark if store is None else ProvenTyping(catalog, spark)
-        circuit = narrowed(build_circuit(views, catalog, typing, {*self.gates(), *shared}, bucketed=store is None))
+        given = {*self.gates(), *shared} - views.keys()  # one that takes the place of another is made anew
+        circuit = narrowed(build_circuit(views, catalog, typing, given, bucketed=store is None))
         tables = {
             operator.relation: relation_schema(catalog, operator.relation)
             for operator in circuit.operators

@@ -11,7 +11,7 @@ from penstock.analysis.kinds import KindOfChange, kinds_of_change
 from penstock.analysis.sorting import Sorting, sorting_of
 from penstock.analysis.waterline import Waterlines, has_waterline, waterlines
 from penstock.bind.emission.standing import StandingQuery, bind_standing
-from penstock.catalog.model import INTO, Catalog, Table, View, Writer
+from penstock.catalog.model import INTO, PASSED, Catalog, Table, View, Writer
 from penstock.circuit.boundedness import StateFact, state_facts
 from penstock.circuit.operators import Circuit
 from penstock.circuit.places import Placed, Placing
@@ -58,7 +58,7 @@ def reports(catalog: Catalog, view: str | None = None, placing: Placing | None =
     statements = {name: _of_writer(writer) for name, writer in catalog.writers.items()}
     for item in statements.values():
         catalog = catalog.with_view(item)
-    chosen = [item for item in catalog.views.values() if item.kind != INTO]
+    chosen = [item for item in catalog.views.values() if item.kind not in (INTO, PASSED)]
     if view is not None:
         chosen = [statements.get(view.lower()) or _view(catalog, view)]
     rewritten = rewrite_views(catalog)
@@ -112,7 +112,7 @@ def _view(catalog: Catalog, name: str) -> View:
     found = catalog.views.get(name.lower())
     if found is not None:
         return found
-    names = tuple(item.name for item in catalog.views.values())
+    names = tuple(item.name for item in catalog.named_views())
     if catalog.relation(name) is not None:
         raise SqlError(
             Diagnostic("NOT_A_VIEW", f"{name} is a table; there is nothing to explain", candidates=names[:3])
@@ -157,7 +157,7 @@ def _relations(name: str, plan: Plan, span: Span | None, catalog: Catalog) -> It
         if relation.name not in seen:
             seen[relation.name] = relation
             yield sorting_of(_scan_of(relation), catalog, relation.name)
-            if isinstance(relation, View) and relation.is_hidden and relation.plan is not None:
+            if isinstance(relation, View) and not relation.is_named and relation.plan is not None:
                 waiting += _read(relation.plan, catalog)
 
 

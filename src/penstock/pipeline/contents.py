@@ -14,13 +14,15 @@ import pyarrow as pa
 
 from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.spark.batch import batch_frame
-from penstock.catalog.model import Table, View
+from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
 from penstock.pipeline.here import ContentsHere, check_recomputable
+from penstock.pipeline.reads import with_views
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.remembering_gate import passed_rows
 from penstock.steps.past import Past
 from penstock.steps.rows.exchange import as_frame, declared_rows, in_arrow, plain_schema, repeated
 from penstock.steps.stepper import Stepper
@@ -33,12 +35,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Contents:
-    """The present contents, with a transaction's own changes (`pending`) on top; or those after a `past` step."""
+    """The present contents, with a transaction's own changes (`pending`) on top; or those after a `past` step.
+
+    `passed` are rows that dedup lets pass in the query that is asked.
+    """
 
     stepper: Stepper
     clock: datetime
     pending: Sequence[Intake] = ()
     past: Past | None = None
+    passed: tuple[View, ...] = ()
+
+    @property
+    def catalog(self) -> Catalog:
+        """All that a plan may read."""
+        return with_views(self.stepper.catalog, self.passed)
 
     def answered(self, plan: Plan) -> pa.Table | DataFrame:
         """The answer of a plan over the present contents: in Arrow where all of it is in the process."""
@@ -66,7 +77,7 @@ class Contents:
         store = engine.process(self.stepper.catalog)
         if store is None:
             not_proven("a program that works on Spark")
-        return ContentsHere(self.stepper, store, self.clock, self.pending, self.past)
+        return ContentsHere(self.stepper, store, self.clock, self.catalog, self.pending, self.past)
 
     def query(self, plan: Plan) -> DataFrame:
         """The answer of a plan over the present contents, by Spark."""
@@ -86,7 +97,7 @@ class Contents:
                 found[scan.relation.lower()] = self._relation(scan.relation)
 
     def _relation(self, name: str) -> DataFrame:
-        relation = self.stepper.catalog.relation(name)
+        relation = self.catalog.relation(name)
         if isinstance(relation, Table):
             return self.table(relation)
         if isinstance(relation, View):
@@ -96,6 +107,8 @@ class Contents:
     def view(self, view: View) -> DataFrame:
         """The rows of a view."""
         stored = self.stepper.stored
+        if view.kind == PASSED:
+            return self._passed(view)
         if self.past is not None:
             check_recomputable(view)
             return self.query(view.plan)
@@ -103,6 +116,15 @@ class Contents:
             return self._filtered(view)
         maintained = stored.view(view) if view.kind == "materialized" and not self.pending else None
         return self.query(view.plan) if maintained is None else maintained
+
+    def _passed(self, view: View) -> DataFrame:
+        """The rows that dedup lets pass: those that have, or where there are none yet, or others, what would."""
+        maintained = None if self.past is not None or self.pending else self.stepper.stored.view(view)
+        if maintained is not None:
+            return maintained
+        rows = Table(view.name, view.columns)
+        passed = passed_rows(view, declared_rows(self.query(view.plan), rows))
+        return as_frame(self.stepper.engine.workspace, rows, passed)
 
     def _filtered(self, view: View) -> DataFrame:
         """The rows that have passed the LATENESS of a view; a transaction's own changes are judged when it ends."""

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from penstock.bind.program.compile import Program, declare
-from penstock.catalog.model import Catalog, Table, View
+from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.settings import TIME_ZONE
 from penstock.errors import Diagnostic, PenstockError
 from penstock.pipeline.reads import read_by, tables_read
@@ -91,6 +91,7 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
     dropped = tuple(item.name.lower() for item in tables if item.what == "removed")
     added = [item.name.lower() for item in views if item.what in ("added", "changed", "rebuilt")]
     statements = tuple(_statements(before, program, removed, dropped, set(added)))
+    added = [name for view in added for name in (*(item.name.lower() for item in after.passed_in(view)), view)]
     problems = [*_problems(before, after, again, stepped=present.stepped), *_statement_problems(before, after)]
     read = {name for view in added for name in tables_read(after, view)} & before.tables.keys()
     problems += [found for name in sorted(read) if (found := present.missing(before.tables[name]))]
@@ -115,8 +116,9 @@ def _same_table(one: Table, other: Table) -> bool:
     return one == other
 
 
-def _same_view(one: View, other: View) -> bool:
-    return _meaning(one) == _meaning(other)
+def _same_view(name: str, before: Catalog, after: Catalog) -> bool:
+    one, other = ([*catalog.passed_in(name), catalog.views[name]] for catalog in (before, after))
+    return list(map(_meaning, one)) == list(map(_meaning, other))
 
 
 def _meaning(view: View) -> tuple[Any, ...]:
@@ -128,14 +130,14 @@ def _meaning(view: View) -> tuple[Any, ...]:
 
 def _rebuilt(before: Catalog, after: Catalog) -> dict[str, str]:
     """The views of both that are made anew, each with the one of which that comes: itself, or one that it reads."""
-    both = [name for name in after.views if name in before.views]
-    found = {name: name for name in both if not _same_view(before.views[name], after.views[name])}
+    both = [view.name.lower() for view in after.named_views() if view.name.lower() in before.views]
+    found = {name: name for name in both if not _same_view(name, before, after)}
     gone = {*before.tables, *before.views} - {*after.tables, *after.views}
     while True:
         more = {
-            name: next(iter(sorted(read_by(after.views[name]) & (found.keys() | gone))))
+            name: next(iter(sorted(_read_by_others(after, name) & (found.keys() | gone))))
             for name in both
-            if name not in found and after.views[name].plan is not None and read_by(after.views[name]) & found.keys()
+            if name not in found and _read_by_others(after, name) & found.keys()
         }
         if not more:
             return found
@@ -154,6 +156,8 @@ def _tables(before: Catalog, after: Catalog) -> Iterator[Difference]:
 
 def _views(before: Catalog, after: Catalog, again: dict[str, str]) -> Iterator[Difference]:
     for name, view in after.views.items():
+        if not view.is_named:
+            continue
         if name not in before.views:
             yield Difference(view.name, "view", "added", f"filled from {_filled_from(after, name)}")
         elif name not in again:
@@ -164,7 +168,7 @@ def _views(before: Catalog, after: Catalog, again: dict[str, str]) -> Iterator[D
             about = f"reads {after.views[again[name]].name}; made anew from {_filled_from(after, name)}"
             yield Difference(view.name, "view", "rebuilt", about)
     for name, view in before.views.items():
-        if name not in after.views:
+        if name not in after.views and view.is_named:
             yield Difference(view.name, "view", "removed", "its answer and state go")
 
 
@@ -190,8 +194,11 @@ def _readers_first(catalog: Catalog, names: Collection[str]) -> list[str]:
 
 
 def _read_by_others(catalog: Catalog, name: str) -> frozenset[str]:
-    view = catalog.views[name]
-    return frozenset() if view.plan is None else read_by(view) - {name}
+    """The relations, other than itself, that a view reads; of what passes in another view that view."""
+    views = (*catalog.passed_in(name), catalog.views[name])
+    read = {item for view in views if view.plan is not None for item in read_by(view)}
+    passed = {item: str(view.owner) for item in read if (view := catalog.views.get(item)) and view.kind == PASSED}
+    return frozenset(passed.get(item, item) for item in read) - {name}
 
 
 def _statements(
@@ -252,13 +259,18 @@ def _problems(before: Catalog, after: Catalog, again: dict[str, str], *, stepped
             yield _other_kind(view.name, "a table", "a view", view.span)
     for name in again:
         view = after.views[name]
-        if any(item.emits or item.lateness or "emit_final" in item.properties for item in (before.views[name], view)):
+        if any(_shows_once(item) for item in (before.views[name], view)):
             message = f"view {view.name} has EMIT, emit_final or LATENESS: what it has shown cannot be taken back"
             hint = "give the new one another name, beside the old one"
             yield Diagnostic("SHOWN_ALREADY", message, view.span, hint=hint)
     if stepped and before.settings.get(TIME_ZONE, "UTC") != after.settings.get(TIME_ZONE, "UTC"):
         message = "the time zone cannot change after the first step: rows that are there were read in it"
         yield Diagnostic("TIME_ZONE_FIXED", message, hint="begin with an empty directory")
+
+
+def _shows_once(view: View) -> bool:
+    """True for what has been shown by when it came; what dedup lets pass follows from the rows that are there."""
+    return view.emits or (bool(view.lateness) and view.kind != PASSED) or "emit_final" in view.properties
 
 
 def _other_kind(name: str, was: str, now: str, span: Any) -> Diagnostic:

@@ -18,7 +18,7 @@ from penstock.bind.program.dml import advanced_column
 from penstock.bind.program.queries import bind_query, check_asked
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
-from penstock.bind.taking_in import Start
+from penstock.bind.taking_in import Start, TakingIn, taking_in_view, with_taking_in
 from penstock.catalog.model import ERROR_VIEW, Catalog, View, Writer
 from penstock.catalog.settings import TIME_ZONE, state_seconds_of
 from penstock.engine.placing import wants_process
@@ -64,6 +64,7 @@ from penstock.steps.stepper import Installation, Stepper
 from penstock.steps.tables import Incoming
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
 Changes = dict[str, Change]
@@ -408,8 +409,9 @@ class Execution:
 
     def _check_dependents(self, gone: Sequence[str], after: Catalog) -> None:
         for name in gone:
+            own = (name, self.catalog.views[name].owner)
             for other in after.views.values():
-                if other.name.lower() != name and other.plan is not None and name in read_by(other):
+                if other.name.lower() not in own and other.plan is not None and name in read_by(other):
                     message = f"view {name} cannot be replaced while {other.name} reads it"
                     raise UnsupportedError(Diagnostic("REPLACED_VIEW", message, hint=f"drop {other.name} first"))
 
@@ -546,10 +548,15 @@ class Execution:
         """The answer of a parsed query."""
         point = point_of(tree)
         step = as_of if point is None else self.points.step_of(point)
-        plan = self._asked(tree, text, past=step is not None)
-        return Answer(self.workspace, self._spark(lambda: self._released(lambda: self._contents(step).answered(plan))))
+        taking_in = taking_in_view("(query)", self.catalog)
+        plan = self._asked(tree, text, taking_in, past=step is not None)
 
-    def _asked(self, tree: Any, text: str, *, past: bool) -> Plan:
+        def answered() -> pa.Table | DataFrame:
+            return replace(self._contents(step), passed=tuple(taking_in.views)).answered(plan)
+
+        return Answer(self.workspace, self._spark(lambda: self._released(answered)))
+
+    def _asked(self, tree: Any, text: str, taking_in: TakingIn, *, past: bool) -> Plan:
         """The plan of a query, over MATERIALIZED views that contain the answer where it is of the present."""
         catalog = self.catalog
         try:
@@ -561,8 +568,10 @@ class Execution:
             if not found.views or any(name in catalog.tables for name in found.plan.scanned):
                 raise
             return found.plan
-        plan = bind_query(without_past(tree), catalog, text)
-        return plan if past or self.transaction is not None else from_views(plan, catalog).plan
+        plan = bind_query(without_past(tree), catalog, text, taking_in=taking_in)
+        if past or self.transaction is not None:
+            return plan
+        return from_views(plan, with_taking_in(catalog, taking_in)).plan
 
     @property
     def workspace(self) -> Workspace:

@@ -22,13 +22,14 @@ from penstock.backends.native.trace import content, listed
 from penstock.backends.native.typing import completed
 from penstock.backends.render import Renderer
 from penstock.backends.spark.change import Delta
-from penstock.catalog.model import Table, View
+from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type
 from penstock.engine.typed import leaves_of
 from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.plan.nodes import Arrived, Fixpoint, Plan, Recompute, Scan
 from penstock.steps.intake.fold import Intake
+from penstock.steps.intake.remembering_gate import passed_rows
 from penstock.steps.past import Past
 from penstock.steps.stepper import Stepper
 
@@ -37,12 +38,13 @@ from penstock.steps.stepper import Stepper
 class ContentsHere:
     """The present contents as far as they lie in the process, with a transaction's own changes (`pending`) on top.
 
-    With `past` they are those after an earlier step.
+    With `past` they are those after an earlier step; `catalog` tells what is read.
     """
 
     stepper: Stepper
     store: Store
     clock: datetime
+    catalog: Catalog
     pending: Sequence[Intake] = ()
     past: Past | None = None
     _relations: dict[str, str] = field(default_factory=dict)
@@ -77,7 +79,7 @@ class ContentsHere:
         """The plan with every type that can be told, of columns as they are carried."""
         if any(isinstance(node, Fixpoint | Recompute) for node in plan.walk()):
             not_proven("recursion, or a query that is recomputed")
-        return completed(plan, leaves_of(self.stepper.catalog, plan))
+        return completed(plan, leaves_of(self.catalog, plan))
 
     def _query(self, typed: Plan) -> str:
         leaves = {node.relation.lower() for node in typed.walk() if isinstance(node, Scan)}
@@ -89,7 +91,7 @@ class ContentsHere:
         return self._relations[name]
 
     def _made(self, name: str) -> str:
-        relation = self.stepper.catalog.relation(name)
+        relation = self.catalog.relation(name)
         if isinstance(relation, Table):
             return self._table(relation)
         if isinstance(relation, View):
@@ -98,6 +100,8 @@ class ContentsHere:
 
     def _view(self, view: View) -> str:
         stored_views = self.stepper.stored
+        if view.kind == PASSED:
+            return self._passed(view)
         if self.past is not None:
             check_recomputable(view)
             return f"({self._query(self._typed(view.plan))})"
@@ -108,6 +112,17 @@ class ContentsHere:
         if view.lateness:
             not_proven(f"a view with LATENESS, {view.name}")
         return f"({self._query(self._typed(view.plan))})"
+
+    def _passed(self, view: View) -> str:
+        """The rows that dedup lets pass: those that have, or where there are none yet, or others, what would."""
+        kept = None if self.past is not None or self.pending else self.stepper.stored.relation_of(view)
+        if kept is not None:
+            return kept
+        columns = [(column.name, column.type) for column in view.columns]
+        query = self._query(self._typed(view.plan))
+        rows = to_arrow(self.store.arrow(f"SELECT * FROM ({query})"), schema_in_arrow(columns))
+        kinds = [(name, stored(kind)) for name, kind in columns]
+        return self.store.loaded(kinds, [passed_rows(view, rows)])
 
     def _table(self, table: Table) -> str:
         columns = [(column.name, plain_type(column.type)) for column in table.columns]

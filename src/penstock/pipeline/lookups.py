@@ -57,7 +57,7 @@ def _asked(execution: Execution, name: str, key: Any) -> Asked:
     relation = execution.catalog.relation(name)
     if relation is None:
         known = [item.name for item in execution.catalog.tables.values()]
-        known += [item.name for item in execution.catalog.views.values()]
+        known += [item.name for item in execution.catalog.named_views()]
         message = f"there is no table or view {name[:100]}"
         raise SqlError(Diagnostic("UNKNOWN_RELATION", message, candidates=did_you_mean(name, known)))
     names, rows = _by_name(relation, key) or _by_key(relation, key, execution.catalog)

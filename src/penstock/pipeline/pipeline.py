@@ -544,7 +544,7 @@ class Pipeline:
     def _view(self, name: str) -> View:
         view = self.catalog.views.get(name.lower())
         if view is None:
-            known = [item.name for item in self.catalog.views.values()]
+            known = [item.name for item in self.catalog.named_views()]
             message = f"view {name[:100]} does not exist"
             raise SqlError(Diagnostic("UNKNOWN_VIEW", message, candidates=did_you_mean(name, known)))
         return view

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.analysis.waterline import has_waterline
 from penstock.bind.emission.standing import bind_standing, stands
 from penstock.bind.program.queries import bind_named, bind_query
+from penstock.bind.taking_in import taking_in_view, with_taking_in
 from penstock.engine.foreseeing import foreseen
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.explain import explain_query, explain_standing
@@ -43,8 +44,10 @@ def explained_query(pipeline: Pipeline, tree: Any, options: Sequence[str], text:
     if stands(tree, pipeline.catalog):
         found = bind_standing(tree, pipeline.catalog, text, "query", has_waterline)
         return explain_standing(found, pipeline.catalog, tuple(options), text, placing=placing)
-    plan = bind_query(without_past(tree), pipeline.catalog, text)
-    return explain_query(plan, pipeline.catalog, tuple(options), text, placing=placing)
+    taking_in = taking_in_view("(query)", pipeline.catalog)
+    plan = bind_query(without_past(tree), pipeline.catalog, text, taking_in=taking_in)
+    catalog = with_taking_in(pipeline.catalog, taking_in)
+    return explain_query(plan, catalog, tuple(options), text, placing=placing)
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,8 @@ class RelationHome:
 
     def columns_of(self, sql: str) -> tuple[str, ...]:
         """The columns of a query, which is bound and not asked."""
-        return bind_named(one_query(sql, self.dialect).tree, self.pipeline.catalog, sql).names
+        taking_in = taking_in_view("(query)", self.pipeline.catalog)
+        return bind_named(one_query(sql, self.dialect).tree, self.pipeline.catalog, sql, taking_in=taking_in).names
 
     def check_standing(self, sql: str) -> None:
         """Raise SqlError or UnsupportedError for a query that cannot stand."""
@@ -86,7 +90,7 @@ class RelationHome:
 def relation_of(pipeline: Pipeline, name: str) -> Relation:
     """A table or view as a relation. SqlError if there is neither."""
     if pipeline.catalog.relation(name) is None:
-        tables, views = pipeline.catalog.tables.values(), pipeline.catalog.views.values()
+        tables, views = pipeline.catalog.tables.values(), pipeline.catalog.named_views()
         known = [*(item.name for item in tables), *(item.name for item in views)]
         message = f"table(): there is no table or view {name[:100]}"
         raise SqlError(Diagnostic("UNKNOWN_RELATION", message, candidates=did_you_mean(name, known)))

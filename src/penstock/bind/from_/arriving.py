@@ -6,8 +6,9 @@
     dedup(s, k)                  the first row of each key
     dedup(s, k, 10s, 1000)       the same, where a key is remembered for 10 s, and 1000 keys at most
 
-Over rows that only come to a standing query, dedup is a gate with a memory; over all others both are the best row
-of each key. What they give has its order of arrival as well.
+Over rows that only come, dedup is a gate with a memory in a standing query, and in a view or query that says for how
+long or how many keys are remembered; all others are the best row of each key. What they give has its order of arrival
+as well.
 """
 
 from __future__ import annotations
@@ -111,14 +112,28 @@ def _dedup(tree: TableFunction, plan: Plan, arguments: list[exp.Expression], lev
     limits = _limits(tree, arguments, level)
     taking_in = level.context.taking_in
     position = position_of(_one(tree, level), tree, level)
-    if taking_in is not None and taking_in.only_comes(plan) and not _is_history(tree):
+    limited = limits.micros is not None or limits.keys is not None
+    if (
+        taking_in is not None
+        and taking_in.only_comes(plan)
+        and (limited if taking_in.in_view else not _is_history(tree))
+    ):
         remembering = Remembering(limits.micros or 0, _KEYS if limits.keys is None else limits.keys)
         return taking_in.remembered(plan, position, limits.columns, remembering)
     if limits.micros or limits.keys is not None:
-        message = "dedup with a time to live or a number of keys, over rows that do not come one after the other"
-        hint = "queries that stand over streams have them, also CREATE MATERIALIZED VIEW v INTO a table"
-        raise unsupported(code="TABLE_FUNCTION", message=message, place=tree, hint=hint)
+        raise _no_memory(tree, writes=taking_in is None)
     return _best(plan, limits.columns, [_by_arrival(tree, level, descending=False)], level)
+
+
+def _no_memory(tree: TableFunction, *, writes: bool) -> Exception:
+    limits = "dedup with a time to live or a number of keys"
+    if writes:
+        message = f"{limits}, in a statement that changes rows"
+        hint = "CREATE VIEW has them: read the view"
+    else:
+        message = f"{limits}, over rows that do not come one after the other"
+        hint = "streams, and tables of which no row goes, have them: what chooses, computes and joins their rows"
+    return unsupported(code="TABLE_FUNCTION", message=message, place=tree, hint=hint)
 
 
 def _limits(tree: TableFunction, arguments: list[exp.Expression], level: Level) -> _Limits:

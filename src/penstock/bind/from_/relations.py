@@ -23,6 +23,7 @@ from penstock.bind.matching.clause import bind_match_recognize
 from penstock.bind.relation import ONE_ROW, SINCE, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Relation, Scope
+from penstock.bind.taking_in import taking_in_view
 from penstock.bind.time_windows.tables import bind_window_table
 from penstock.catalog.model import View
 from penstock.catalog.reserved import HIDDEN
@@ -189,7 +190,8 @@ def _telling(found: View, level: Level) -> BoundQuery | None:
     tree = found.query.copy()
     tree.meta.pop("emit", None)
     inside = replace(level.context.alone(), ctes=MappingProxyType({}), windows=MappingProxyType({}))
-    bound = replace(inside, taking_in=None, hands_on=True).bind_query(tree)
+    passing = taking_in_view(found.name, level.context.catalog)  # what passes in it is there
+    bound = replace(inside, taking_in=passing, hands_on=True).bind_query(tree)
     hidden = tuple(name for name in bound.names if name in HIDDEN)
     if not hidden:
         return None

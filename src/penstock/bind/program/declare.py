@@ -16,7 +16,7 @@ from penstock.bind.program.existing import refuse_existing
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
-from penstock.bind.program.views import replaced_view, view_of
+from penstock.bind.program.views import replaced_view, views_of
 from penstock.bind.program.writers import declare_into
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
 from penstock.catalog.settings import TIME_ZONE, check_setting
@@ -90,7 +90,8 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
         message = f"{statement.name!r} is a table; a view cannot replace it"
         raise wrong(code="ALREADY_EXISTS", message=message, place=statement.name_span, sqlstate="42P07")
     refuse_impure(statement.query, catalog, "a view")
-    view = _bound_or_whole(catalog, statement)
+    *passed, view = _bound_or_whole(catalog, statement)
+    catalog = catalog.with_passed(view.name, passed)
     if old is None:  # nobody can read it yet, so it closes no cycle
         found = catalog.with_view(view)
     else:
@@ -99,10 +100,13 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
     return found if statement.into is None else declare_into(found, statement, "")
 
 
-def _bound_or_whole(catalog: Catalog, statement: CreateView) -> View:
-    """The view; where only Spark knows the columns that a `*` stands for, Spark gets the query as it is written."""
+def _bound_or_whole(catalog: Catalog, statement: CreateView) -> tuple[View, ...]:
+    """The view behind what passes in it.
+
+    Where only Spark knows the columns that a `*` stands for, Spark gets the query as it is written.
+    """
     try:
-        return view_of(catalog, statement)
+        return views_of(catalog, statement)
     except UnsupportedError as error:
         plain = not statement.column_names and statement.into is None
         plain = plain and catalog.settings.get("dialect", "penstock") == "penstock"
@@ -110,7 +114,7 @@ def _bound_or_whole(catalog: Catalog, statement: CreateView) -> View:
             raise
         reason = error.diagnostics[0].message.removeprefix("not supported: ")
         whole = {item.name: getattr(statement, item.name) for item in fields(Unparsed) if hasattr(statement, item.name)}
-        return unparsed_view(catalog, Unparsed(**whole, reason=reason))
+        return (unparsed_view(catalog, Unparsed(**whole, reason=reason)),)
 
 
 def _unparsed(catalog: Catalog, statement: Unparsed) -> Catalog:

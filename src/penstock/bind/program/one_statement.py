@@ -9,6 +9,7 @@ from penstock.bind.program.declare import DDL, declare_one
 from penstock.bind.program.dml import advanced_column, check_dml
 from penstock.bind.program.queries import bind_named, check_asked
 from penstock.bind.program.writers import declare_insert, stands_as_statement
+from penstock.bind.taking_in import taking_in_view
 from penstock.catalog.model import Catalog
 from penstock.sql.points import without_past
 from penstock.sql.statements import Advance, Delete, Explain, Insert, Query, Statement, Update
@@ -37,4 +38,4 @@ def _check_query(tree: Any, catalog: Catalog, text: str) -> None:
         bind_standing(tree, catalog, text, "query", any_waterline)
     else:
         check_asked(tree, catalog)
-        bind_named(without_past(tree), catalog, text)
+        bind_named(without_past(tree), catalog, text, taking_in=taking_in_view("(query)", catalog))

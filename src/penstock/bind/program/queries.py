@@ -7,6 +7,7 @@ from sqlglot import exp
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
 from penstock.bind.modality import check_relational, streamed
+from penstock.bind.taking_in import TakingIn
 from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError
 from penstock.plan.nodes import Plan
@@ -15,20 +16,37 @@ from penstock.sql.nesting import room_for_nesting
 from penstock.sql.points import is_begun, refuse_point
 
 
-def bind_query(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = True) -> Plan:
+def bind_query(
+    tree: exp.Expression,
+    catalog: Catalog,
+    source: str = "",
+    *,
+    keep_order: bool = True,
+    taking_in: TakingIn | None = None,
+) -> Plan:
     """The plan of a query over a catalogue; its fields have the query's column names, made different where equal.
 
     An ORDER BY at the top stays as a TopK without a limit, for a query whose answer is shown, unless
     `keep_order` is False; a view has no order. Raises SqlError or UnsupportedError, with `source` filled in.
     """
-    return bind_named(tree, catalog, source, keep_order=keep_order).plan
+    return bind_named(tree, catalog, source, keep_order=keep_order, taking_in=taking_in).plan
 
 
-def bind_named(tree: exp.Expression, catalog: Catalog, source: str = "", *, keep_order: bool = False) -> BoundQuery:
-    """As `bind_query`, with the column names as the query has them, equal ones included."""
+def bind_named(
+    tree: exp.Expression,
+    catalog: Catalog,
+    source: str = "",
+    *,
+    keep_order: bool = False,
+    taking_in: TakingIn | None = None,
+) -> BoundQuery:
+    """As `bind_query`, with the column names as the query has them, equal ones included.
+
+    With `taking_in` dedup may remember keys.
+    """
     try:
         with room_for_nesting():
-            bound = context_of(catalog).bind_query(tree, keep_order=keep_order)
+            bound = context_of(catalog, taking_in).bind_query(tree, keep_order=keep_order)
     except PenstockError as error:
         raise error.with_source(source) from None
     return bound

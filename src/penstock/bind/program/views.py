@@ -11,7 +11,8 @@ from penstock.bind.bound_query import BoundQuery
 from penstock.bind.emission.standing import any_waterline, bind_standing, shown_by
 from penstock.bind.program.dml import table_of
 from penstock.bind.program.queries import bind_named
-from penstock.catalog.model import INTO, Catalog, Column, View
+from penstock.bind.taking_in import taking_in_view
+from penstock.catalog.model import INTO, PASSED, Catalog, Column, View
 from penstock.catalog.reserved import RESERVED, VERSIONS
 from penstock.errors import Span
 from penstock.plan.nodes import Arrived, Plan, Project
@@ -23,12 +24,16 @@ from penstock.sql.points import refuse_point
 from penstock.sql.statements import CreateView
 
 
-def view_of(catalog: Catalog, statement: CreateView) -> View:
-    """The view that a statement creates; raises SqlError for equal column names or a view that reads itself."""
+def views_of(catalog: Catalog, statement: CreateView) -> tuple[View, ...]:
+    """The view that a statement creates, behind the rows that dedup lets pass in it.
+
+    Raises SqlError for equal column names or a view that reads itself.
+    """
     if statement.into is not None:
-        return _view_into(catalog, statement)
+        return (_view_into(catalog, statement),)
     _refuse_self(catalog, statement)
-    bound = bind_named(_without_emit(catalog, statement), catalog)
+    taking_in = taking_in_view(statement.name, catalog)
+    bound = bind_named(_without_emit(catalog, statement), catalog, taking_in=taking_in)
     names = statement.column_names or bound.names
     if len(names) != len(bound.names):
         message = f"the query has {len(bound.names)} columns, but {len(names)} names are given"
@@ -40,7 +45,7 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
     columns = _columns(plan)
     if declared is not None and declared.recursive:
         columns = _as_declared(declared, columns, statement)
-    return View(
+    view = View(
         statement.name,
         statement.query_text,
         statement.query,
@@ -52,6 +57,7 @@ def view_of(catalog: Catalog, statement: CreateView) -> View:
         span=statement.name_span,
         declaration=statement.text,
     )
+    return (*(replace(item, span=statement.name_span) for item in taking_in.views), view)
 
 
 def _kind(statement: CreateView, plan: Plan) -> str:
@@ -172,18 +178,17 @@ def reached(catalog: Catalog, name: str) -> set[str]:
 
 
 def dependants(catalog: Catalog, name: str) -> list[str]:
-    """The views that read a relation directly, in the order of declaration."""
+    """The views that read a relation directly, or what passes in it, in the order of declaration."""
     lower = name.lower()
-    own = {lower, VERSIONS + lower}
-    return [
-        view.name
-        for key, view in catalog.views.items()
-        if view.plan is not None and key != lower and own & view.plan.scanned
-    ]
+    own = {lower, VERSIONS + lower, *(view.name.lower() for view in catalog.passed_in(name))}
+    readers = (view for view in catalog.views.values() if view.plan is not None and own & view.plan.scanned)
+    found = (catalog.views.get(str(view.owner), view) if view.kind == PASSED else view for view in readers)
+    return list(dict.fromkeys(view.name for view in found if view.name.lower() != lower))
 
 
 def replaced_view(catalog: Catalog, old: View, new: View, span: Span) -> Catalog:
     """The catalogue with a view replaced; its readers must still fit, and none may be read by it."""
+    _refuse_passed(catalog, old, span)
     found = catalog.with_view(replace(new, lateness=old.lateness))
     if new.recursive:
         return found
@@ -204,6 +209,25 @@ def replaced_view(catalog: Catalog, old: View, new: View, span: Span) -> Catalog
             code="HAS_DEPENDANTS", message=message, place=span, hint=f"DROP VIEW {readers[-1]} first", sqlstate="2BP01"
         )
     return found
+
+
+def _refuse_passed(catalog: Catalog, old: View, span: Span) -> None:
+    """Raise SqlError if others read what passes in a view that is to be replaced: they are bound to those rows."""
+    passed = {view.name.lower() for view in catalog.passed_in(old.name)}
+    for view in catalog.views.values():
+        if (
+            view.plan is not None
+            and passed & view.plan.scanned
+            and old.name.lower() not in (view.name.lower(), view.owner)
+        ):
+            message = f"cannot replace {old.name!r}: {view.name} reads the rows that dedup lets pass in it"
+            raise wrong(
+                code="HAS_DEPENDANTS",
+                message=message,
+                place=span,
+                hint=f"DROP VIEW {view.name} first",
+                sqlstate="2BP01",
+            )
 
 
 def renamed(bound: BoundQuery, names: tuple[str, ...]) -> Plan:

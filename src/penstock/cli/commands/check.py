@@ -45,12 +45,16 @@ def command(
         found = [diagnostic.to_json(error.source or source) for diagnostic in error.diagnostics]
         click.echo(json.dumps({"ok": False, "diagnostics": found}, ensure_ascii=False))
         return WRONG
-    unchecked = [view.name for view in catalog.views.values() if view.query is None and not ask]
+    unchecked = [view.name for view in catalog.named_views() if view.query is None and not ask]
     if style != "json":
         warn(catalog.warnings, source)
     for name in unchecked:
         note(f"view {name}: not checked without Spark")
-    counts = {"tables": len(catalog.tables), "views": len(catalog.views), "functions": len(catalog.functions)}
+    counts = {
+        "tables": len(catalog.tables),
+        "views": len(list(catalog.named_views())),
+        "functions": len(catalog.functions),
+    }
     if style == "json":
         said = [warning.to_json(source) for warning in catalog.warnings]
         click.echo(json.dumps({"ok": True, "diagnostics": said, "unchecked": unchecked, **counts}, ensure_ascii=False))

@@ -45,7 +45,7 @@ def command(
     if values["engine"] is not None:
         catalog = catalog.with_setting(ENGINE, values["engine"])
     if view is not None and view.lower() not in catalog.views:
-        known = [item.name for item in catalog.views.values()]
+        known = [item.name for item in catalog.named_views()]
         raise SqlError(
             Diagnostic("UNKNOWN_VIEW", f"there is no view {view[:100]}", candidates=did_you_mean(view, known))
         )

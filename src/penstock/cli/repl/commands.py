@@ -66,7 +66,7 @@ def _schema(shell: Controls, name: str) -> None:
 
 
 def _explain(shell: Controls, name: str) -> None:
-    views = [name.strip("`")] if name else [view.name for view in shell.catalog.views.values()]
+    views = [name.strip("`")] if name else [view.name for view in shell.catalog.named_views()]
     for at, view in enumerate(views):
         if at:
             click.echo()
@@ -74,7 +74,7 @@ def _explain(shell: Controls, name: str) -> None:
 
 
 def _verify(shell: Controls, name: str) -> None:
-    for view in [name] if name else [view.name for view in shell.catalog.views.values()]:
+    for view in [name] if name else [view.name for view in shell.catalog.named_views()]:
         found = shell.pipeline.verify(view)
         verdict = "equal the batch result" if found.ok else f"DIFFER: {found.missing} missing, {found.unexpected} more"
         click.echo(f"{found.view}: {found.rows} rows {verdict}")

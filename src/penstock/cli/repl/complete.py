@@ -54,7 +54,7 @@ class CatalogCompleter(Completer):
     def _relations(self) -> Iterator[tuple[str, str]]:
         catalog = self._catalog()
         yield from ((table.name, "table") for table in catalog.tables.values())
-        yield from ((view.name, "view") for view in catalog.views.values())
+        yield from ((view.name, "view") for view in catalog.named_views())
 
     def _everything(self) -> Iterator[tuple[str, str]]:
         for relation in self._catalog().relations():

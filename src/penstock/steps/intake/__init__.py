@@ -20,7 +20,7 @@
 | `base` | the part of a store that is on the executors; what a store may forget |
 | `process` | the same part in the process |
 | `keystore` | the row of each key |
-| `remembering_gate` | dedup of a standing query: of each key the first row, as long as the key is remembered |
+| `remembering_gate` | dedup that remembers keys: of each key the first row, as long as the key is remembered |
 | `again` | what a step has done to a table, from the log: nothing is judged a second time |
 | `writes` | the rows of standing statements as operations on their table |
 | `rowcounts` | how often each row is there |

@@ -1,4 +1,4 @@
-"""dedup of a standing query: of each key the first row that arrives, as long as the key is remembered.
+"""dedup that remembers keys: of each key the first row that arrives, as long as the key is remembered.
 
     a row passes, and its key is remembered from then on, unless the key is remembered already
     a key is forgotten when it has been remembered for the time to live, or as the oldest of more than so many
@@ -98,17 +98,18 @@ class RememberingGate:
     def parted(self, delta: Delta) -> Parted:
         """The first rows of keys that are not remembered."""
         self._settle()
-        rows = delta.lasting().arrow()
+        kept, step = self.folded(delta.lasting().arrow())
+        after = RememberingGate(self.rule, self.keys, self.position, self.arrived, self.memory, step, self.number + 1)
+        return Parted(Delta.of_arrow(delta.workspace, kept, delta.schema), None, after)
+
+    def folded(self, rows: pa.Table) -> tuple[pa.Table, Step]:
+        """The rows that pass after those before them, in their order, and what that does to the keys."""
         rows = rows.take(pc.sort_indices(rows.column(self.position)))
         keys = (canonical_row(row) for row in python_values(rows.select(list(self.keys))))
         times = pc.cast(rows.column(self.arrived), pa.int64()).to_pylist()
         folding = _Folding(self.memory.keys, self.rule)
         passed = [folding.passes(key, time) for key, time in zip(keys, times, strict=True)]
-        after = RememberingGate(
-            self.rule, self.keys, self.position, self.arrived, self.memory, folding.step, self.number + 1
-        )
-        kept = rows.filter(pa.array(passed, pa.bool_()))
-        return Parted(Delta.of_arrow(delta.workspace, kept, delta.schema), None, after)
+        return rows.filter(pa.array(passed, pa.bool_())), folding.step
 
     def _settle(self) -> None:
         """Have the memory know the step that this gate comes from, which is committed if another one is to follow."""
@@ -131,6 +132,11 @@ class RememberingGate:
         """The same filter: keys do not depend on windows."""
         del own
         return self
+
+
+def passed_rows(view: View, rows: pa.Table) -> pa.Table:
+    """The rows that pass of all that have come: what the gate of a view has let pass by then."""
+    return remembering_gate(view).folded(rows)[0]
 
 
 def remembering_gate(view: View) -> RememberingGate:
