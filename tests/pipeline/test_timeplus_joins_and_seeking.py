@@ -111,7 +111,69 @@ def test_a_query_reads_the_past_from_a_time_on(clauses, expected):
         assert sorted(i for (i,) in read(query)) == expected
 
 
-@pytest.mark.parametrize("place", ["soon", "-2y", "5", "2025-13-01"])
+SECOND = 2 << 32  # the position of the first row of the second step
+
+
+@pytest.mark.parametrize(
+    ("clauses", "expected"),
+    [
+        (f"SETTINGS seek_to = '{SECOND}'", [3, 4, 5]),
+        (f"SETTINGS seek_to = '{SECOND + 1}'", [4, 5]),
+        ("SETTINGS seek_to = '0'", [1, 2, 3, 4, 5]),
+        (f"SETTINGS seek_to = '{(3 << 32) + 1}'", []),
+        (f"WHERE _tp_sn > {SECOND}", [4, 5]),
+        (f"WHERE s._tp_sn <= {SECOND} SETTINGS seek_to = 'earliest'", [1, 2, 3]),
+        (f"WHERE _tp_sn > {SECOND} SETTINGS seek_to = 'latest'", [5]),
+    ],
+)
+def test_a_query_reads_the_past_from_a_sequence_number_on(clauses, expected):
+    with Pipeline("CREATE STREAM s (i int)", dialect="timeplus", spark=no_spark) as pipeline:
+        pipeline.step({"s": [(1,), (2,)]})
+        pipeline.step({"s": [(3,), (4,)]})
+        query = pipeline.subscribe(f"SELECT i FROM s {clauses}")
+        pipeline.step({"s": [(5,)]})
+        assert sorted(i for (i,) in read(query)) == expected
+
+
+def test_a_reader_goes_on_behind_the_last_sequence_number():
+    with Pipeline("CREATE STREAM s (i int)", dialect="timeplus", spark=no_spark) as pipeline:
+        first = pipeline.subscribe("SELECT _tp_sn, i FROM s")
+        pipeline.step({"s": [(1,), (2,)]})
+        *_, (last, _) = sorted(read(first))
+        first.close()
+        pipeline.step({"s": [(3,)]})
+        again = pipeline.subscribe(f"SELECT i FROM s SETTINGS seek_to = '{last + 1}'")
+        pipeline.step({"s": [(4,)]})
+        assert sorted(read(again)) == [(3,), (4,)]
+
+
+def test_sequence_numbers_in_queries_and_views():
+    program = """
+    CREATE STREAM s (i int);
+    CREATE STREAM own (_tp_sn int);
+    CREATE VIEW numbered AS SELECT _tp_sn, i FROM s WHERE i > 1;
+    CREATE VIEW some AS SELECT i FROM s WHERE i > 1;
+    CREATE VIEW counted AS SELECT count() AS n, max(_tp_sn) AS last FROM some;
+    """
+    with Pipeline(program, dialect="timeplus", spark=no_spark) as pipeline:
+        pipeline.step({"s": [(1,), (2,)], "own": [(7,)]})
+        pipeline.step({"s": [(3,)]})
+        assert sorted(pipeline.content("numbered").rows) == [((1 << 32) + 1, 2), (SECOND, 3)]
+        assert pipeline.query("SELECT * FROM numbered ORDER BY i").columns == ("_tp_sn", "i")
+        assert pipeline.content("counted").rows == [(2, SECOND)]
+        assert pipeline.query("SELECT _tp_sn FROM table(own)").rows == [(7,)]
+        assert "_tp_sn" not in pipeline.query("SELECT * FROM table(s)").columns
+        for refused, code in (
+            ("INSERT INTO s (i, _tp_sn) VALUES (1, 1)", "UNKNOWN_COLUMN"),
+            ("CREATE VIEW v AS SELECT _tp_sn FROM s AS a JOIN s AS b ON a.i = b.i", "AMBIGUOUS_COLUMN"),
+            ("CREATE VIEW v AS SELECT _tp_sn FROM counted", "UNKNOWN_COLUMN"),
+        ):
+            with pytest.raises(PenstockError) as error:
+                pipeline.execute(refused)
+            assert error.value.code == code, error.value.render()
+
+
+@pytest.mark.parametrize("place", ["soon", "-2y", "5.5", "2025-13-01", "1" * 19])
 def test_no_place_to_begin(place):
     with Pipeline(STREAMS, dialect="timeplus", spark=no_spark) as pipeline:
         with pytest.raises(PenstockError) as refused:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from sqlglot import exp
 
 from penstock.bind.diagnose import ambiguous_column
-from penstock.catalog.reserved import HIDDEN
+from penstock.catalog.reserved import HIDDEN, POSITION, SEQUENCE_NUMBER
 from penstock.plan.nodes import Field, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.trees import at, bare, call_name
@@ -31,7 +31,7 @@ class Visible:
     exact: bool = False
 
     def answers(self, name: str) -> bool:
-        """True if the column is meant by a name."""
+        """True if the column is called that."""
         return self.name == name if self.exact else self.name.lower() == name.lower()
 
 
@@ -44,7 +44,7 @@ class RelationInScope:
 
     def find(self, name: str) -> list[Visible]:
         """The columns of that name."""
-        return [item for item in self.columns if item.answers(name)]
+        return _called(name, self.columns)
 
 
 @dataclass(frozen=True)
@@ -75,14 +75,13 @@ class Scope:
 
     def unqualified(self, name: str, place: exp.Expression) -> Visible | None:
         """The one column that an unqualified name means."""
-        found = [item for item in self.columns if item.answers(name)]
+        found = _called(name, self.columns)
         if len(found) > 1:
             raise ambiguous_column(name, self._owners(name), place)
         return found[0] if found else None
 
     def _owners(self, name: str) -> tuple[str, ...]:
-        owners = [f"{relation.alias}.{item.name}" for relation in self.relations for item in relation.find(name)]
-        return tuple(owners)
+        return tuple(f"{relation.alias}.{name}" for relation in self.relations for _ in relation.find(name))
 
     def qualified(self, alias: str, name: str, place: exp.Expression) -> Visible | None:
         """The column `alias.name`."""
@@ -123,6 +122,14 @@ class Scope:
             if (item.field not in hidden if item.field else item.name.lower() not in names)
         )
         return replace(self, shown=columns + tuple(kept))
+
+
+def _called(name: str, columns: tuple[Visible, ...]) -> list[Visible]:
+    """The columns that a name means: those called so, else for `_tp_sn` the positions of the rows of streams."""
+    found = [item for item in columns if item.answers(name)]
+    if not found and name.lower() == SEQUENCE_NUMBER:
+        return [item for item in columns if item.hidden and item.name == POSITION]
+    return found
 
 
 def _not_hidden(columns: tuple[Visible, ...]) -> tuple[Visible, ...]:

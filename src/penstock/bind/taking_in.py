@@ -107,7 +107,7 @@ class TakingIn:
     they have none; None lets them be. With `age` (microseconds) rows that are older than that by the clock, by their
     column `aged_by`, are left out when they come, and where it `leaves` them, as soon as they are. `keys` are the
     columns of which each value has a waterline of its own. Of the rows that a stream has at the `start` those count
-    that have a time from `since` on. With `sessions` its rows are numbered by these, which is
+    that have a time, or a position, from `since` on. With `sessions` its rows are numbered by these, which is
     to be told the columns. A `streamed` query sees the same through views: they are read as what they stand for.
     """
 
@@ -119,7 +119,7 @@ class TakingIn:
     age: int | None = None
     aged_by: str = EVENT_TIME
     leaves: bool = False
-    since: datetime | None = None
+    since: datetime | int | None = None
     start: Start = Start()
     keys: tuple[exp.Expression, ...] = ()
     sessions: ClosingSessions | None = None
@@ -188,7 +188,10 @@ class TakingIn:
         """The rows of a relation of FROM that are not too old."""
         times = [name for name in plan.names if name.lower() == EVENT_TIME]
         rises = isinstance(relation, Table) and relation.append_only
-        if self.since is not None and rises and times and POSITION in plan.names:
+        if isinstance(self.since, int) and rises and POSITION in plan.names:
+            there = exp.GTE(this=column_tree(POSITION), expression=long(self.since))
+            return Filter(plan, scalar_of(there, fields_of(plan)))
+        if isinstance(self.since, datetime) and rises and times and POSITION in plan.names:
             return self._sought(plan, times[0], self.since)
         names = [name for name in plan.names if name.lower() == self.aged_by]
         if self.age is None or not names:
@@ -202,7 +205,7 @@ class TakingIn:
         return Filter(plan, scalar_of(exp.GTE(this=column_tree(names[0]), expression=since), fields))
 
     def _sought(self, plan: Plan, time: str, since: datetime) -> Plan:
-        """The rows that come after the start, and those before that have a time from `since` on."""
+        """The rows that come after the start, and those before that have a time, or a position, from `since` on."""
         utc = self.catalog.settings.get("time zone", "UTC") == "UTC"
         text = f"{since:%Y-%m-%d %H:%M:%S.%f}{'' if utc else '+00:00'}"
         old = exp.GTE(this=column_tree(time), expression=timestamp(exp.Literal.string(text)))

@@ -15,6 +15,7 @@ WINDOW_ORDER = "__window_order"
 ORDER = "__order"
 ENDED = "__ended"
 SESSION_END = "__limited_end"  # of a session with limits, within a plan
+SEQUENCE_NUMBER = "_tp_sn"  # the name by which dialect timeplus reads the position of a stream's row
 OF_ARRIVAL = frozenset({ARRIVED, POSITION})  # what the rows of a stream keep
 HIDDEN = OF_ARRIVAL | {WINDOW_ORDER}
 

@@ -18,7 +18,7 @@ from sqlglot import exp
 from penstock.bind.level import Context, Level
 from penstock.bind.scope import RelationInScope
 from penstock.bind.time_windows.times import END, START
-from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION, WINDOW_ORDER
+from penstock.catalog.reserved import ARRIVED, HIDDEN, POSITION, SEQUENCE_NUMBER, WINDOW_ORDER
 from penstock.catalog.types import Type
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
@@ -124,7 +124,7 @@ def _asks(node: Any) -> bool:
             of_clock = any(call_name(item) == "now" for item in node.expressions)
             return of_clock or node.name in ("CHANGELOG", "DEDUP")
         case exp.Column():
-            return node.name in HIDDEN
+            return node.name in HIDDEN or node.name.lower() == SEQUENCE_NUMBER
         case _:
             return call_name(node) in _LOOKING_BACK and not _is_ordered(node)
 
