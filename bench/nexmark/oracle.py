@@ -14,7 +14,7 @@ from pyspark.sql import DataFrame, SparkSession
 import penstock
 from bench.nexmark.files import SIDE_INPUT, Data
 from bench.nexmark.queries import VIEW, Query
-from penstock.steps.rows.fetched import fetched_rows
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.testing.multisets import Content, Difference, consolidate, difference
 from penstock.testing.oracle import Oracle
 

@@ -13,8 +13,8 @@ import pyarrow as pa
 import pytest
 from tests.steps.tables import Bench
 
+from penstock.backends.cancelling import added_up
 from penstock.backends.native.store import Store
-from penstock.backends.spark.change import added_up
 from penstock.errors import DataError
 from penstock.steps.intake import fold, keystore, many, process, rowcounts
 

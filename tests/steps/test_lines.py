@@ -5,7 +5,7 @@ from decimal import Decimal
 
 import pytest
 
-from penstock.backends.spark.waterlines import typed_literal
+from penstock.backends.waterlines import typed_literal
 
 
 @pytest.mark.parametrize(

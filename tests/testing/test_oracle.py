@@ -6,10 +6,10 @@ from datetime import datetime
 
 import pytest
 
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Catalog, Column, Function, View
 from penstock.errors import UnsupportedError
 from penstock.sql.parse import parse_expression, parse_query
-from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.oracle import Oracle
 
 SCHEMA = "g int, x int, s string, at timestamp"

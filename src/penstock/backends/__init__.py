@@ -11,7 +11,14 @@
 | asof       | ASOF JOIN as SQL, in one pass over the rows of a key   |
 | matching   | MATCH_RECOGNIZE: a function over partitions, and its SQL |
 | thresholds | from how many rows on a step does something else       |
+| clock      | queries that read the clock, with a step's in them     |
+| waterlines | values beside a waterline: which are below it          |
+| lines      | waterlines as SQL                                      |
+| scans      | which parts of traces have been read, while that is measured |
+| columns    | declared types as Arrow types                          |
+| parts      | values within values: what is done with each part of a type |
 | weighted   | rows with weights as Arrow tables                      |
+| cancelling | rows of a change that cancel one another, in Arrow     |
 | rows       | rows of Arrow as Python values, and when they are equal |
 | surroundings | files that cannot be written, and disks that are full |
 | temporary  | temporary folders, removed when their process ends     |

@@ -12,7 +12,7 @@ from penstock.analysis.derived import Derived
 from penstock.analysis.final import Final, final_of
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.parameters import as_parameter
-from penstock.backends.spark.waterlines import below, value_literal
+from penstock.backends.waterlines import below, value_literal
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.api import Emitted, Moment

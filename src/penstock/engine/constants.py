@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -11,7 +12,12 @@ from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
+from penstock.backends.rows import python_values
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.plan.scalar import parsed
+
+if TYPE_CHECKING:
+    from penstock.backends.spark.workspace import Workspace
 
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 
@@ -32,3 +38,14 @@ def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None
         return None
     items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(found))
     return to_arrow(store.arrow(f"SELECT {items}"), schema)
+
+
+def constant_row(workspace: Workspace, store: Store | None, texts: Sequence[str]) -> tuple[Any, ...]:
+    """The values of constants of Spark SQL: in the process where they are proven, by one query of Spark otherwise."""
+    here = constants_here(store, texts)
+    if here is not None:
+        (row,) = python_values(here)
+        return row
+    terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(texts))
+    (row,) = fetched_rows(workspace.sql(f"SELECT {terms}"))
+    return row

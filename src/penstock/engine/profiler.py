@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import TYPE_CHECKING
 
-from penstock.backends.spark.scans import Scans
+from penstock.backends.scans import Scans
 from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.measured import NO_WORK, Measured, MeasuredCircuit, Profile, Work
 from penstock.circuit.operators import Operator, Source

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.backends.rows import python_values
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.backends.spark.workspace import Workspace
 from penstock.outputs.textual import text_of
-from penstock.steps.rows.fetched import fetched_rows
 from penstock.steps.rows.rejected import json_text
 
 if TYPE_CHECKING:

@@ -12,8 +12,10 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.columns import in_arrow
 from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.spark.batch import batch_frame
+from penstock.backends.spark.exchange import as_frame, declared_rows, plain_schema, repeated
 from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
@@ -24,7 +26,6 @@ from penstock.plan.scalar import quoted
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.remembering_gate import passed_rows
 from penstock.steps.past import Past
-from penstock.steps.rows.exchange import as_frame, declared_rows, in_arrow, plain_schema, repeated
 from penstock.steps.stepper import Stepper
 
 if TYPE_CHECKING:

@@ -7,6 +7,8 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from penstock.backends.columns import in_arrow
+from penstock.backends.spark.exchange import declared_rows
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
@@ -19,7 +21,6 @@ from penstock.plan.scalar import column as plan_column
 from penstock.sql.statements import Delete, Insert, Update
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, RowReader, refuse_deletion
-from penstock.steps.rows.exchange import declared_rows, in_arrow
 from penstock.steps.rows.rejected import Rejections
 
 Readers = Callable[[Table], RowReader]

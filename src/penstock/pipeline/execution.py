@@ -21,6 +21,7 @@ from penstock.bind.program.writers import declare_insert, stands_as_statement, w
 from penstock.bind.taking_in import Start, TakingIn, taking_in_view, with_taking_in
 from penstock.catalog.model import ERROR_VIEW, Catalog, View, Writer
 from penstock.catalog.settings import TIME_ZONE, state_seconds_of
+from penstock.engine.constants import constant_row
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
@@ -57,7 +58,6 @@ from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
 from penstock.steps.manifest import PROGRAM, Advances, Declaration
 from penstock.steps.proposing import StepInput
-from penstock.steps.rows.fetched import constant_row
 from penstock.steps.saved_positions import Position
 from penstock.steps.snapshots import Snapshots
 from penstock.steps.stepper import Installation, Stepper

@@ -9,13 +9,13 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.analysis.keys import view_keys
+from penstock.backends.columns import python_rows
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.execution import Execution
 from penstock.plan.scalar import quoted
 from penstock.relational.writing import literal
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import Rejections
 
 

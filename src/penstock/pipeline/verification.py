@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.spark.change import consolidated
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.steps.rows.fetched import fetched_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

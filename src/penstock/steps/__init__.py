@@ -19,7 +19,6 @@
 | `tables` | what is remembered of tables, and what comes in judged by it |
 | `views` | what is remembered of views: their content, what waits to be shown, timers |
 | `kept` | the maintained content of a view in the process |
-| `layers` | the content of one view: its changes so far, added up |
 | `contents` | what tables and views hold now, as far as it is stored |
 | `waterlines` | questions about waterlines: now, after a step, and what moves them |
 | `lines` | the waterlines of all sources at one moment, and those that follow from them |

@@ -8,13 +8,13 @@ from typing import Protocol
 
 import pyarrow as pa
 
+from penstock.backends.spark.exchange import as_delta
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import VERSIONS
 from penstock.steps.change import Change
 from penstock.steps.events import StepDone
 from penstock.steps.facts import measured_of, sizes_of, spilled_of
 from penstock.steps.proposing import Proposal
-from penstock.steps.rows.exchange import as_delta
 from penstock.steps.rows.rejected import LATE, LATE_VERSION
 from penstock.steps.state import State
 from penstock.steps.written import change_of

@@ -10,16 +10,16 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from penstock.backends.columns import python_rows
 from penstock.backends.rows import Key, Row
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.exchange import as_delta
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.installed import InstalledOperator
 from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.proposing import StepInput, taken_in
-from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import as_delta
 from penstock.steps.rows.identity import identity_of
 from penstock.steps.rows.refused import Reason, Refused, gone
 from penstock.steps.rows.rejected import Rejections

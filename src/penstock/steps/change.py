@@ -12,10 +12,10 @@ import pyarrow.compute as pc
 
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.fetched import fetched_parts
 from penstock.backends.spark.session import running_session
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
-from penstock.steps.rows.fetched import fetched_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

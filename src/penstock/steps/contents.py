@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.backends.native.proof import not_proven
+from penstock.backends.spark.exchange import repeated
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.base import forgets
 from penstock.steps.past import Past, gathered
-from penstock.steps.rows.exchange import repeated
 from penstock.steps.state import State
 
 if TYPE_CHECKING:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.columns import arrow_rows, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
 from penstock.backends.native.proof import NotProvenError, quoted
 from penstock.backends.native.store import Store
@@ -17,7 +18,6 @@ from penstock.backends.thresholds import INDEXED_KEYS, PASSES_BEFORE_INDEX
 from penstock.catalog.model import View
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native import arrow_of, relation_of
-from penstock.steps.rows.columns import arrow_rows, python_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -9,19 +9,19 @@ from typing import Any
 
 from penstock.analysis.derived import Derived, OfKeys, SourceColumn
 from penstock.backends.api import KeyedLines
+from penstock.backends.lines import alone, keyed_line_text, line_text
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.rows import python_values
-from penstock.backends.spark.lines import alone, keyed_line_text, line_text
-from penstock.backends.spark.waterlines import typed_literal
+from penstock.backends.waterlines import typed_literal
 from penstock.catalog.types import Type
+from penstock.engine.constants import constant_row
 from penstock.engine.engine import Engine
 from penstock.plan.scalar import parsed
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
-from penstock.steps.rows.fetched import constant_row
 
 
 @dataclass(frozen=True)

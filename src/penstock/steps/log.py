@@ -30,6 +30,8 @@ import pyarrow.parquet as pq
 from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
+from penstock.backends.columns import parquet_plain
+from penstock.backends.spark.exchange import as_frame, plain_schema
 from penstock.backends.surroundings import writing
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
@@ -41,8 +43,6 @@ from penstock.plan.scalar import quoted
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync, write_atomically
 from penstock.steps.moments import Moments
-from penstock.steps.rows.columns import parquet_plain
-from penstock.steps.rows.exchange import as_frame, plain_schema
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

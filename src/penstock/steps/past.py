@@ -13,10 +13,10 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.spark.exchange import as_frame
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.base import forgets
-from penstock.steps.rows.exchange import as_frame
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

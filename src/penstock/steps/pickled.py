@@ -26,6 +26,7 @@ from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.trace import Trace
 from penstock.backends.rows import canonical_row
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.schema_classes import MODULE as SCHEMA_CLASSES
 from penstock.backends.spark.schema_classes import is_schema_class
 from penstock.errors import DataError, Diagnostic, UnsupportedError
@@ -36,7 +37,6 @@ from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.process import ProcessRows
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.kept import KeptRows
-from penstock.steps.layers import Layers
 
 if TYPE_CHECKING:
     from penstock.steps.state import State

@@ -17,6 +17,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.backends.columns import weighted_schema
 from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.steps.again import Again
@@ -29,7 +30,6 @@ from penstock.steps.intake.memory import TableMemory
 from penstock.steps.log import FORMAT, Segment, Staged, read_pieces
 from penstock.steps.manifest import PROGRAM, SESSION, Advances, Declaration, lateness_of
 from penstock.steps.proposing import StepInput
-from penstock.steps.rows.columns import weighted_schema
 from penstock.steps.rows.rejected import Rejected, Rejections
 from penstock.steps.state import State
 

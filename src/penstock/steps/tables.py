@@ -7,6 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from penstock.backends.columns import python_rows, weighted_schema
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import MANY_ROWS
@@ -28,7 +29,6 @@ from penstock.steps.intake.versions import fold_versions, inserted
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Advances, promised
 from penstock.steps.rows.batch import DELETE, Batch, concatenated
-from penstock.steps.rows.columns import python_rows, weighted_schema
 from penstock.steps.rows.refused import Refused
 from penstock.steps.rows.rejected import Rejections
 

@@ -12,12 +12,12 @@ import pyarrow as pa
 
 from penstock.analysis.derived import Derived
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.layers import Layers
 from penstock.catalog.model import INTO, Catalog, View
 from penstock.emit.api import Emission, Emitted, Moment, Promise
 from penstock.emit.standing import Standing
 from penstock.engine.engine import Engine
 from penstock.steps.kept import KeptRows, kept_rows
-from penstock.steps.layers import Layers
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

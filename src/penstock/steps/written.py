@@ -13,7 +13,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.columns import carried_plainly, in_arrow
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.exchange import as_delta, declared_rows
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.api import Emitted, Moment
@@ -21,8 +23,6 @@ from penstock.engine.following import Following
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.writes import Given, written_batches
 from penstock.steps.rows.batch import Batch
-from penstock.steps.rows.columns import carried_plainly
-from penstock.steps.rows.exchange import as_delta, declared_rows, in_arrow
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.state import State
 from penstock.steps.tables import Incoming, is_strict

@@ -7,8 +7,8 @@ from collections.abc import Iterable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Table, View
-from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case
 from penstock.testing.multisets import Content, Difference, Weighted, consolidate, difference
 from penstock.testing.oracle import Oracle, matches_rows, reads_error_view, reads_versions

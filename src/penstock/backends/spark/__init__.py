@@ -6,17 +6,17 @@
 | change       | the change of a relation: weighted rows, on the driver or on the executors |
 | trace        | what an operator remembers, in layers                                      |
 | collecting   | a trace without what its operator may forget                               |
+| layers       | the content of a view: its changes so far, in layers                       |
+| exchange     | rows between Arrow and DataFrames in declared types                        |
+| fetched      | DataFrames as tuples of Python values                                      |
 | sums         | partial results of a small change, added up on the driver                  |
 | workspace    | what the operators of one engine share: session, sizes, names of relations |
 | checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
-| scans        | which parts of traces have been read, while that is measured               |
 | dialect      | Spark's SQL for the nodes of plans                                         |
 | window_calls | window calls with further keys; what the order of equal rows changes       |
 | functions    | functions of Penstock that Spark calls                                     |
 | grouping     | rows as keys: grouping, and the hash that places a key                     |
-| lines        | waterlines as Spark SQL                                                    |
-| waterlines   | values beside a waterline: which are below it                              |
 | parameters   | constants that move, kept out of generated code                            |
 | batch        | plans over whole contents, and the types that only Spark knows             |
 | fixpoint     | recursive views over whole contents                                        |

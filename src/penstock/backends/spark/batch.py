@@ -6,11 +6,12 @@ from collections.abc import Callable, Mapping
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
+from penstock.backends.clock import clocked, clocked_text
 from penstock.backends.render import Renderer
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.fixpoint import least_fixpoint
 from penstock.backends.spark.schemas import spark_schema
-from penstock.backends.spark.workspace import Workspace, clocked, clocked_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Catalog, Column, View
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.plan.expressions import scalars_of

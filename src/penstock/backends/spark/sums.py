@@ -14,7 +14,8 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 from pyspark.sql.types import StructField, StructType
 
-from penstock.backends.spark.change import Delta, driver_safe, groups_alike
+from penstock.backends.cancelling import groups_alike
+from penstock.backends.spark.change import Delta, driver_safe
 from penstock.backends.spark.shortcuts import arrow_schema
 from penstock.backends.spark.trace import may_be_null
 from penstock.backends.spark.workspace import Workspace

@@ -26,7 +26,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.types as kinds
 
-from penstock.backends.spark.change import Delta, added_up, consolidated, groups_alike, without_cancelled
+from penstock.backends.cancelling import added_up, groups_alike, without_cancelled
+from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE, TRACE_LAYERS
 from penstock.catalog.reserved import KEY

@@ -9,7 +9,6 @@ dropped when it ends.
 from __future__ import annotations
 
 import itertools
-import re
 import threading
 import weakref
 from collections import deque
@@ -21,18 +20,18 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 from weakref import WeakKeyDictionary
 
+from penstock.backends.clock import clocked, clocked_text
 from penstock.backends.render import Renderer
+from penstock.backends.scans import Part, Scans
 from penstock.backends.spark.checkpoints import Checkpoints
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.functions import know_functions
-from penstock.backends.spark.scans import Part, Scans
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
 from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
 from penstock.catalog.settings import ANSI, SPARK, TIME_ZONE, check_ansi
 from penstock.plan.nodes import Plan
-from penstock.plan.rewording import clock_read
-from penstock.plan.scalar import Scalar, quoted
+from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     import pyarrow as pa
@@ -47,11 +46,6 @@ _TIME_ZONE = "spark.sql.session.timeZone"
 
 # Standing names that nothing needs any more, by session: whichever pipeline of it ends a step next drops them.
 _ORPHANS: WeakKeyDictionary[SparkSession, deque[str]] = WeakKeyDictionary()
-
-_CLOCK_CALL = re.compile(
-    r"(?i)\b(?:(?P<name>now|curdate)\s*\(\s*\)"
-    r"|(?P<name2>current_timestamp|localtimestamp|current_date|current_time)\b(?:\s*\(\s*(?P<precision>\d*)\s*\))?)"
-)
 
 
 def new_name() -> str:
@@ -228,43 +222,6 @@ class Workspace:
         """The rows of a plan over leaves given as DataFrames."""
         names = {leaf: self.name(frame) for leaf, frame in frames.items()}
         return self.sql(self.renderer(names, carry).sql(plan))
-
-
-def clocked(at: datetime | None) -> Callable[[Scalar], str]:
-    """The rendering of expressions when the clock stands at `at` (UTC); None leaves it to Spark."""
-    if at is None:
-        return lambda scalar: scalar.text
-    literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
-
-    return lambda scalar: clock_read(scalar, lambda name, digits: _clock_text(name, literal, digits))
-
-
-def clocked_text(at: datetime | None) -> Callable[[str], str]:
-    """The same for the text of a recomputed query."""
-    if at is None:
-        return lambda text: text
-
-    literal = f"TIMESTAMP '{at:%Y-%m-%d %H:%M:%S.%f}+00:00'"
-
-    def value(match: re.Match[str]) -> str:
-        name = (match["name"] or match["name2"]).lower()
-        precision = (match["precision"] or "6") if name == "current_time" else ""
-        return _clock_text(name, literal, precision)
-
-    return lambda text: _CLOCK_CALL.sub(value, text)
-
-
-def _clock_text(name: str, literal: str, precision: str) -> str:
-    """The clock's value, given as a literal, as one of the functions would give it."""
-    if name in ("current_date", "curdate", "currentdate"):
-        return f"CAST({literal} AS DATE)"
-    if name == "unix_timestamp":
-        return f"unix_timestamp({literal})"
-    if name == "localtimestamp":
-        return f"CAST({literal} AS TIMESTAMP_NTZ)"
-    if name in ("current_time", "currenttime"):
-        return f"CAST(to_time(date_format({literal}, 'HH:mm:ss.SSSSSS')) AS TIME({precision}))"
-    return literal
 
 
 def columns_text(names: tuple[str, ...]) -> str:

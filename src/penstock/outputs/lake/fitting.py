@@ -6,9 +6,9 @@ from collections.abc import Mapping
 
 import pyarrow as pa
 
+from penstock.backends.columns import arrow_schema, arrow_type
 from penstock.errors import DataError, Diagnostic, SqlError, UnsupportedError
 from penstock.outputs.sink import Sink
-from penstock.steps.rows.columns import arrow_schema, arrow_type
 
 _NONE = ("interval", "time(", "void")
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from penstock.backends.columns import arrow_type
 from penstock.sources.datagen.drawn import Words, drawn, shares, stream_of, whole
 from penstock.sources.datagen.rules import (
     Fraction,
@@ -22,7 +23,6 @@ from penstock.sources.datagen.rules import (
     Together,
     Uniform,
 )
-from penstock.steps.rows.columns import arrow_type
 
 _DIGITS = np.frombuffer(b"0123456789abcdef", np.uint8)
 _IN_A_WORD = 8

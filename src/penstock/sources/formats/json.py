@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.json as arrow_json
 
+from penstock.backends.columns import arrow_type
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.sources.formats.api import Piece
@@ -24,7 +25,6 @@ from penstock.sources.formats.rows import Records, broken_batch, readable, refus
 from penstock.sources.position import Position
 from penstock.sources.transport import Stream
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, Operated, RowReader
-from penstock.steps.rows.columns import arrow_type
 from penstock.steps.rows.rejected import Rejections
 
 _ENVELOPES = {"insert": INSERT, "delete": DELETE, "update": UPDATE}

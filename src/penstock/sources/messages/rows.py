@@ -13,6 +13,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.backends.columns import arrow_type
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError
@@ -21,7 +22,6 @@ from penstock.sources.messages.api import Message, MessageFormat
 from penstock.sources.messages.keys import KeyFormat
 from penstock.sources.messages.metadata import fact_of, metadata_columns
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, Operated, RowReader, concatenated, reject_row
-from penstock.steps.rows.columns import arrow_type
 from penstock.steps.rows.rejected import Rejections
 
 _FEW = 64

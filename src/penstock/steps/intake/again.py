@@ -9,6 +9,7 @@ from functools import partial
 
 import pyarrow as pa
 
+from penstock.backends.columns import python_rows
 from penstock.backends.rows import Key, Row, canonical_row
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.steps.intake.fold import Intake
@@ -16,7 +17,6 @@ from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.rows.columns import python_rows
 
 
 @dataclass(frozen=True)

@@ -19,6 +19,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import python_rows
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.lateness import (
     NONE_YET,
@@ -30,7 +31,6 @@ from penstock.steps.intake.lateness import (
     later,
 )
 from penstock.steps.rows.batch import Batch
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.identity import unordered
 from penstock.steps.rows.partitioned import Partitioned
 

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Protocol
 
 import pyarrow as pa
 
+from penstock.backends.columns import python_rows
 from penstock.backends.rows import Key, Row, canonical_row
 from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.exchange import as_delta, as_frame, declared_rows
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.trace import Trace
 from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS
@@ -21,8 +23,6 @@ from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.judging import staying
 from penstock.steps.intake.lateness import TableLateness, comparable_value
-from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import as_delta, as_frame, declared_rows
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

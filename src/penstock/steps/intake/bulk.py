@@ -12,7 +12,9 @@ from decimal import Decimal
 from functools import cached_property, partial
 from typing import TYPE_CHECKING, Any, NoReturn
 
+from penstock.backends.columns import python_rows
 from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.exchange import declared_rows
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE, WEIGHT
@@ -28,9 +30,7 @@ from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.process import ProcessRows
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, first_position, refuse_deletion, unknown_column
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.defaults import Defaults
-from penstock.steps.rows.exchange import declared_rows
 from penstock.steps.rows.rejected import row_json
 
 if TYPE_CHECKING:

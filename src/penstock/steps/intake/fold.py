@@ -14,9 +14,10 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import arrow_rows, python_rows, weighted_schema
 from penstock.backends.rows import Key, Row, canonical_row
-from penstock.backends.spark.waterlines import above, below
 from penstock.backends.thresholds import MANY_ROWS
+from penstock.backends.waterlines import above, below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
@@ -27,7 +28,6 @@ from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable
 from penstock.steps.intake.refusing import chosen_rows, without_refused, without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
-from penstock.steps.rows.columns import arrow_rows, python_rows, weighted_schema
 from penstock.steps.rows.identity import identity_of, unordered
 from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json

@@ -16,9 +16,10 @@ import pyarrow.compute as pc
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.columns import python_rows
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Gate, Parted
-from penstock.backends.spark.waterlines import below
+from penstock.backends.waterlines import below
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
@@ -29,7 +30,6 @@ from penstock.steps.intake.keyed_gate import keyed_gate
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable_value, furthest, late_column
 from penstock.steps.intake.remembering_gate import remembering_gate
 from penstock.steps.intake.session_gate import session_gate
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
 
 _OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from penstock.backends.spark.parameters import as_parameter
-from penstock.backends.spark.waterlines import typed_literal, value_literal
+from penstock.backends.waterlines import typed_literal, value_literal
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.lateness import LateColumn, TableLateness
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE

@@ -14,6 +14,7 @@ import pyarrow as pa
 
 from penstock.analysis.declarations import late_view_columns
 from penstock.backends.api import KeyedLines
+from penstock.backends.columns import python_rows
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Parted
@@ -21,7 +22,6 @@ from penstock.catalog.model import View
 from penstock.catalog.types import Type
 from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.lateness import NONE_YET, LateColumn, Waterline, comparable, late_column
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
 
 Lines = dict[Any, Waterline]

@@ -13,16 +13,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.columns import arrow_rows, arrow_schema, weighted_schema
 from penstock.backends.native.proof import not_proven
 from penstock.backends.rows import Key, Row, canonical
+from penstock.backends.spark.exchange import as_frame, repeated
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
 from penstock.steps.intake.base import Base, ExecutorRows, is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.process import ProcessRows
 from penstock.steps.interrupts import undivided
-from penstock.steps.rows.columns import arrow_rows, arrow_schema, weighted_schema
-from penstock.steps.rows.exchange import as_frame, repeated
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

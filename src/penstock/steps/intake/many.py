@@ -16,8 +16,9 @@ from functools import cached_property, reduce
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.spark.waterlines import below
+from penstock.backends.columns import python_rows
 from penstock.backends.thresholds import MANY_ROWS
+from penstock.backends.waterlines import below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.steps.intake.apart import moved_by_change
@@ -32,7 +33,6 @@ from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.rows.batch import INSERT, UPDATE, Batch, refuse_deletion
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, row_json
 
 

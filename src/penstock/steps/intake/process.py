@@ -14,12 +14,14 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import arrow_schema, in_arrow, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.trace import weighing
 from penstock.backends.rows import Row
-from penstock.backends.spark.waterlines import below
+from penstock.backends.spark.exchange import as_frame
 from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS, LEAST_MERGED_ROWS
+from penstock.backends.waterlines import below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, plain_type
@@ -27,8 +29,6 @@ from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.base import Base
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.cells import is_sound
-from penstock.steps.rows.columns import arrow_schema, python_rows
-from penstock.steps.rows.exchange import as_frame, in_arrow
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 
 import pyarrow as pa
 
+from penstock.backends.columns import python_rows
 from penstock.backends.rows import Row
 from penstock.catalog.model import Table
 from penstock.steps.rows.batch import Batch
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.identity import identity_of
 from penstock.steps.rows.refused import Refused, set_aside
 from penstock.steps.rows.rejected import Rejections, row_json

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.columns import arrow_rows, arrow_schema, in_arrow, python_rows, weighted_schema
 from penstock.backends.rows import Key, Row
 from penstock.backends.spark.change import consolidated
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
@@ -23,8 +24,6 @@ from penstock.steps.intake.base import Base, ExecutorRows, is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.interrupts import undivided
-from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows, weighted_schema
-from penstock.steps.rows.exchange import in_arrow
 from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:

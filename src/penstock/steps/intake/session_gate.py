@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.columns import python_rows
 from penstock.backends.rows import canonical_row, python_values
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.operators.cleaned import Parted
@@ -22,7 +23,6 @@ from penstock.catalog.model import ClosingSessions, View
 from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.arriving_sessions import Arriving, Sessions
 from penstock.steps.intake.lateness import LateColumn, TableLateness, Waterline, comparable, late_column
-from penstock.steps.rows.columns import python_rows
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
 
 

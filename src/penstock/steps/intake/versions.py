@@ -17,8 +17,9 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import arrow_rows, python_rows
 from penstock.backends.rows import Key, Row
-from penstock.backends.spark.waterlines import below
+from penstock.backends.waterlines import below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import ENDED, ORDER, WEIGHT
 from penstock.steps.intake.fold import Intake, Judge, deletions, fold_rows, impossible
@@ -27,7 +28,6 @@ from penstock.steps.intake.memory import TableMemory
 from penstock.steps.intake.refusing import chosen_rows
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch
-from penstock.steps.rows.columns import arrow_rows, python_rows
 from penstock.steps.rows.rejected import LATE_VERSION, Rejections
 
 _EPOCH = datetime(1970, 1, 1)  # noqa: DTZ001 - UTC, as all waterlines

@@ -22,13 +22,13 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import arrow_rows, arrow_schema, python_rows
 from penstock.backends.rows import Key, Row, canonical_row
 from penstock.catalog.model import Writing
 from penstock.catalog.reserved import OPERATION, WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, RowReader
-from penstock.steps.rows.columns import arrow_rows, arrow_schema, python_rows
 from penstock.steps.rows.rejected import Rejections
 
 _OPERATIONS: Mapping[str, str] = MappingProxyType({"delete": DELETE, "update": UPDATE})

@@ -5,12 +5,8 @@
 | `partitioned` | from which partition of its source each row has come |
 | `batch` | what comes in for one table, checked: rows in declared types, an operation for each |
 | `cells` | values of Arrow columns that Python or Spark cannot hold |
-| `columns` | Spark's column types as Arrow types |
 | `defaults` | what stands in a column that a row leaves out |
-| `exchange` | rows between Arrow and DataFrames |
-| `fetched` | DataFrames and Arrow tables as tuples of Python values |
 | `identity` | when rows are the same |
-| `parts` | values within values: what is done with each part of a type |
 | `refused` | rows that a step goes without because a view raises for them |
 | `rejected` | rows that did not make it into their table |
 | `values` | checks of single values against declared types |

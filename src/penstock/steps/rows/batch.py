@@ -15,14 +15,14 @@ from typing import Any, NoReturn
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.columns import arrow_schema, arrow_type, python_rows
+from penstock.backends.parts import part_changer
 from penstock.catalog.model import EVENT_TIME, Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
-from penstock.steps.rows.columns import arrow_schema, arrow_type, python_rows
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.partitioned import Partitioned, joined
-from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
 from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, is_missing, shown
 

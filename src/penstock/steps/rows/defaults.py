@@ -8,7 +8,10 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from penstock.backends.spark.workspace import clocked_text
+from penstock.backends.clock import clocked_text
+from penstock.backends.columns import in_arrow, python_rows
+from penstock.backends.parts import part_changer
+from penstock.backends.spark.exchange import declared_rows
 from penstock.bind.program.purity import any_impure
 from penstock.catalog.model import Column, Table
 from penstock.catalog.types import plain_type
@@ -16,9 +19,6 @@ from penstock.engine.constants import constants_here
 from penstock.plan.forms import reads_clock as form_reads_clock
 from penstock.plan.scalar import parsed
 from penstock.sql.parse import parse_expression
-from penstock.steps.rows.columns import python_rows
-from penstock.steps.rows.exchange import declared_rows, in_arrow
-from penstock.steps.rows.parts import part_changer
 from penstock.steps.rows.values import Json
 
 if TYPE_CHECKING:

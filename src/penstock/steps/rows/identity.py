@@ -7,9 +7,9 @@ from collections.abc import Callable, Mapping
 from decimal import Decimal
 from typing import Any
 
+from penstock.backends.parts import part_changer
 from penstock.backends.rows import Key, Row, canonical, canonical_row
 from penstock.catalog.model import Table
-from penstock.steps.rows.parts import part_changer
 
 
 def unordered(value: Any) -> Any:

@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.bind.program.compile import compile_program
 from penstock.errors import PenstockError
 from penstock.pipeline.pipeline import Pipeline
-from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.fuzz.check import Probe, first_line
 from penstock.testing.fuzz.reference import ARGUMENTS, Example, Lifted, Lifting, unanswered
 from penstock.testing.multisets import Content, Weighted, consolidate, difference

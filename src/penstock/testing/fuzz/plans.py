@@ -9,6 +9,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.spark.batch import batch_frame
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.backends.spark.workspace import Workspace
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
@@ -16,7 +17,6 @@ from penstock.catalog.model import Catalog
 from penstock.errors import PenstockError, UnsupportedError
 from penstock.rewrite import rewrite
 from penstock.sql.parse import parse_query
-from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.cases import Case, Step
 from penstock.testing.fuzz.changes import Changes
 from penstock.testing.fuzz.check import Finding, Probe, first_line

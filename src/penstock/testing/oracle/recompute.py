@@ -15,13 +15,13 @@ from typing import TYPE_CHECKING
 
 from sqlglot import exp
 
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Catalog, Function, Table, View
 from penstock.catalog.reserved import ARRIVED, HIDDEN, VERSIONS
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches
 from penstock.sql.parse import parse_query
 from penstock.sql.text import spark_sql
-from penstock.steps.rows.fetched import fetched_rows
 from penstock.testing.multisets import Weighted, consolidate, difference
 from penstock.testing.oracle import limited_sessions
 from penstock.testing.oracle.clock import fix_clock

@@ -1,38 +1,23 @@
-"""DataFrames and Arrow tables as tuples of Python values: naive UTC datetimes, dicts for structs and maps."""
+"""DataFrames as tuples of Python values: naive UTC datetimes, dicts for structs and maps."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
+from penstock.backends.parts import changed_parts, part_changer
 from penstock.backends.rows import python_values
 from penstock.backends.spark.typetext import type_text
-from penstock.engine.constants import constants_here
-from penstock.steps.rows.parts import changed_parts, part_changer
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-
-    from penstock.backends.native.store import Store
-    from penstock.backends.spark.workspace import Workspace
 
 
 def fetched_rows(frame: DataFrame) -> list[tuple[Any, ...]]:
     """The rows of a DataFrame as tuples of Python values."""
     rows, read = fetched_parts(frame)
     return list(map(read, rows))
-
-
-def constant_row(workspace: Workspace, store: Store | None, texts: Sequence[str]) -> tuple[Any, ...]:
-    """The values of constants of Spark SQL: in the process where they are proven, by one query of Spark otherwise."""
-    here = constants_here(store, texts)
-    if here is not None:
-        (row,) = python_values(here)
-        return row
-    terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(texts))
-    (row,) = fetched_rows(workspace.sql(f"SELECT {terms}"))
-    return row
 
 
 def fetched_parts(frame: DataFrame) -> tuple[list[tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]:

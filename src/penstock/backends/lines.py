@@ -8,8 +8,8 @@ from typing import Any
 
 from penstock.analysis.derived import Derived, OfKeys, SourceColumn
 from penstock.backends.api import KeyedLines
-from penstock.backends.spark.waterlines import typed_literal
-from penstock.backends.spark.workspace import clocked
+from penstock.backends.clock import clocked
+from penstock.backends.waterlines import typed_literal
 from penstock.catalog.types import Type
 from penstock.plan.scalar import Scalar, parsed, quoted, scalar_of
 

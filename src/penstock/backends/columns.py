@@ -12,7 +12,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from penstock.catalog.model import Column
+from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import Type, struct_fields, type_arguments
 from penstock.errors import Diagnostic, UnsupportedError
@@ -108,3 +108,14 @@ def arrow_rows(schema: pa.Schema, rows: Sequence[tuple[Any, ...]]) -> pa.Table:
     return pa.Table.from_arrays(
         [pa.array(list(values), item.type) for values, item in zip(columns, schema, strict=True)], schema=schema
     )
+
+
+def in_arrow(table: Table, fetched: pa.Table) -> pa.Table:
+    """Rows fetched from Spark in the Arrow types of the declaration."""
+    schema = arrow_schema(table.columns)
+    columns = []
+    for name in fetched.column_names:
+        column = fetched.column(name)
+        at = schema.get_field_index(name)
+        columns.append(column if at < 0 or column.type == schema.field(at).type else column.cast(schema.field(at).type))
+    return pa.Table.from_arrays(columns, names=fetched.column_names)

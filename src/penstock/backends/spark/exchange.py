@@ -6,13 +6,13 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.columns import carried_plainly, in_arrow
+from penstock.backends.parts import changed_parts
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type
 from penstock.plan.scalar import quoted
-from penstock.steps.rows.columns import arrow_schema, carried_plainly
-from penstock.steps.rows.parts import changed_parts
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
@@ -71,17 +71,6 @@ def plain_schema(table: Table, *, weighted: bool) -> Any:
 
     schema = spark_schema((column.name, plain_type(column.type)) for column in table.columns)
     return schema.add(WEIGHT, "long") if weighted else schema
-
-
-def in_arrow(table: Table, fetched: pa.Table) -> pa.Table:
-    """Rows fetched from Spark in the Arrow types of the declaration."""
-    schema = arrow_schema(table.columns)
-    columns = []
-    for name in fetched.column_names:
-        column = fetched.column(name)
-        at = schema.get_field_index(name)
-        columns.append(column if at < 0 or column.type == schema.field(at).type else column.cast(schema.field(at).type))
-    return pa.Table.from_arrays(columns, names=fetched.column_names)
 
 
 def carried(frame: DataFrame, table: Table) -> DataFrame:
