@@ -6,6 +6,7 @@ from datetime import datetime
 import pytest
 
 from penstock.backends.native.store import Store
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.model import Table
 from penstock.sql.parse import parse
 from penstock.sql.statements import CreateTable
@@ -44,8 +45,8 @@ class Bench:
         self.reader = RowReader(self.table, NO_DEFAULTS)
         self.lateness = declared_lateness(self.table)
         self.holding = declared_holding(self.table)
-        self.store = KeyStore(None, self.table, process) if self.table.key else None
-        self.counts = RowCounts(None, self.table, process)
+        self.store = KeyStore(Workspace(None), self.table, process) if self.table.key else None
+        self.counts = RowCounts(Workspace(None), self.table, process)
         self.rejections = Rejections()
 
     def fold(self, rows, *, tolerant=False, clock=CLOCK) -> Intake:

@@ -9,9 +9,10 @@ from tests.steps.tables import Bench, declared
 
 import penstock
 from penstock.backends.native.store import Store
+from penstock.backends.spark import stored
 from penstock.errors import DataError, SqlError
-from penstock.steps.intake import base, keystore, process, rowcounts
-from penstock.steps.intake.base import forgets
+from penstock.steps.intake import keystore, process, rowcounts
+from penstock.steps.intake.forgetting import forgets
 
 KEYED = "CREATE TABLE t (ts BIGINT, k INT, x INT LATENESS 50, PRIMARY KEY (ts, k)) WITH ('history' = 'none')".replace(
     "ts BIGINT", "ts BIGINT LATENESS 5"
@@ -30,7 +31,7 @@ def outcome(bench, rows):
 @pytest.mark.parametrize("sql", [KEYED, COUNTED], ids=["keys", "rows"])
 @pytest.mark.parametrize("seed", range(20))
 def test_no_judgement_changes(monkeypatch, sql, seed):
-    monkeypatch.setattr(base, "LEAST_FORGOTTEN_ROWS", 1)
+    monkeypatch.setattr(stored, "LEAST_FORGOTTEN_ROWS", 1)
     chance = random.Random(seed)
     forgetting, keeping = Bench(sql), Bench(sql)
     assert forgets(forgetting.table) is (sql == KEYED)

@@ -4,7 +4,8 @@
 | ---------- | ------------------------------------------------------ |
 | native     | DuckDB in the process of the pipeline                  |
 | spark      | DataFrames, on this machine or a cluster               |
-| api        | an operator at work, as the engine knows it            |
+| api        | what both have: changes, operators at work, the contents of views and tables |
+| gates      | LATENESS of a view, as the engine knows it             |
 | render     | plans as SQL: what each node means, once for both      |
 | dialect    | what the SQL of each has of its own                    |
 | joins      | joins as SQL                                           |

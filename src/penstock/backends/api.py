@@ -1,14 +1,35 @@
-"""An operator at work, as the engine knows it, wherever that is."""
+"""The backends as the engine knows them, and what stands above it: changes, operators at work, contents.
+
+    Workspace    makes changes, contents and the rows of a table of what is given to it in Arrow
+    Delta        the change of a relation in one step, wherever its rows lie
+    Runner       an operator at work: step, then commit or discard
+    Content      the rows of a view as its changes add up
+    Stored       rows of a table, found by some of their columns: append, probe, propose and commit, forget
+
+A `Relation` is rows that only the backend reads: whoever has one hands it on.
+"""
 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Generic, Protocol, TypeVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
+
+import pyarrow as pa
 
 from penstock.analysis.derived import Derived, SourceColumn
+from penstock.backends.rows import Row
+from penstock.catalog.model import Table
 from penstock.catalog.types import Type
+
+if TYPE_CHECKING:
+    from pyspark.sql import DataFrame
+
+    from penstock.backends.native.trace import Rows
+
+Relation: TypeAlias = "DataFrame"
 
 # The change of a relation, as a backend has it.
 Change = TypeVar("Change")
@@ -69,3 +90,278 @@ class Runner(ABC, Generic[Change]):
     @abstractmethod
     def state(self) -> Iterator[tuple[int, int]]:
         """Rows and bytes of each trace."""
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A change without the rows that are set aside; of each of these why it is, its JSON, and how often it is there.
+
+    `facts` are aggregates over all rows, by their names.
+    """
+
+    passed: Delta
+    late: Sequence[tuple[str, str, int]]
+    facts: Mapping[str, Any]
+
+
+class Delta(ABC):
+    """Weighted rows of one relation in one step, wherever they lie; the last column is the weight.
+
+    `rows` counts entries, not weights, and is None while unknown. `cancels` says that entries may cancel one another.
+    `native` has the rows where they lie in DuckDB. `schema` is the backend's own.
+    """
+
+    workspace: Workspace
+    schema: Any
+    rows: int | None
+    cancels: bool
+    native: Rows | None
+
+    @property
+    @abstractmethod
+    def names(self) -> tuple[str, ...]:
+        """The columns without the weight."""
+
+    @property
+    @abstractmethod
+    def retracts(self) -> bool:
+        """True if the change may have a weight below zero."""
+
+    @property
+    @abstractmethod
+    def on_driver(self) -> bool:
+        """True if the rows are here, as an Arrow table or in the process."""
+
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """True if the change is known to have no rows; a lazy one is not known to."""
+
+    @abstractmethod
+    def takes_back(self) -> bool:
+        """True if a row is taken back."""
+
+    @abstractmethod
+    def count(self) -> int:
+        """The number of entries of the change."""
+
+    # The rows
+
+    @abstractmethod
+    def arrow(self) -> pa.Table:
+        """The rows as Arrow, fetched if they are not here."""
+
+    @abstractmethod
+    def frame(self) -> Relation:
+        """The rows as the backend's relation, to be read while the change is there."""
+
+    @abstractmethod
+    def handed_over(self) -> Relation:
+        """The same for the user, who may have it as long as he likes."""
+
+    @abstractmethod
+    def fetched(self) -> tuple[list[tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+        """The rows as tuples in which a VARIANT is its JSON, and what makes it the value that it stands for."""
+
+    @abstractmethod
+    def write(self, path: Path) -> None:
+        """Write the rows as a folder of Parquet files."""
+
+    # Other changes made of it
+
+    @abstractmethod
+    def settled(self) -> Delta:
+        """The change, evaluated: rows known, nothing lazy left."""
+
+    @abstractmethod
+    def detached(self) -> Delta:
+        """The same, fetched from where it lies only until the step ends."""
+
+    def lasting(self) -> Delta:
+        """The change without rows that come and go in it; as it is where none goes."""
+        return self.consolidated() if self.retracts else self
+
+    @abstractmethod
+    def consolidated(self) -> Delta:
+        """Each different row once, with the sum of its weights, none of them zero."""
+
+    @abstractmethod
+    def selected(self, names: tuple[str, ...]) -> Delta:
+        """The change with some of its columns; what is evaluated stays so."""
+
+    @abstractmethod
+    def replaced(self, rows: pa.Table) -> Delta:
+        """A change of the same relation with other rows."""
+
+    @abstractmethod
+    def parted(self, place: int, limit: Any) -> tuple[Delta, Delta]:
+        """The rows whose value in a column is below a waterline, and the others."""
+
+    @abstractmethod
+    def judged(self, why: str, terms: Sequence[str]) -> Judged:
+        """The rows without those for which `why`, an expression of Spark SQL, gives a reason; `terms` ask for facts."""
+
+    @abstractmethod
+    def followed_by(self, later: Delta) -> Delta:
+        """The change and a later one of the same relation as one, evaluated but not added up."""
+
+    @abstractmethod
+    def added_up_with(self, other: Delta, *, columns: Sequence[str] = (), estimate: int = 0) -> Delta:
+        """The change and another as one, each different row once; `columns` are found by name in both."""
+
+
+class Content(ABC):
+    """The rows of a view as its changes add up; what a step adds is only proposed until `commit`."""
+
+    @abstractmethod
+    def propose(self, delta: Delta) -> None:
+        """Add the settled change of a step, if it is committed."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """The step has happened."""
+
+    @abstractmethod
+    def discard(self) -> None:
+        """The step has not happened."""
+
+    @abstractmethod
+    def maintain(self) -> None:
+        """Between steps: have the rows take as little room as they need, where that is due."""
+
+    @abstractmethod
+    def drop(self) -> None:
+        """Give back the room that they take; it is not used again."""
+
+    @property
+    @abstractmethod
+    def relation(self) -> str | None:
+        """The rows as FROM takes them in the process; None if they are not there."""
+
+    @abstractmethod
+    def arrow(self) -> pa.Table:
+        """The rows with their weights, not consolidated; NotProvenError if some lie on the executors."""
+
+    @abstractmethod
+    def weighted(self) -> Relation | None:
+        """The same for the backend; None if there never were any."""
+
+
+# The waterlines of columns, by their places in a row; None where nothing has been seen yet.
+Limits: TypeAlias = Sequence[tuple[int, Any]]
+
+
+class Stored(ABC):
+    """Weighted rows of a table that are not at hand, found by some of their columns."""
+
+    @property
+    @abstractmethod
+    def is_empty(self) -> bool:
+        """True if nothing has been added yet."""
+
+    @abstractmethod
+    def probe(self, rows: pa.Table) -> list[tuple[Row, int]]:
+        """The stored rows, with their counts, that agree with one of `rows` in the columns they are found by."""
+
+    @abstractmethod
+    def append(self, rows: pa.Table) -> None:
+        """Add a weighted change of the table, between steps."""
+
+    @abstractmethod
+    def propose(self, change: pa.Table | Delta) -> None:
+        """Add the weighted change of a step, if it is committed."""
+
+    @abstractmethod
+    def commit(self) -> None:
+        """The step that was proposed last has happened."""
+
+    @abstractmethod
+    def maintain(self) -> None:
+        """Between steps: have each different row once, where that is due."""
+
+    @abstractmethod
+    def worth_forgetting(self, entries: int, kept: int) -> bool:
+        """True if there is twice as much as forgetting has left: here, or `entries` on the driver, then `kept`."""
+
+    @abstractmethod
+    def forget(self, limits: Limits) -> None:
+        """Drop the rows that are below a waterline."""
+
+    @abstractmethod
+    def weighted(self) -> Relation | None:
+        """Every stored row with its weight; None if there are none."""
+
+
+class Workspace(Protocol):
+    """The share of the backend that stands above its operators: changes and contents are made here."""
+
+    def change(self, rows: pa.Table, schema: Any = None, *, cancels: bool = False) -> Delta:
+        """Weighted rows as a change; `schema` is the backend's, where Arrow cannot tell the types."""
+
+    def change_of(self, table: Table, rows: pa.Table) -> Delta:
+        """The weighted rows of a table as a change, in the types of its declaration."""
+
+    def change_from(self, weighted: Relation) -> Delta:
+        """Weighted rows that may cancel as a change, added up and evaluated."""
+
+    def content(self) -> Content:
+        """The content of a view before its first change."""
+
+    def stored(self, table: Table, by: Sequence[str]) -> Stored:
+        """The rows of a table, which are found by some of its columns, before there are any."""
+
+    @property
+    def is_local(self) -> bool:
+        """True if the backend works, or would work, on this machine alone."""
+
+    def follow(self, settings: Mapping[str, str]) -> None:
+        """Have the backend follow a program's settings; SqlError for what it refuses."""
+
+    def check_session(self) -> None:
+        """UnsupportedError if the session, which may be the user's, means something else by a query than Penstock."""
+
+    def release(self) -> None:
+        """Give back what only the step needed."""
+
+    def left(self) -> None:
+        """Leave all rows where they are: the user has got a relation that may read any of them."""
+
+    # Relations
+
+    def sql(self, text: str) -> Relation:
+        """The answer, not evaluated, of a query over named relations."""
+
+    def given(self, rows: pa.Table) -> Relation:
+        """Rows as a relation in the types that Arrow says."""
+
+    def rows(self, relation: Relation) -> list[tuple[Any, ...]]:
+        """The rows of a relation as tuples of Python values."""
+
+    def empty_of(self, table: Table) -> Relation:
+        """A relation of a table's columns without rows."""
+
+    def empty_like(self, relation: Relation) -> Relation:
+        """A relation of another's columns without rows."""
+
+    def differences(self, one: Relation, other: Relation, most: int) -> list[tuple[Any, ...]]:
+        """The rows that stand more often in one than in the other, with the weight; no more than so many."""
+
+    def relation_of(self, table: Table, rows: pa.Table) -> Relation:
+        """Rows of a table as a relation, in the types of its declaration; other columns stay as they are."""
+
+    def declared_rows(self, relation: Relation, table: Table) -> pa.Table:
+        """The rows of a relation of a table's columns, in the Arrow types of the declaration."""
+
+    def read(self, table: Table, here: Sequence[pa.Table], files: Sequence[str]) -> Relation:
+        """The weighted rows of a table that are here, and those in files."""
+
+    def weighted(self, relation: Relation) -> Relation:
+        """Rows with the weight of one that is there once."""
+
+    def together(self, one: Relation, other: Relation) -> Relation:
+        """The rows of two relations that have the same columns, in any order."""
+
+    def repeated(self, *weighted: Relation) -> Relation:
+        """Weighted rows that may cancel as plain ones, each as often as its weight says."""
+
+    def negative(self, *weighted: Relation) -> dict[str, Any] | None:
+        """A row that is taken back more often than it is there, with its weight; None if there is none."""

@@ -11,8 +11,8 @@ from typing import Any, Protocol
 import pyarrow as pa
 
 from penstock.analysis.derived import Derived
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.cleaned import Gate
+from penstock.backends.api import Delta
+from penstock.backends.gates import Gate
 
 _NO_GATES: Mapping[str, Gate | None] = MappingProxyType({})
 

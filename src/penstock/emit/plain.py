@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 from penstock.analysis.derived import Derived
-from penstock.backends.spark.change import Delta
+from penstock.backends.api import Delta
 from penstock.emit.api import Emitted, Moment
 
 

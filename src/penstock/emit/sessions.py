@@ -9,7 +9,7 @@ from datetime import datetime
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.spark.operators.cleaned import SessionsGate
+from penstock.backends.gates import SessionsGate
 from penstock.backends.weighted import Rows, parted
 from penstock.emit.api import Moment, Promise
 from penstock.plan.showing import OwnSessions

@@ -18,7 +18,7 @@ from penstock.analysis.derived import Derived, of_source
 from penstock.analysis.keys import unique_keys
 from penstock.analysis.session_ends import session_ends
 from penstock.analysis.waterline import Reader
-from penstock.backends.spark.change import Delta
+from penstock.backends.api import Delta
 from penstock.backends.waterlines import below
 from penstock.backends.weighted import Rows, takes_back
 from penstock.catalog.model import Catalog, View

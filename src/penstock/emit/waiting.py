@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.api import Delta
 
 
 def together(waiting: Delta | None, change: Delta | None) -> Delta | None:
@@ -11,6 +11,4 @@ def together(waiting: Delta | None, change: Delta | None) -> Delta | None:
     if len(present) < 2:  # noqa: PLR2004 - what waits is consolidated already
         return next((item if item is waiting else item.consolidated() for item in present), None)
     older, newer = present
-    estimate = older.count() + newer.count()
-    both = consolidated(older.frame().union(newer.frame()))
-    return Delta.of_frame(newer.workspace, both, estimate=estimate).settled()
+    return older.added_up_with(newer, estimate=older.count() + newer.count())

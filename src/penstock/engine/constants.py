@@ -13,11 +13,10 @@ from penstock.backends.native.proof import NotProvenError, Proven
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
 from penstock.backends.rows import python_values
-from penstock.backends.spark.fetched import fetched_rows
 from penstock.plan.scalar import parsed
 
 if TYPE_CHECKING:
-    from penstock.backends.spark.workspace import Workspace
+    from penstock.backends.api import Workspace
 
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 
@@ -47,5 +46,5 @@ def constant_row(workspace: Workspace, store: Store | None, texts: Sequence[str]
         (row,) = python_values(here)
         return row
     terms = ", ".join(f"{text} AS v{place}" for place, text in enumerate(texts))
-    (row,) = fetched_rows(workspace.sql(f"SELECT {terms}"))
+    (row,) = workspace.rows(workspace.sql(f"SELECT {terms}"))
     return row

@@ -19,13 +19,15 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.backends import api
 from penstock.backends.api import Lines, Runner
+from penstock.backends.gates import Gate
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
-from penstock.backends.spark.batch import struct_of
-from penstock.backends.spark.change import Delta
+from penstock.backends.spark.batch import batch_frame, resolve_types, struct_of
+from penstock.backends.spark.change import Delta, all_own
 from penstock.backends.spark.operators.arriving import ArrivedRunner, ArrivingRunner
-from penstock.backends.spark.operators.cleaned import CleanedRunner, Gate
+from penstock.backends.spark.operators.cleaned import CleanedRunner
 from penstock.backends.spark.operators.make import make_runner
 from penstock.backends.spark.typed import SparkTyping
 from penstock.backends.spark.workspace import Workspace
@@ -213,7 +215,7 @@ class Engine:
         return HeldEngine(self, list(self.installed), [HeldCircuit.of(item) for item in self.installed])
 
     def step(
-        self, inputs: Mapping[str, Delta], clock: datetime | None = None, following: Sequence[Following] = ()
+        self, inputs: Mapping[str, api.Delta], clock: datetime | None = None, following: Sequence[Following] = ()
     ) -> StepResult:
         """Evaluate one step; `inputs` maps lower-case table names to changes, others are `following` from views'."""
         self.maintain()
@@ -225,7 +227,7 @@ class Engine:
         self._begin(clock)
         result = StepResult(self, {}, [])
         try:
-            StepWork(self, dict(inputs), result).all(following)
+            StepWork(self, all_own(inputs), result).all(following)
         except BaseException:
             result.discard()
             raise
@@ -257,7 +259,7 @@ class Engine:
 
     def attempt(
         self,
-        inputs: Mapping[str, Delta],
+        inputs: Mapping[str, api.Delta],
         clock: datetime,
         place: InstalledOperator,
         following: Sequence[Following] = (),
@@ -266,7 +268,7 @@ class Engine:
         self.failed = None
         self._begin(clock)
         result = StepResult(self, {}, [])
-        work = StepWork(self, dict(inputs), result)
+        work = StepWork(self, all_own(inputs), result)
         try:
             work.lead_to(place, following)
             delta = work.progress_of(place.installed).deltas.get(place.number)
@@ -400,6 +402,16 @@ class Engine:
                 list(pool.map(lambda runner: runner.merge(self.lines), self._grown))
         self._grown = []
         self.workspace.checkpoints.give_back()
+
+    def resolved(self, catalog: Catalog) -> Catalog:
+        """The catalog with every view's column types as Spark gives them, which reads the program for that."""
+        return resolve_types(self.workspace, catalog)
+
+    def answered(
+        self, plan: Plan, relations: Mapping[str, api.Relation], clock: datetime | None = None
+    ) -> api.Relation:
+        """The answer of a plan by Spark; `relations` has the content of all that it scans, by lower-case name."""
+        return batch_frame(self.workspace, plan, relations, clock)
 
     def columns_read(self, relation: str) -> frozenset[str]:
         """The columns of a table, in lower case, that some operator reads."""

@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from penstock.backends.spark.change import Delta
+from penstock.backends import api
+from penstock.backends.spark.change import Delta, all_own
 from penstock.circuit.operators import Source
 from penstock.engine.installed import Installed, InstalledOperator
 from penstock.engine.result import StepResult
@@ -29,7 +30,7 @@ class Following:
     """
 
     views: Sequence[str]
-    changes: Callable[[Mapping[str, Delta]], Mapping[str, Delta]]
+    changes: Callable[[Mapping[str, Delta]], Mapping[str, api.Delta]]
 
 
 @dataclass
@@ -73,7 +74,7 @@ class StepWork:
         for installed, needed in reversed(parts):
             if needed:
                 self.evaluate(installed, needed)
-        self.inputs.update(item.changes(self.result.settled(item.views)))
+        self.inputs.update(all_own(item.changes(self.result.settled(item.views))))
 
     def lead_to(self, place: InstalledOperator, following: Sequence[Following]) -> None:
         """Evaluate as much as one operator needs."""

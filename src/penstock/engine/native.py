@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 
 import pyarrow as pa
 
+from penstock.backends import api
 from penstock.backends.api import Lines, Runner
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
@@ -63,7 +64,7 @@ class NativeRunner(Runner[Delta]):
         return self.native.state()
 
 
-def relation_of(store: Store, delta: Delta | None, columns: Columns) -> Rows | None:
+def relation_of(store: Store, delta: api.Delta | None, columns: Columns) -> Rows | None:
     """The change as a relation of the step; one that comes from elsewhere is given over once."""
     if delta is None or delta.is_empty():
         return None

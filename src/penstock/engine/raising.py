@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from penstock.backends.spark.change import Delta
+from penstock.backends import api
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.operators.join import expression_type
 from penstock.backends.spark.workspace import Workspace
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
 
-Numbered = Mapping[str, Delta]  # the change of each table, with the numbers of its rows as their weights
+Numbered = Mapping[str, api.Delta]  # the change of each table, with the numbers of its rows as their weights
 
 
 def raising_rows(workspace: Workspace, place: InstalledOperator, rows: Numbered, says: Says) -> set[int]:

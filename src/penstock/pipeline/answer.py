@@ -8,9 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.api import Relation, Workspace
 from penstock.backends.rows import python_values
-from penstock.backends.spark.fetched import fetched_rows
-from penstock.backends.spark.workspace import Workspace
 from penstock.outputs.textual import text_of
 from penstock.steps.rows.rejected import json_text
 
@@ -27,7 +26,7 @@ class Answer:
     when it is first read, so that it has to be read before the next step.
     """
 
-    def __init__(self, workspace: Workspace, found: pa.Table | DataFrame) -> None:
+    def __init__(self, workspace: Workspace, found: pa.Table | Relation) -> None:
         self._workspace = workspace
         self._found = found
 
@@ -40,7 +39,7 @@ class Answer:
     @cached_property
     def rows(self) -> list[tuple[Any, ...]]:
         """The rows as tuples."""
-        return python_values(self._found) if isinstance(self._found, pa.Table) else fetched_rows(self._found)
+        return python_values(self._found) if isinstance(self._found, pa.Table) else self._workspace.rows(self._found)
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table."""

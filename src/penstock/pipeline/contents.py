@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.api import Relation, Workspace
 from penstock.backends.columns import in_arrow
 from penstock.backends.native.proof import NotProvenError, not_proven
-from penstock.backends.spark.batch import batch_frame
-from penstock.backends.spark.exchange import as_frame, declared_rows, plain_schema, repeated
 from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
@@ -30,8 +29,6 @@ from penstock.steps.stepper import Stepper
 
 if TYPE_CHECKING:
     from datetime import datetime
-
-    from pyspark.sql import DataFrame
 
 
 @dataclass(frozen=True)
@@ -52,7 +49,7 @@ class Contents:
         """All that a plan may read."""
         return with_views(self.stepper.catalog, self.passed)
 
-    def answered(self, plan: Plan) -> pa.Table | DataFrame:
+    def answered(self, plan: Plan) -> pa.Table | Relation:
         """The answer of a plan over the present contents: in Arrow where all of it is in the process."""
         try:
             return self._here().rows(plan)
@@ -64,14 +61,18 @@ class Contents:
         found, names = self.answered(plan), [column.name for column in table.columns]
         if isinstance(found, pa.Table):
             return in_arrow(table, found.rename_columns(names))
-        return declared_rows(found.toDF(*names), table)
+        return self._workspace.declared_rows(found.toDF(*names), table)
 
-    def kept(self, view: View) -> pa.Table | DataFrame | None:
+    def kept(self, view: View) -> pa.Table | Relation | None:
         """The rows of a view as its changes add up; None if they are not kept."""
         try:
             return self._here().kept(view)
         except NotProvenError:
             return self.stepper.stored.view(view)
+
+    @property
+    def _workspace(self) -> Workspace:
+        return self.stepper.engine.workspace
 
     def _here(self) -> ContentsHere:
         engine = self.stepper.engine
@@ -80,24 +81,24 @@ class Contents:
             not_proven("a program that works on Spark")
         return ContentsHere(self.stepper, store, self.clock, self.catalog, self.pending, self.past)
 
-    def query(self, plan: Plan) -> DataFrame:
+    def query(self, plan: Plan) -> Relation:
         """The answer of a plan over the present contents, by Spark."""
-        self.stepper.engine.workspace.check_session()
-        return batch_frame(self.stepper.engine.workspace, plan, self.relations(plan), self.clock)
+        self._workspace.check_session()
+        return self.stepper.engine.answered(plan, self.relations(plan), self.clock)
 
-    def relations(self, plan: Plan) -> dict[str, DataFrame]:
+    def relations(self, plan: Plan) -> dict[str, Relation]:
         """The content of every table and view that a plan reads, by lower-case name."""
-        found: dict[str, DataFrame] = {}
+        found: dict[str, Relation] = {}
         self._collect(plan, found)
         return found
 
-    def _collect(self, plan: Plan, found: dict[str, DataFrame]) -> None:
+    def _collect(self, plan: Plan, found: dict[str, Relation]) -> None:
         own = {name.lower() for node in plan.walk() for name in getattr(node, "views", ())}
         for scan in plan.walk():
             if isinstance(scan, Scan) and scan.relation.lower() not in found and scan.relation.lower() not in own:
                 found[scan.relation.lower()] = self._relation(scan.relation)
 
-    def _relation(self, name: str) -> DataFrame:
+    def _relation(self, name: str) -> Relation:
         relation = self.catalog.relation(name)
         if isinstance(relation, Table):
             return self.table(relation)
@@ -105,7 +106,7 @@ class Contents:
             return self.view(relation)
         raise InternalError(Diagnostic("NO_RELATION", f"a plan reads {name}, which does not exist"))
 
-    def view(self, view: View) -> DataFrame:
+    def view(self, view: View) -> Relation:
         """The rows of a view."""
         stored = self.stepper.stored
         if view.kind == PASSED:
@@ -118,16 +119,16 @@ class Contents:
         maintained = stored.view(view) if view.kind == "materialized" and not self.pending else None
         return self.query(view.plan) if maintained is None else maintained
 
-    def _passed(self, view: View) -> DataFrame:
+    def _passed(self, view: View) -> Relation:
         """The rows that dedup lets pass: those that have, or where there are none yet, or others, what would."""
         maintained = None if self.past is not None or self.pending else self.stepper.stored.view(view)
         if maintained is not None:
             return maintained
         rows = Table(view.name, view.columns)
-        passed = passed_rows(view, declared_rows(self.query(view.plan), rows))
-        return as_frame(self.stepper.engine.workspace, rows, passed)
+        passed = passed_rows(view, self._workspace.declared_rows(self.query(view.plan), rows))
+        return self._workspace.relation_of(rows, passed)
 
-    def _filtered(self, view: View) -> DataFrame:
+    def _filtered(self, view: View) -> Relation:
         """The rows that have passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
         maintained = self.stepper.stored.view(view)
         if maintained is not None:
@@ -135,7 +136,7 @@ class Contents:
         answer = self.query(view.plan)
         return answer.limit(0) if self.stepper.stored.has_stepped(view) else answer
 
-    def table(self, table: Table) -> DataFrame:
+    def table(self, table: Table) -> Relation:
         """The rows of a table."""
         stored = self.stepper.stored
         if self.past is not None:
@@ -144,28 +145,28 @@ class Contents:
         rows = stored.rows(table)
         if rows is not None and not pending:
             return rows
-        weighted = stored.weighted(table.name) if rows is None else rows.selectExpr("*", f"1L AS {WEIGHT}")
+        weighted = stored.weighted(table.name) if rows is None else self._workspace.weighted(rows)
         if pending:
             return self._with_pending(table, weighted, pending)
         if weighted is None:
-            return self.stepper.engine.workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
-        return repeated(weighted) if stored.retracts(table) else weighted.drop(WEIGHT)
+            return self._workspace.empty_of(table)
+        return self._workspace.repeated(weighted) if stored.retracts(table) else weighted.drop(WEIGHT)
 
-    def _in_past(self, table: Table, past: Past) -> DataFrame:
+    def _in_past(self, table: Table, past: Past) -> Relation:
         weighted = past.weighted(table)
         if weighted is None:
-            return self.stepper.engine.workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
-        return repeated(weighted)
+            return self._workspace.empty_of(table)
+        return self._workspace.repeated(weighted)
 
-    def _with_pending(self, table: Table, weighted: DataFrame | None, pending: Sequence[Intake]) -> DataFrame:
-        workspace = self.stepper.engine.workspace
+    def _with_pending(self, table: Table, weighted: Relation | None, pending: Sequence[Intake]) -> Relation:
+        workspace = self._workspace
         names = [quoted(column.name) for column in table.columns]
         total = weighted
         for intake in pending:
             change = intake.change
-            frame = as_frame(workspace, table, change) if isinstance(change, pa.Table) else change.frame()
+            frame = workspace.relation_of(table, change) if isinstance(change, pa.Table) else change.frame()
             frame = frame.selectExpr(*names, WEIGHT)
             total = frame if total is None else total.selectExpr(*names, WEIGHT).union(frame)
         if total is None:
-            return workspace.spark.createDataFrame([], plain_schema(table, weighted=False))
-        return repeated(total)
+            return workspace.empty_of(table)
+        return workspace.repeated(total)

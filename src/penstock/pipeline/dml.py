@@ -8,7 +8,6 @@ from dataclasses import replace
 import pyarrow as pa
 
 from penstock.backends.columns import in_arrow
-from penstock.backends.spark.exchange import declared_rows
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.bind.program.dml import bind_delete, bind_insert, bind_update
 from penstock.catalog.model import Catalog, Table
@@ -36,12 +35,12 @@ def insert_batch(
     if isinstance(found, pa.Table):
         rows_here = in_arrow(table, found.rename_columns(bound.columns))
     else:
-        frame = found.toDF(*bound.columns)
+        workspace, frame = contents.stepper.engine.workspace, found.toDF(*bound.columns)
         if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
-            frame, rows = contents.stepper.engine.workspace.checkpoints.evaluated(frame)
+            frame, rows = workspace.checkpoints.evaluated(frame)
             if rows > DRIVER_ROWS:
                 return FrameBatch(table, frame, readers(table))
-        rows_here = declared_rows(frame, table)
+        rows_here = workspace.declared_rows(frame, table)
     return readers(table).read_arrow(rows_here, Rejections(), carried=True)
 
 

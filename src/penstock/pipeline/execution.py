@@ -9,8 +9,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.analysis.waterline import has_waterline
-from penstock.backends.spark.batch import resolve_types
-from penstock.backends.spark.workspace import Workspace
+from penstock.backends.api import Relation, Workspace
 from penstock.bind.emission.standing import StandingQuery as StandingBound
 from penstock.bind.emission.standing import bind_standing, shown_by
 from penstock.bind.program.compile import Program, declare
@@ -65,7 +64,6 @@ from penstock.steps.tables import Incoming
 
 if TYPE_CHECKING:
     import pyarrow as pa
-    from pyspark.sql import DataFrame
 
 Changes = dict[str, Change]
 Found = TypeVar("Found")
@@ -529,7 +527,7 @@ class Execution:
         workspace = self.workspace
 
         def ask() -> Catalog:
-            return resolve_types(workspace, catalog)
+            return self.stepper.engine.resolved(catalog)
 
         proven = typed_in_process(catalog, added) if wants_process(catalog, local=workspace.is_local) else None
         return (ask(), None) if proven is None else (proven, ask)
@@ -551,7 +549,7 @@ class Execution:
         taking_in = taking_in_view("(query)", self.catalog)
         plan = self._asked(tree, text, taking_in, past=step is not None)
 
-        def answered() -> pa.Table | DataFrame:
+        def answered() -> pa.Table | Relation:
             return replace(self._contents(step), passed=tuple(taking_in.views)).answered(plan)
 
         return Answer(self.workspace, self._spark(lambda: self._released(answered)))
@@ -584,7 +582,7 @@ class Execution:
         if view is not None and self.stepper.stored.has_stepped(view):
             kept = self._contents().kept(view)
             if kept is not None:
-                self.workspace.checkpoints.leave_all()
+                self.workspace.left()
                 return Answer(self.workspace, kept)
         return self.query(f"SELECT * FROM `{name}`")
 
@@ -593,10 +591,10 @@ class Execution:
         try:
             return work()
         finally:
-            workspace.checkpoints.leave_all()
+            workspace.left()
             workspace.release()
 
-    def maintained(self, view: View, like: DataFrame) -> DataFrame:
+    def maintained(self, view: View, like: Relation) -> Relation:
         """The rows of a view as its changes add up; DataError if they are not kept."""
         if not self.stepper.stored.keeps(view):
             message = f"the content of view {view.name} is not kept, so there is nothing to verify"
@@ -605,7 +603,7 @@ class Execution:
             message = f"view {view.name} has not had a step yet"
             raise DataError(Diagnostic("NOT_STEPPED", message, hint="step() with no rows will do"))
         found = self.stepper.stored.view(view)
-        return self.workspace.empty(like.schema) if found is None else found
+        return self.workspace.empty_like(like) if found is None else found
 
     def _spark(self, work: Callable[[], Found], catalog: Catalog | None = None) -> Found:
         """Run something that may fail inside Spark, with its failure translated."""

@@ -12,6 +12,7 @@ from datetime import datetime
 
 import pyarrow as pa
 
+from penstock.backends.api import Delta
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
 from penstock.backends.native.operators.operator import columns_of
@@ -21,7 +22,6 @@ from penstock.backends.native.store import Store
 from penstock.backends.native.trace import content, listed
 from penstock.backends.native.typing import completed
 from penstock.backends.render import Renderer
-from penstock.backends.spark.change import Delta
 from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import plain_type

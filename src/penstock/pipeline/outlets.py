@@ -17,8 +17,7 @@ from collections.abc import Callable, Collection, Iterable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.workspace import Workspace
+from penstock.backends.api import Workspace
 from penstock.catalog.model import Catalog, Table
 from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
 from penstock.outputs.connectors import Outlet, outlets_of
@@ -195,7 +194,7 @@ class Outlets:
         line.step = self._files.last(line.outlet.name)
         for step, path in self._files.waiting(line.outlet.name, number):
             table, columns, clock = read_parcel(path)
-            change = Change(line.outlet.name, columns, step, clock, Delta.of_arrow(workspace, table))
+            change = Change(line.outlet.name, columns, step, clock, workspace.change(table))
             line.waiting.append(change)
 
     def _begin(self, line: _Line, number: int) -> None:

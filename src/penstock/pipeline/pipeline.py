@@ -520,7 +520,7 @@ class Pipeline:
                 raise DataError(Diagnostic("NOT_COMPARABLE", message, hint="verify the views that read it"))
             contents = Contents(execution.stepper, execution.stepper.clock or self._now())
             expected = contents.query(found.plan)
-            return compare(found.name, execution.maintained(found, expected), expected)
+            return compare(found.name, execution.workspace, execution.maintained(found, expected), expected)
 
     def explain(self, view: str | None = None, options: Sequence[str] = ()) -> str:
         """An account of how a view (or every view) is maintained, and where; starts no JVM.
@@ -653,7 +653,7 @@ class Pipeline:
         if begun is not self.program:
             self._catalog, self._goes_on = self._wanted(begun.catalog), True
         zone = zone_of(self._catalog)
-        readers = Readers(lambda: self.spark, zone, self._now, self._store)
+        readers = Readers(lambda: self._opening.workspace, zone, self._now, self._store)
         outlets = Outlets(self._opening.owner(), self._tell, writes=self._writes)
         return self._opening.execution(begun, self._catalog, self.dialect, readers, clock=self._now, outlets=outlets)
 

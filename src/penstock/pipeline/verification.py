@@ -5,15 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from penstock.backends.spark.change import consolidated
-from penstock.backends.spark.fetched import fetched_rows
-from penstock.catalog.reserved import WEIGHT
-from penstock.plan.scalar import quoted
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
+from penstock.backends.api import Relation, Workspace
 
 _RELATIVE = 1e-9
 _COMPARED = 200_000
@@ -39,13 +33,9 @@ class Verification:
         return self.ok
 
 
-def compare(view: str, maintained: DataFrame, expected: DataFrame) -> Verification:
+def compare(view: str, workspace: Workspace, maintained: Relation, expected: Relation) -> Verification:
     """Compare two contents as multisets, floats within 1e-9 of their magnitude."""
-    names = [quoted(name) for name in maintained.columns]
-    ours = maintained.selectExpr(*names, f"1L AS {WEIGHT}")
-    theirs = expected.toDF(*maintained.columns).selectExpr(*names, f"-1L AS {WEIGHT}")
-    kept = consolidated(ours.union(theirs)).localCheckpoint(eager=True)
-    rows = fetched_rows(kept.limit(_COMPARED))
+    rows = workspace.differences(maintained, expected, _COMPARED)
     left = _without_rounding([(row[-1], row[:-1]) for row in rows])
     unexpected = sum(weight for weight, _ in left if weight > 0)
     missing = -sum(weight for weight, _ in left if weight < 0)

@@ -8,7 +8,6 @@ from typing import Protocol
 
 import pyarrow as pa
 
-from penstock.backends.spark.exchange import as_delta
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.catalog.reserved import VERSIONS
 from penstock.steps.change import Change
@@ -57,7 +56,7 @@ def changes_of(state: State, proposal: Proposal) -> dict[str, Change]:
         for view, name, names in _outputs(state)
     }
     rejections = proposal.given.rejections
-    delta = as_delta(state.engine.workspace, ERROR_VIEW, rejections.change()) if rejections.rows else None
+    delta = state.engine.workspace.change_of(ERROR_VIEW, rejections.change()) if rejections.rows else None
     return {**found, ERROR_VIEW.name: Change(ERROR_VIEW.name, _names(ERROR_VIEW), step, clock, delta)}
 
 

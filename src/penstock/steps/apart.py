@@ -10,10 +10,9 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from penstock.backends.api import Delta
 from penstock.backends.columns import python_rows
 from penstock.backends.rows import Key, Row
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.exchange import as_delta
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.installed import InstalledOperator
@@ -98,12 +97,12 @@ class FailedStep:
 
     def _input(self, intake: Intake, without: set[int]) -> Delta:
         change = intake.change
-        if isinstance(change, Delta):
+        if not isinstance(change, pa.Table):
             return change
         if without:
             kept = [index for index in range(change.num_rows) if index not in without]
             change = change.take(pa.array(kept, pa.int64()))
-        return as_delta(self.state.engine.workspace, intake.table, change)
+        return self.state.engine.workspace.change_of(intake.table, change)
 
     def _error(self, inputs: Mapping[str, Delta], written: Written) -> EvaluationError | None:
         engine, following = self.state.engine, written.following()
@@ -133,6 +132,6 @@ class FailedStep:
                 numbers = pa.array(range(len(units), len(units) + len(owners)), pa.int64())
                 at = intake.change.schema.get_field_index(WEIGHT)
                 rows = intake.change.set_column(at, intake.change.schema.field(at), numbers)
-                changes[name] = as_delta(self.state.engine.workspace, intake.table, rows)
+                changes[name] = self.state.engine.workspace.change_of(intake.table, rows)
                 units += [owners[at] for at in range(len(owners))]
         return changes, units

@@ -10,9 +10,8 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.api import Delta
 from penstock.backends.rows import canonical_row, python_values
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.fetched import fetched_parts
 from penstock.backends.spark.session import running_session
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
@@ -48,7 +47,7 @@ class Change:
         if self._delta.on_driver:
             return consolidated_rows(python_values(self._delta.arrow()))
         # Python finds True and 1 equal, which differ in a VARIANT: rows are added up before its JSON is read.
-        rows, read = fetched_parts(self._delta.frame())
+        rows, read = self._delta.fetched()
         return [(weight, read(row)) for weight, row in consolidated_rows(rows)]
 
     @property
@@ -76,9 +75,7 @@ class Change:
     def df(self) -> DataFrame:
         """The change as a Spark DataFrame."""
         if self._consolidated is not None:
-            frame = self._consolidated.frame()
-            self._consolidated.workspace.checkpoints.leave(frame)
-            return frame
+            return self._consolidated.handed_over()
         session = running_session()
         assert session is not None  # noqa: S101 - a step has run on it
         return session.createDataFrame(
@@ -112,10 +109,7 @@ def _added(before: Change | None, after: Change) -> Change:
         return after
     if after.delta is None:
         return Change(after.view, after.columns, after.step, after.clock, before.delta)
-
-    union = before.delta.frame().union(after.delta.frame())
-    delta = Delta.of_frame(after.delta.workspace, union, estimate=before.delta.count() + after.delta.count())
-    return Change(after.view, after.columns, after.step, after.clock, delta.settled())
+    return Change(after.view, after.columns, after.step, after.clock, before.delta.followed_by(after.delta))
 
 
 def consolidated_rows(rows: list[tuple[Any, ...]]) -> list[WeightedRow]:

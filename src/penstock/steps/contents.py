@@ -4,20 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.api import Relation
 from penstock.backends.native.proof import not_proven
-from penstock.backends.spark.exchange import repeated
 from penstock.catalog.model import ERROR_VIEW, Table, View
-from penstock.catalog.reserved import WEIGHT
-from penstock.steps.intake.base import forgets
+from penstock.steps.intake.forgetting import forgets
 from penstock.steps.past import Past, gathered
 from penstock.steps.state import State
-
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
 
 def _each_once(keys: pa.Table) -> pa.Table:
@@ -26,11 +21,11 @@ def _each_once(keys: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The stored contents of a pipeline; an answer is a DataFrame, to be read before the next step."""
+    """The stored contents of a pipeline; an answer is a relation, to be read before the next step."""
 
     state: State
 
-    def weighted(self, name: str, since: int | None = None) -> DataFrame | None:
+    def weighted(self, name: str, since: int | None = None) -> Relation | None:
         """The rows of a table, or what has passed the LATENESS of a view, with weights that may still cancel.
 
         None if nothing ever came in. SqlError or DataError if the history that this needs is not kept. With `since`
@@ -43,16 +38,16 @@ class Stored:
             return self.state.views.weighted(name.lower())
         return None if found is None else self._weighted_table(found)
 
-    def _weighted_table(self, table: Table) -> DataFrame | None:
+    def _weighted_table(self, table: Table) -> Relation | None:
         memory = self.state.tables.known(table.name.lower())
         if table.name != ERROR_VIEW.name and (memory is None or not memory.received):
             return None
         rows = self.rows(table)
         if rows is not None:
-            return rows.selectExpr("*", f"1L AS {WEIGHT}")
+            return self.state.engine.workspace.weighted(rows)
         return self.state.log.weighted(self.state.engine.workspace, table)
 
-    def rows(self, table: Table) -> DataFrame | None:
+    def rows(self, table: Table) -> Relation | None:
         """The stored rows of a table with a key; None where nothing is stored but its history."""
         memory = self.state.tables.known(table.name.lower())
         if memory is None or memory.store is None:
@@ -119,10 +114,10 @@ class Stored:
         """True if the content of a view is kept."""
         return self.state.views.keeps(view)
 
-    def view(self, view: View) -> DataFrame | None:
+    def view(self, view: View) -> Relation | None:
         """The rows of a view as its changes add up; None if there were none yet, or they are not kept."""
         weighted = self.state.views.weighted(view.name.lower()) if self.has_stepped(view) else None
-        return None if weighted is None else repeated(weighted)
+        return None if weighted is None else self.state.engine.workspace.repeated(weighted)
 
     def past(self, step: int) -> Past:
         """The tables as they were after a step."""

@@ -11,13 +11,12 @@ from dataclasses import replace
 
 import pyarrow as pa
 
+from penstock.backends.api import Delta
 from penstock.backends.native.proof import NotProvenError
-from penstock.backends.spark.change import Delta, consolidated
 from penstock.catalog.model import View
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.beginning import added_up_here
 from penstock.engine.engine import Engine
-from penstock.plan.scalar import quoted
 from penstock.steps.state import State
 from penstock.steps.views import Shown
 
@@ -26,7 +25,7 @@ def taken_back(engine: Engine, view: View, rows: pa.Table) -> Delta:
     """A view's answer as a change that takes all of it back."""
     named = rows.rename_columns([column.name for column in view.columns])
     weights = pa.array([-1] * rows.num_rows, pa.int64())
-    return Delta.of_arrow(engine.workspace, named.append_column(WEIGHT, weights))
+    return engine.workspace.change(named.append_column(WEIGHT, weights))
 
 
 def less_earlier(state: State, shown: Shown) -> Shown:
@@ -47,13 +46,11 @@ def _sum(engine: Engine, view: View, earlier: Delta, change: Delta | None) -> De
     try:
         return _here(engine, view, earlier, change)
     except NotProvenError:
-        names = [*(quoted(column.name) for column in view.columns), quoted(WEIGHT)]
-        both = change.frame().selectExpr(*names).union(earlier.frame().selectExpr(*names))
-        return Delta.of_frame(engine.workspace, consolidated(both)).settled()
+        return change.added_up_with(earlier, columns=[column.name for column in view.columns])
 
 
 def _here(engine: Engine, view: View, earlier: Delta, change: Delta) -> Delta:
     columns = tuple((column.name, column.type) for column in view.columns)
     fetched: list[Callable[[], pa.Table]] = [change.arrow, earlier.arrow]
     rows = added_up_here(engine.store, columns, (fetch() for fetch in fetched))
-    return Delta.of_arrow(engine.workspace, rows, change.schema)
+    return engine.workspace.change(rows, change.schema)

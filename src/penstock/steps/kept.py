@@ -3,27 +3,23 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
+from penstock.backends.api import Content, Delta, Relation, Workspace
 from penstock.backends.columns import arrow_rows, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
 from penstock.backends.native.proof import NotProvenError, quoted
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Trace, content, weighing
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import INDEXED_KEYS, PASSES_BEFORE_INDEX
 from penstock.catalog.model import View
 from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native import arrow_of, relation_of
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
 
-
-class KeptRows:
+class KeptRows(Content):
     """The changes of one view so far; what a step adds is a part of its transaction."""
 
     def __init__(self, store: Store, columns: Columns, workspace: Workspace) -> None:
@@ -109,9 +105,9 @@ class KeptRows:
         query = f"SELECT {weighing(self._trace.names)} FROM {self._trace.table}"
         return arrow_of(self._trace.store, query, self._columns)
 
-    def weighted(self) -> DataFrame | None:
-        """The same for Spark."""
-        return Delta.of_arrow(self._workspace, self.arrow()).frame()
+    def weighted(self) -> Relation | None:
+        """The same for the backend."""
+        return self._workspace.change(self.arrow()).frame()
 
 
 def kept_rows(store: Store | None, view: View, workspace: Workspace) -> KeptRows | None:

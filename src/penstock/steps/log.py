@@ -31,7 +31,6 @@ from pyarrow import feather
 
 from penstock.analysis.bounds import parse_bound
 from penstock.backends.columns import parquet_plain
-from penstock.backends.spark.exchange import as_frame, plain_schema
 from penstock.backends.surroundings import writing
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
@@ -39,16 +38,12 @@ from penstock.catalog.model import ERROR_VIEW, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic, SqlError
 from penstock.failpoints import reach
-from penstock.plan.scalar import quoted
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync, write_atomically
 from penstock.steps.moments import Moments
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-    from penstock.backends.spark.change import Delta
-    from penstock.backends.spark.workspace import Workspace
+    from penstock.backends.api import Delta, Relation, Workspace
 
 FORMAT = 2
 _ARROW, _PARQUET = ".arrow", ".parquet"
@@ -216,7 +211,7 @@ class InputLog:
         for segment in () if history is None else history.segments:
             self._pass(segment)
 
-    def weighted(self, workspace: Workspace, table: Table) -> DataFrame | None:
+    def weighted(self, workspace: Workspace, table: Table) -> Relation | None:
         """Every accepted change of a table with its weight; None if there was none.
 
         Raises SqlError for a table that keeps no history, DataError if the log no longer reaches back.
@@ -225,7 +220,7 @@ class InputLog:
         history = self._histories.get(table.name.lower())
         if history is None or not history.segments:
             return None
-        return _union(self._frames(workspace, table, history.segments))
+        return workspace.read(table, *self._given(history.segments))
 
     def pieces(self, table: Table, after: int = 0, until: int | None = None) -> Iterator[pa.Table]:
         """The same in Arrow, piece by piece, in the types in which columns are carried.
@@ -318,7 +313,7 @@ class InputLog:
             segment = Segment(step, clock, change.num_rows, retracts, arrow=change)
             return self._as_file(table, segment, path) if self._durable or change.num_rows > HELD_ROWS else segment
         path.parent.mkdir(parents=True, exist_ok=True)
-        change.frame().write.mode("overwrite").parquet(str(path))
+        change.write(path)
         return Segment(step, clock, change.count(), retracts=not table.append_only, path=path)
 
     def _as_file(self, table: Table, segment: Segment, path: Path) -> Segment:
@@ -365,8 +360,8 @@ class InputLog:
         history.first_step = history.segments[0].step
         self._pass(gone)
 
-    def _frames(self, workspace: Workspace, table: Table, segments: Sequence[Segment]) -> list[DataFrame]:
-        schema = plain_schema(table, weighted=True)
+    def _given(self, segments: Sequence[Segment]) -> tuple[list[pa.Table], list[str]]:
+        """The rows of segments that are few enough to be given to the backend, and the files that it is to read."""
         here = [segment.arrow for segment in segments if segment.arrow is not None]
         files = [segment for segment in segments if segment.path is not None]
         arrows = [segment for segment in files if segment.path is not None and segment.path.suffix == _ARROW]
@@ -378,10 +373,7 @@ class InputLog:
             here += [pq.read_table(path) for path in small]
         else:
             large += [str(path) for path in small]
-        frames = [as_frame(workspace, table, pa.concat_tables(here))] if here else []
-        if large:
-            frames.append(workspace.spark.read.schema(schema).parquet(*large))
-        return frames
+        return here, large
 
 
 def history_span(table: Table) -> timedelta:
@@ -394,13 +386,6 @@ def history_span(table: Table) -> timedelta:
             f"'history' = '{table.history}' of {table.name}: expected 'all', 'none' or an interval such as '24 hours'"
         )
         raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span)) from error
-
-
-def _union(frames: Sequence[DataFrame]) -> DataFrame:
-    found = frames[0]
-    for frame in frames[1:]:
-        found = found.selectExpr(*(quoted(name) for name in frame.columns)).union(frame)
-    return found
 
 
 def _rows(segment: Segment) -> Iterator[pa.Table]:

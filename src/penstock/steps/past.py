@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.spark.exchange import as_frame
+from penstock.backends.api import Relation
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
-from penstock.steps.intake.base import forgets
+from penstock.steps.intake.forgetting import forgets
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from penstock.steps.intake.keystore import KeyStore
     from penstock.steps.state import State
 
@@ -41,14 +39,15 @@ class Past:
             yield stored.arrow()
             yield from self._since(table)
 
-    def weighted(self, table: Table) -> DataFrame | None:
-        """The same for Spark; None if there are none."""
+    def weighted(self, table: Table) -> Relation | None:
+        """The same for the backend; None if there are none."""
         stored = self._stored(table)
         if stored is None:
             return gathered(self.state, table, self.pieces(table))
-        rows, since = stored.content().selectExpr("*", f"1L AS {WEIGHT}"), list(self._since(table))
+        workspace = self.state.engine.workspace
+        rows, since = workspace.weighted(stored.content()), list(self._since(table))
         taken = gathered(self.state, table, since)
-        return rows if taken is None else rows.unionByName(taken)
+        return rows if taken is None else workspace.together(rows, taken)
 
     def _stored(self, table: Table) -> KeyStore | None:
         """The rows that a table has now, where the log alone does not tell what it had then."""
@@ -62,12 +61,12 @@ class Past:
         return map(_taken_back, self.state.log.pieces(table, self.step))
 
 
-def gathered(state: State, table: Table, pieces: Iterable[pa.Table]) -> DataFrame | None:
-    """Pieces of a table for Spark; None if there are none."""
+def gathered(state: State, table: Table, pieces: Iterable[pa.Table]) -> Relation | None:
+    """Pieces of a table for the backend; None if there are none."""
     found = [piece for piece in pieces if piece.num_rows]
     if not found:
         return None
-    return as_frame(state.engine.workspace, table, pa.concat_tables([item.cast(found[0].schema) for item in found]))
+    return state.engine.workspace.relation_of(table, pa.concat_tables([item.cast(found[0].schema) for item in found]))
 
 
 def _taken_back(change: pa.Table) -> pa.Table:

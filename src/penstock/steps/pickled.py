@@ -20,29 +20,24 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.api import Runner
+from penstock.backends.api import Content, Delta, Runner, Stored
 from penstock.backends.native.collecting import Collector
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.trace import Trace
 from penstock.backends.rows import canonical_row
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.schema_classes import MODULE as SCHEMA_CLASSES
 from penstock.backends.spark.schema_classes import is_schema_class
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.plan.tree_values import is_tree, tree_of, tree_values
-from penstock.steps.intake.base import ExecutorRows
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.intake.keystore import KeyStore
-from penstock.steps.intake.process import ProcessRows
 from penstock.steps.intake.rowcounts import RowCounts
-from penstock.steps.kept import KeptRows
 
 if TYPE_CHECKING:
     from penstock.steps.state import State
 
 # The classes of this package that remember something, beside its dataclasses and enumerations.
-_REMEMBERING = (Runner, Trace, ProcessRows, ExecutorRows, KeyStore, RowCounts, KeptRows, Layers, Collector, Keys)
+_REMEMBERING = (Runner, Trace, Stored, KeyStore, RowCounts, Content, Collector, Keys)
 _METHODS = ("step_clock", "_settle")
 _OTHERS = {
     "array": ("array", "_array_reconstructor"),
@@ -74,7 +69,8 @@ def bound(owner: object, name: str) -> object:
 
 def change_here(workspace: Any, rows: pa.Table, schema: Any, cancels: bool) -> Delta:  # noqa: FBT001 - pickle gives it
     """A change that is on the driver."""
-    return Delta.of_arrow(workspace, rows, schema, cancels=cancels)
+    found: Delta = workspace.change(rows, schema, cancels=cancels)
+    return found
 
 
 _FUNCTIONS = (frozen, bound, tree_of, change_here, canonical_row, view_gate)

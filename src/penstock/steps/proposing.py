@@ -12,7 +12,7 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import Any
 
-from penstock.backends.spark.change import Delta
+from penstock.backends.api import Delta
 from penstock.catalog.model import ERROR_VIEW
 from penstock.engine.result import StepResult
 from penstock.errors import DataError, Diagnostic

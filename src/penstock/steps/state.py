@@ -6,7 +6,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
-from penstock.backends.spark.change import Delta
+from penstock.backends.api import Delta
 from penstock.catalog.model import Catalog, Table
 from penstock.engine.engine import Engine
 from penstock.errors import Diagnostic, InternalError

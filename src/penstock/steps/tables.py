@@ -7,9 +7,8 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from penstock.backends.api import Workspace
 from penstock.backends.columns import python_rows, weighted_schema
-from penstock.backends.spark.change import Delta, consolidated
-from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
@@ -168,7 +167,7 @@ class Tables:
             return
         before = self._log.weighted(self._workspace, table)
         if before is not None:
-            counts.load(Delta.of_frame(self._workspace, consolidated(before)).settled())
+            counts.load(self._workspace.change_from(before))
 
     def released(
         self, folded: Sequence[Intake], rejections: Rejections, refused: Refused, among: Collection[str]

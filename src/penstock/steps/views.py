@@ -6,24 +6,18 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import pyarrow as pa
 
 from penstock.analysis.derived import Derived
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.layers import Layers
+from penstock.backends.api import Content, Delta, Relation
 from penstock.catalog.model import INTO, Catalog, View
 from penstock.emit.api import Emission, Emitted, Moment, Promise
 from penstock.emit.standing import Standing
 from penstock.engine.engine import Engine
 from penstock.steps.kept import KeptRows, kept_rows
 
-if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
-
-Content = KeptRows | Layers
 Values = Callable[[Sequence[Derived]], list[Any]]
 _NONE: Mapping[str, Emitted] = MappingProxyType({})
 
@@ -128,7 +122,7 @@ class Views:
         return Shown(found, after, timers, promises, finished)
 
     def _delta(self, shown: Delta | pa.Table) -> Delta:
-        return Delta.of_arrow(self._engine.workspace, shown) if isinstance(shown, pa.Table) else shown
+        return self._engine.workspace.change(shown) if isinstance(shown, pa.Table) else shown
 
     def propose(self, changes: Mapping[str, Delta], catalog: Catalog) -> None:
         """Add to the contents what a step changes, as a part of it: it may still fail."""
@@ -143,7 +137,7 @@ class Views:
         # A text that Spark gives need not be UTF-8, so what Spark gives does not enter the process.
         store = None if delta.native is None else self._engine.store
         workspace = self._engine.workspace
-        return kept_rows(store, view, workspace) or Layers(workspace)
+        return kept_rows(store, view, workspace) or workspace.content()
 
     def discard(self) -> None:
         """Forget what was proposed."""
@@ -198,7 +192,7 @@ class Views:
         """True if a view has had a step."""
         return name not in self._without_step
 
-    def weighted(self, name: str) -> DataFrame | None:
+    def weighted(self, name: str) -> Relation | None:
         """The changes of a view so far, not added up; None if there were none, or they are not kept."""
         content = self._contents.get(name)
         return None if content is None else content.weighted()

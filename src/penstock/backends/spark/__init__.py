@@ -7,11 +7,14 @@
 | trace        | what an operator remembers, in layers                                      |
 | collecting   | a trace without what its operator may forget                               |
 | layers       | the content of a view: its changes so far, in layers                       |
+| carrying     | types that Arrow carries to Python and back unchanged                      |
+| stored       | rows of a table on the executors, found by some of their columns           |
 | exchange     | rows between Arrow and DataFrames in declared types                        |
 | fetched      | DataFrames as tuples of Python values                                      |
 | sums         | partial results of a small change, added up on the driver                  |
 | workspace    | what the operators of one engine share: session, sizes, names of relations |
 | checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
+| names        | names of relations and columns in the text of queries                      |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
 | dialect      | Spark's SQL for the nodes of plans                                         |
 | window_calls | window calls with further keys; what the order of equal rows changes       |

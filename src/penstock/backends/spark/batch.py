@@ -77,7 +77,7 @@ def resolve_types(workspace: Workspace, catalog: Catalog) -> Catalog:
     """The catalog with every view's column types as Spark gives them.
 
     This is the one time that Spark reads the program before it runs: what Spark refuses raises its own
-    `AnalysisException`, for `penstock.backends.spark.failures` to translate.
+    `AnalysisException`, for `penstock.steps.failures` to translate.
     """
     frames = {table.name.lower(): empty_relation(workspace, table.columns) for table in catalog.stored_tables()}
     for name, view in catalog.views.items():

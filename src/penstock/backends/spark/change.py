@@ -7,21 +7,30 @@ whatever reads it. `settled()` evaluates it once, for a reader that needs it twi
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Protocol
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Protocol, cast
 
 import pyarrow as pa
 
+from penstock.backends import api
+from penstock.backends.api import Judged
 from penstock.backends.cancelling import added_up, groups_alike, without_cancelled
 from penstock.backends.native.trace import Rows
+from penstock.backends.spark.carrying import driver_safe
+from penstock.backends.spark.fetched import fetched_parts
 from penstock.backends.spark.grouping import consolidation
-from penstock.backends.spark.workspace import Workspace, new_name
+from penstock.backends.spark.names import new_name
+from penstock.backends.spark.parameters import as_parameter
+from penstock.backends.waterlines import below, value_literal
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
-    from pyspark.sql.types import DataType, StructType
+    from pyspark.sql.types import StructType
+
+    from penstock.backends.spark.workspace import Workspace
 
 
 class Evaluating(Protocol):
@@ -34,11 +43,14 @@ class Evaluating(Protocol):
         """A change that is a query, as a table of the step."""
 
 
-class Delta:
+class Delta(api.Delta):
     """Weighted rows of one relation in one step; `rows` counts entries, not weights, and is None while unknown.
 
     `cancels` says that entries may cancel one another: those that a join gives where rows have been replaced.
     """
+
+    workspace: Workspace
+    schema: StructType
 
     def __init__(
         self,
@@ -291,10 +303,6 @@ class Delta:
         fewer = None if self._arrow is None else without_cancelled(self._arrow)
         return self if fewer is None else Delta.of_arrow(self.workspace, fewer, self.schema)
 
-    def lasting(self) -> Delta:
-        """The change without rows that come and go in it; as it is where none goes."""
-        return self.consolidated() if self.retracts else self
-
     def consolidated(self) -> Delta:
         """Each different row once, with the sum of its weights, none of them zero."""
         settled = self.settled()
@@ -305,6 +313,81 @@ class Delta:
         query = consolidation(self.schema, settled.view, WEIGHT)
         return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
 
+    # What stands above the engine asks for
+
+    def takes_back(self) -> bool:
+        import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
+
+        if self.on_driver:
+            return bool(pc.any(pc.less(self.arrow()[WEIGHT], 0)).as_py())
+        return bool(self.frame().where(f"{WEIGHT} < 0").limit(1).count())
+
+    def handed_over(self) -> DataFrame:
+        frame = self.frame()
+        self.workspace.checkpoints.leave(frame)
+        return frame
+
+    def fetched(self) -> tuple[list[tuple[Any, ...]], Callable[[tuple[Any, ...]], tuple[Any, ...]]]:
+        return fetched_parts(self.frame())
+
+    def write(self, path: Path) -> None:
+        self.frame().write.mode("overwrite").parquet(str(path))
+
+    def replaced(self, rows: pa.Table) -> Delta:
+        return Delta.of_arrow(self.workspace, rows, self.schema)
+
+    def parted(self, place: int, limit: Any) -> tuple[Delta, Delta]:
+        import pyarrow.compute as pc  # noqa: PLC0415 - 30 ms that `check` need not wait
+
+        if self.on_driver:
+            table = self.arrow()
+            mask = below(table.column(place), limit)
+            return self.replaced(table.filter(mask)), self.replaced(table.filter(pc.invert(mask)))
+        name, kind = quoted(self.names[place]), self.schema.fields[place].dataType.simpleString()
+        line = f"CAST({name} AS TIMESTAMP_NTZ)" if kind == "date" else name
+        condition = f"coalesce({line} < {as_parameter(value_literal(kind, limit), name)}, false)"
+        frames = (self.frame().where(condition), self.frame().where(f"NOT {condition}"))
+        kept = [self.workspace.checkpoints.evaluated(frame) for frame in frames]
+        one, other = (Delta.of_frame(self.workspace, frame, rows=count) for frame, count in kept)
+        return one, other
+
+    def judged(self, why: str, terms: Sequence[str]) -> Judged:
+        names = ", ".join(quoted(name) for name in self.names)
+        judged, _ = self.workspace.checkpoints.evaluated(self.frame().selectExpr("*", f"{why} AS __why"))
+        facts = judged.selectExpr(*terms).toArrow().to_pylist()[0]
+        late = judged.where("__why IS NOT NULL").selectExpr(
+            "__why", f"to_json(struct({names}), {_JSON}) AS row", f"abs({WEIGHT}) AS times"
+        )
+        rows = [(line["__why"], line["row"], line["times"]) for line in late.toArrow().to_pylist()]
+        kept, count = self.workspace.checkpoints.evaluated(judged.where("__why IS NULL").drop("__why"))
+        passed = Delta.of_frame(self.workspace, kept, rows=count, retracts=self.retracts)
+        return Judged(passed, rows, facts)
+
+    def followed_by(self, later: api.Delta) -> Delta:
+        union = self.frame().union(later.frame())
+        return Delta.of_frame(own(later).workspace, union, estimate=self.count() + later.count()).settled()
+
+    def added_up_with(self, other: api.Delta, *, columns: Sequence[str] = (), estimate: int = 0) -> Delta:
+        one, two = self.frame(), other.frame()
+        if columns:
+            names = [*map(quoted, columns), quoted(WEIGHT)]
+            one, two = one.selectExpr(*names), two.selectExpr(*names)
+        both = consolidated(one.union(two))
+        return Delta.of_frame(own(other).workspace, both, estimate=estimate).settled()
+
+
+def own(change: api.Delta) -> Delta:
+    """A change that stood above the engine: all that are there this backend has made."""
+    return cast("Delta", change)
+
+
+def all_own(changes: Mapping[str, api.Delta]) -> dict[str, Delta]:
+    """The same for several, by the names of their relations."""
+    return {name: own(change) for name, change in changes.items()}
+
+
+_JSON = "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
+
 
 def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
     """The frame with equal rows added up and cancelled ones gone, its columns in their order."""
@@ -313,33 +396,3 @@ def consolidated(frame: DataFrame, weight: str = WEIGHT) -> DataFrame:
     found = frame.sparkSession.sql(consolidation(frame.schema, name, weight))
     frame.sparkSession.catalog.dropTempView(name)
     return found
-
-
-def driver_safe(schema: StructType) -> bool:
-    """True if Arrow carries every type of the schema to Python and back unchanged."""
-    return all(_safe(field.dataType) for field in schema.fields)
-
-
-def _safe(kind: DataType) -> bool:
-    from pyspark.sql import types as T  # noqa: N812, PLC0415 - `check` goes without PySpark
-
-    if isinstance(kind, T.ArrayType):
-        return _safe(kind.elementType)
-    if isinstance(kind, T.MapType):
-        return _safe(kind.keyType) and _safe(kind.valueType)
-    if isinstance(kind, T.StructType):
-        return bool(kind.fields) and driver_safe(kind)
-    if isinstance(kind, T.StringType):
-        return kind.simpleString() == "string"
-    plain = (
-        T.BooleanType,
-        T.IntegralType,
-        T.FractionalType,
-        T.BinaryType,
-        T.DateType,
-        T.TimestampType,
-        T.TimestampNTZType,
-        T.NullType,
-        *((T.TimeType,) if hasattr(T, "TimeType") else ()),
-    )
-    return isinstance(kind, plain)

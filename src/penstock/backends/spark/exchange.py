@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -84,6 +85,21 @@ def carried(frame: DataFrame, table: Table) -> DataFrame:
 def declared_rows(frame: DataFrame, table: Table) -> pa.Table:
     """The rows of a DataFrame of the table's columns, fetched in the Arrow types of the declaration."""
     return in_arrow(table, carried(frame, table).toArrow())
+
+
+def read_changes(workspace: Workspace, table: Table, here: Sequence[pa.Table], files: Sequence[str]) -> DataFrame:
+    """The weighted rows of a table that are here, and those in Parquet files."""
+    frames = [as_frame(workspace, table, pa.concat_tables(here))] if here else []
+    if files:
+        frames.append(workspace.spark.read.schema(plain_schema(table, weighted=True)).parquet(*files))
+    return _union(frames)
+
+
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    found = frames[0]
+    for frame in frames[1:]:
+        found = found.selectExpr(*(quoted(name) for name in frame.columns)).union(frame)
+    return found
 
 
 def repeated(weighted: DataFrame) -> DataFrame:

@@ -6,19 +6,20 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends import api
+from penstock.backends.api import Content
 from penstock.backends.native.proof import not_proven
-from penstock.backends.spark.change import consolidated
+from penstock.backends.spark.change import Delta, consolidated, own
 from penstock.backends.spark.trace import may_be_null
 from penstock.backends.thresholds import CONTENT_LAYERS, HELD_ROWS
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
-    from penstock.backends.spark.change import Delta
     from penstock.backends.spark.workspace import Workspace
 
 
-class Layers:
+class Layers(Content):
     """The changes of one view so far: small ones on the driver, others as layers on the executors."""
 
     def __init__(self, workspace: Workspace) -> None:
@@ -28,9 +29,9 @@ class Layers:
         self._layers: list[tuple[DataFrame, int]] = []
         self._proposed: Delta | None = None
 
-    def propose(self, delta: Delta) -> None:
+    def propose(self, delta: api.Delta) -> None:
         """Add the settled change of a step, if it is committed."""
-        self._proposed = delta
+        self._proposed = own(delta)
 
     def commit(self) -> None:
         """The step has happened."""

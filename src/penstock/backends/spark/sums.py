@@ -15,7 +15,8 @@ import pyarrow.types as kinds
 from pyspark.sql.types import StructField, StructType
 
 from penstock.backends.cancelling import groups_alike
-from penstock.backends.spark.change import Delta, driver_safe
+from penstock.backends.spark.carrying import driver_safe
+from penstock.backends.spark.change import Delta
 from penstock.backends.spark.shortcuts import arrow_schema
 from penstock.backends.spark.trace import may_be_null
 from penstock.backends.spark.workspace import Workspace

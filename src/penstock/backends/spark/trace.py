@@ -28,13 +28,14 @@ import pyarrow.types as kinds
 
 from penstock.backends.cancelling import added_up, groups_alike, without_cancelled
 from penstock.backends.spark.change import Delta, consolidated
-from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE, TRACE_LAYERS
 from penstock.catalog.reserved import KEY
 
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
     from pyspark.sql.types import StructType
+
+    from penstock.backends.spark.workspace import Workspace
 
 _COUNTER = itertools.count()
 _TIER_BITS = 4  # a large layer is not merged before there are 2 ** 4 in its tier

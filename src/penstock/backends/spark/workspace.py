@@ -8,27 +8,34 @@ dropped when it ends.
 
 from __future__ import annotations
 
-import itertools
 import threading
 import weakref
 from collections import deque
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
-from functools import cached_property
-from typing import TYPE_CHECKING
+from functools import cached_property, reduce
+from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from penstock.backends.clock import clocked, clocked_text
 from penstock.backends.render import Renderer
 from penstock.backends.scans import Part, Scans
+from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.checkpoints import Checkpoints
 from penstock.backends.spark.dialect import SparkDialect
+from penstock.backends.spark.exchange import as_delta, as_frame, declared_rows, plain_schema, read_changes, repeated
+from penstock.backends.spark.fetched import fetched_rows
 from penstock.backends.spark.functions import know_functions
+from penstock.backends.spark.layers import Layers
+from penstock.backends.spark.names import new_name
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
+from penstock.backends.spark.stored import ExecutorRows
 from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
+from penstock.catalog.model import Table
+from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.settings import ANSI, SPARK, TIME_ZONE, check_ansi
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import quoted
@@ -40,17 +47,11 @@ if TYPE_CHECKING:
 
 Opener = Callable[[], "SparkSession"]
 
-_UNIQUE = itertools.count()
 _PARTITIONS = "spark.sql.shuffle.partitions"
 _TIME_ZONE = "spark.sql.session.timeZone"
 
 # Standing names that nothing needs any more, by session: whichever pipeline of it ends a step next drops them.
 _ORPHANS: WeakKeyDictionary[SparkSession, deque[str]] = WeakKeyDictionary()
-
-
-def new_name() -> str:
-    """A name that no other temporary view of this process has."""
-    return f"penstock_{next(_UNIQUE)}"
 
 
 @dataclass
@@ -202,6 +203,81 @@ class Workspace:
         """A relation without rows."""
         return self.spark.createDataFrame([], schema)
 
+    # What stands above the engine asks for
+
+    def change(self, rows: pa.Table, schema: StructType | None = None, *, cancels: bool = False) -> Delta:
+        """Weighted rows as a change; `schema` where Arrow cannot tell the types."""
+        return Delta.of_arrow(self, rows, schema, cancels=cancels)
+
+    def change_of(self, table: Table, rows: pa.Table) -> Delta:
+        """The weighted rows of a table as a change, in the types of its declaration."""
+        return as_delta(self, table, rows)
+
+    def change_from(self, weighted: DataFrame) -> Delta:
+        """Weighted rows that may cancel as a change, added up and evaluated."""
+        return Delta.of_frame(self, consolidated(weighted)).settled()
+
+    def content(self) -> Layers:
+        """The content of a view before its first change."""
+        return Layers(self)
+
+    def stored(self, table: Table, by: Sequence[str]) -> ExecutorRows:
+        """The rows of a table, which are found by some of its columns, before there are any."""
+        return ExecutorRows(self, table, by)
+
+    def relation_of(self, table: Table, rows: pa.Table) -> DataFrame:
+        """Rows of a table as a relation, in the types of its declaration; other columns stay as they are."""
+        return as_frame(self, table, rows)
+
+    def declared_rows(self, relation: DataFrame, table: Table) -> pa.Table:
+        """The rows of a relation of a table's columns, in the Arrow types of the declaration."""
+        return declared_rows(relation, table)
+
+    def rows(self, relation: DataFrame) -> list[tuple[Any, ...]]:
+        """The rows of a relation as tuples of Python values."""
+        return fetched_rows(relation)
+
+    def left(self) -> None:
+        """Leave all rows to the JVM: the user has got a DataFrame that may read any of them."""
+        self.checkpoints.leave_all()
+
+    def empty_of(self, table: Table) -> DataFrame:
+        """A relation of a table's columns without rows."""
+        return self.empty(plain_schema(table, weighted=False))
+
+    def empty_like(self, relation: DataFrame) -> DataFrame:
+        """A relation of another's columns without rows."""
+        return self.empty(relation.schema)
+
+    def differences(self, one: DataFrame, other: DataFrame, most: int) -> list[tuple[Any, ...]]:
+        """The rows that stand more often in one than in the other, with the weight; no more than so many."""
+        names = [quoted(name) for name in one.columns]
+        ours = one.selectExpr(*names, f"1L AS {WEIGHT}")
+        theirs = other.toDF(*one.columns).selectExpr(*names, f"-1L AS {WEIGHT}")
+        kept = consolidated(ours.union(theirs)).localCheckpoint(eager=True)
+        return fetched_rows(kept.limit(most))
+
+    def read(self, table: Table, here: Sequence[pa.Table], files: Sequence[str]) -> DataFrame:
+        """The weighted rows of a table that are here, and those in files."""
+        return read_changes(self, table, here, files)
+
+    def weighted(self, relation: DataFrame) -> DataFrame:
+        """Rows with the weight of one that is there once."""
+        return relation.selectExpr("*", f"1L AS {WEIGHT}")
+
+    def together(self, one: DataFrame, other: DataFrame) -> DataFrame:
+        """The rows of two relations that have the same columns, in any order."""
+        return one.unionByName(other)
+
+    def repeated(self, *weighted: DataFrame) -> DataFrame:
+        """Weighted rows that may cancel as plain ones, each as often as its weight says."""
+        return repeated(_union(weighted))
+
+    def negative(self, *weighted: DataFrame) -> dict[str, Any] | None:
+        """A row that is taken back more often than it is there, with its weight; None if there is none."""
+        found = consolidated(_union(weighted)).where(f"{WEIGHT} < 0").limit(1)
+        return next(iter(found.toArrow().to_pylist()), None)
+
     def renderer(
         self,
         relations: dict[str, str],
@@ -224,6 +300,5 @@ class Workspace:
         return self.sql(self.renderer(names, carry).sql(plan))
 
 
-def columns_text(names: tuple[str, ...]) -> str:
-    """Names as a list of Spark SQL."""
-    return ", ".join(quoted(name) for name in names)
+def _union(frames: Sequence[DataFrame]) -> DataFrame:
+    return reduce(lambda one, other: one.union(other), frames)

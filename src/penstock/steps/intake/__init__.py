@@ -17,8 +17,8 @@
 | `judging` | lateness as Spark SQL |
 | `lateness` | LATENESS: waterlines, and which rows are late |
 | `memory` | what is remembered of one table |
-| `base` | the part of a store that is on the executors; what a store may forget |
-| `process` | the same part in the process |
+| `forgetting` | what a store may forget |
+| `process` | the part of a store that is in the process |
 | `keystore` | the row of each key |
 | `remembering_gate` | dedup that remembers keys: of each key the first row, as long as the key is remembered |
 | `again` | what a step has done to a table, from the log: nothing is judged a second time |

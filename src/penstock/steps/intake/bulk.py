@@ -10,8 +10,9 @@ from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from decimal import Decimal
 from functools import cached_property, partial
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any, NoReturn, cast
 
+from penstock.backends import api
 from penstock.backends.columns import python_rows
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.exchange import declared_rows
@@ -136,7 +137,7 @@ def _refuse_twice(table: Table, key: Sequence[Any]) -> NoReturn:
 
 
 def fold_frame(
-    workspace: Workspace,
+    workspace: api.Workspace,
     batches: Sequence[Batch | FrameBatch],
     judge: Judge,
     memory: TableMemory,
@@ -149,6 +150,7 @@ def fold_frame(
     `read` names the columns that views read, in lower case; None where all are wanted.
     """
     first, store, live = batches[0], memory.store, memory.counts
+    spark = cast("Workspace", workspace)  # a DataFrame is of its session
     process = None if store is None else store.process
     if store is not None and process is not None:
         here = [item if isinstance(item, Batch) else item.in_process(process, judge) for item in batches]
@@ -157,7 +159,7 @@ def fold_frame(
         fetched = [item if isinstance(item, Batch) else item.fetched(judge) for item in batches]
         batch = judge.stamped(concatenated(fetched))
     else:
-        bulk = _Bulk.of(workspace, first, judge, read if _only_views_read(first.table, judge) else None)
+        bulk = _Bulk.of(spark, first, judge, read if _only_views_read(first.table, judge) else None)
         if bulk.stays(store):
             return bulk.folded(store, live, counts)
         batch = judge.stamped(first.fetched_from(bulk.given, judge))

@@ -33,7 +33,7 @@ from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
 
 if TYPE_CHECKING:
-    from penstock.backends.spark.change import Delta
+    from penstock.backends.api import Delta
 
 BAD_DELETE = "Row to delete not found"
 

@@ -16,13 +16,11 @@ import pyarrow.compute as pc
 
 from penstock.analysis.changelog import append_only
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.api import Delta
 from penstock.backends.columns import python_rows
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.cleaned import Gate, Parted
+from penstock.backends.gates import Gate, Parted
 from penstock.backends.waterlines import below
 from penstock.catalog.model import ERROR_VIEW, Catalog, View
-from penstock.catalog.reserved import WEIGHT
-from penstock.plan.scalar import quoted
 from penstock.plan.showing import OwnWaterline
 from penstock.steps.intake.fold import impossible
 from penstock.steps.intake.judging import greatest_terms, verdict
@@ -31,8 +29,6 @@ from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable
 from penstock.steps.intake.remembering_gate import remembering_gate
 from penstock.steps.intake.session_gate import session_gate
 from penstock.steps.rows.rejected import LATE, Rejections, row_json
-
-_OPTIONS = "map('ignoreNullFields', 'false', 'timestampFormat', 'yyyy-MM-dd HH:mm:ss.SSSSSS')"
 
 
 @dataclass(frozen=True)
@@ -77,7 +73,7 @@ class ViewGate:
         found = broken + [(LATE, mask) for item in self.lateness.columns for mask in self._late(item, rows)]
         after = replace(self, lateness=self.lateness.moved(values))
         passed = rows if not found else _without(rows, [mask for _, mask in found])
-        kept = delta if passed.num_rows == whole.num_rows else Delta.of_arrow(delta.workspace, passed, delta.schema)
+        kept = delta if passed.num_rows == whole.num_rows else delta.replaced(passed)
         return Parted(kept, self._reported(rows, found), after)
 
     def _impossible(self, item: LateColumn, rows: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
@@ -116,23 +112,14 @@ class ViewGate:
     def _parted_there(self, delta: Delta) -> Parted:
         """The same by Spark, for a change that is not on the driver."""
         clock = self.clock()
-        names = ", ".join(quoted(name) for name in delta.names)
-        judged, _ = delta.workspace.checkpoints.evaluated(
-            delta.frame().selectExpr("*", f"{verdict(self.lateness, clock)} AS __why")
-        )
-        facts = judged.selectExpr(*greatest_terms(self.lateness, clock)).toArrow().to_pylist()[0]
-        values = {_name(item): [comparable_value(facts[f"max {item.place}"])] for item in self.lateness.columns}
-        late = judged.where("__why IS NOT NULL").selectExpr(
-            "__why", f"to_json(struct({names}), {_OPTIONS}) AS row", f"abs({WEIGHT}) AS times"
-        )
+        judged = delta.judged(verdict(self.lateness, clock), greatest_terms(self.lateness, clock))
+        values = {_name(item): [comparable_value(judged.facts[f"max {item.place}"])] for item in self.lateness.columns}
         rejections = Rejections()
-        for line in late.toArrow().to_pylist():
-            for _ in range(line["times"]):
-                rejections.add(self.view, line["__why"], line["row"])
-        kept, rows = delta.workspace.checkpoints.evaluated(judged.where("__why IS NULL").drop("__why"))
-        passed = Delta.of_frame(delta.workspace, kept, rows=rows, retracts=delta.retracts)
+        for why, row, times in judged.late:
+            for _ in range(times):
+                rejections.add(self.view, why, row)
         change = rejections.change() if rejections.rows else None
-        return Parted(passed, change, replace(self, lateness=self.lateness.moved(values)))
+        return Parted(judged.passed, change, replace(self, lateness=self.lateness.moved(values)))
 
 
 def _name(item: LateColumn) -> str:

@@ -19,8 +19,7 @@ from penstock.steps.rows.rejected import Rejections
 from penstock.steps.rows.values import STRICT, BadValue, Leniency, converter, shown
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from penstock.backends.api import Workspace
     from penstock.backends.native.store import Store
 
 
@@ -32,12 +31,12 @@ class Readers:
 
     def __init__(
         self,
-        spark: Callable[[], SparkSession],
+        workspace: Callable[[], Workspace],
         zone: tzinfo,
         clock: Callable[[], datetime],
         store: Callable[[], Store | None] = lambda: None,
     ) -> None:
-        self._defaults = Defaults(spark, clock, store)
+        self._defaults = Defaults(workspace, clock, store)
         self._zone = zone
 
     def __call__(self, table: Table, lenient: Leniency = STRICT) -> RowReader:

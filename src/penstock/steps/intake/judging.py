@@ -8,7 +8,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from penstock.backends.spark.parameters import as_parameter
-from penstock.backends.waterlines import typed_literal, value_literal
+from penstock.backends.waterlines import value_literal
 from penstock.plan.scalar import quoted
 from penstock.steps.intake.lateness import LateColumn, TableLateness
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE
@@ -58,14 +58,3 @@ def verdict(lateness: TableLateness, clock: datetime) -> str:
             waterline = as_parameter(value_literal(item.column.type, limit), quoted(item.column.name))
             cases.append(f"WHEN {_line(item)} < {waterline} THEN '{LATE}'")
     return f"CASE {' '.join(cases)} END" if cases else "CAST(NULL AS STRING)"
-
-
-def staying(lateness: TableLateness) -> str | None:
-    """Spark SQL that is true of the rows below no waterline; None before there is one."""
-    found = [(item.column, lateness.waterline(item).at) for item in lateness.columns]
-    terms = [
-        f"coalesce({quoted(column.name)} >= {as_parameter(typed_literal(at, column.type), quoted(column.name))}, true)"
-        for column, at in found
-        if at is not None
-    ]
-    return " AND ".join(terms) or None

@@ -13,11 +13,10 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.analysis.declarations import late_view_columns
-from penstock.backends.api import KeyedLines
+from penstock.backends.api import Delta, KeyedLines
 from penstock.backends.columns import python_rows
+from penstock.backends.gates import Parted
 from penstock.backends.rows import canonical_row, python_values
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.cleaned import Parted
 from penstock.catalog.model import View
 from penstock.catalog.types import Type
 from penstock.plan.showing import OwnWaterline
@@ -58,7 +57,7 @@ class KeyedGate:
         if not any(late):
             return Parted(delta, None, after)
         passed = rows.filter(pa.array([not item for item in late], pa.bool_()))
-        kept = Delta.of_arrow(delta.workspace, passed, delta.schema)
+        kept = delta.replaced(passed)
         return Parted(kept, self._reported(rows.filter(pa.array(late, pa.bool_()))), after)
 
     def _reported(self, rows: pa.Table) -> pa.Table:

@@ -13,23 +13,19 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
+from penstock.backends.api import Delta, Relation, Stored, Workspace
 from penstock.backends.columns import arrow_rows, arrow_schema, weighted_schema
 from penstock.backends.native.proof import not_proven
 from penstock.backends.rows import Key, Row, canonical
-from penstock.backends.spark.exchange import as_frame, repeated
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
-from penstock.steps.intake.base import Base, ExecutorRows, is_late
+from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.process import ProcessRows
 from penstock.steps.interrupts import undivided
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from penstock.backends.native.store import Store
-    from penstock.backends.spark.change import Delta
-    from penstock.backends.spark.workspace import Workspace
 
 
 class KeyStore:
@@ -41,7 +37,7 @@ class KeyStore:
         names = [column.name.lower() for column in table.columns]
         self._places = [names.index(name.lower()) for name in table.key]
         self.process = None if process is None else ProcessRows(process, workspace, table, table.key)
-        self._base: Base = self.process or ExecutorRows(workspace, table, table.key)
+        self._base: Stored = self.process or workspace.stored(table, table.key)
         # key -> the row in the base, the row now
         self._newest: dict[Key, tuple[Row | None, Row | None]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
@@ -91,7 +87,7 @@ class KeyStore:
         # Both parts at once: one may hold what takes back a row of the other.
         self._newest = {key: rows for key, rows in self._newest.items() if not is_late(rows[1] or rows[0], lateness)}
         self._kept = len(self._newest)
-        self._base.forget(lateness)
+        self._base.forget(lateness.limits)
 
     @property
     def can_flush(self) -> bool:
@@ -111,14 +107,14 @@ class KeyStore:
         gone = [(*base, -1) for base, now in pairs if base is not None]
         return gone + [(*now, 1) for _, now in pairs if now is not None]
 
-    def content(self) -> DataFrame:
+    def content(self) -> Relation:
         """Every row of the table."""
         base, workspace = self._base.weighted(), self._workspace
         if base is None:
             rows = [now for _, now in self._newest.values() if now is not None]
-            return as_frame(workspace, self.table, arrow_rows(arrow_schema(self.table.columns), rows))
-        newest = as_frame(workspace, self.table, arrow_rows(weighted_schema(self.table.columns), self._unflushed()))
-        return repeated(base.union(newest))
+            return workspace.relation_of(self.table, arrow_rows(arrow_schema(self.table.columns), rows))
+        newest = workspace.relation_of(self.table, arrow_rows(weighted_schema(self.table.columns), self._unflushed()))
+        return workspace.repeated(base, newest)
 
     def arrow(self) -> pa.Table:
         """Every row of the table, with weights that may still cancel; NotProvenError if some lie on the executors."""
@@ -129,7 +125,7 @@ class KeyStore:
             not_proven(f"the rows of {self.table.name}, which lie on Spark")
         return newest
 
-    def base_frame(self) -> DataFrame | None:
+    def base_frame(self) -> Relation | None:
         """The stored rows with their weights, after `flush`."""
         self.flush()
         return self._base.weighted()

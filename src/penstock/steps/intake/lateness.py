@@ -106,6 +106,11 @@ class TableLateness:
         """The waterline of one column."""
         return self.waterlines.get(item.column.name.lower(), NONE_YET)
 
+    @property
+    def limits(self) -> list[tuple[int, Any]]:
+        """The waterline of each column by its place; None where nothing has been seen yet."""
+        return [(item.place, self.waterline(item).at) for item in self.columns]
+
     def late(self, row: Mapping[int, Any] | list[Any], columns: Iterable[LateColumn] | None = None) -> bool:
         """True if a row (comparable values by place) is below some waterline."""
         chosen = self.columns if columns is None else columns

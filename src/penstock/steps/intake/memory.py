@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from penstock.catalog.model import Table
-from penstock.steps.intake.base import forgets
+from penstock.steps.intake.forgetting import forgets
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness

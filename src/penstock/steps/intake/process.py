@@ -14,28 +14,22 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.api import Delta, Limits, Relation, Stored, Workspace
 from penstock.backends.columns import arrow_schema, in_arrow, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
 from penstock.backends.native.trace import weighing
 from penstock.backends.rows import Row
-from penstock.backends.spark.exchange import as_frame
 from penstock.backends.thresholds import HELD_ROWS, LEAST_FORGOTTEN_ROWS, LEAST_MERGED_ROWS
 from penstock.backends.waterlines import below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.catalog.types import FRACTIONAL, Type, plain_type
 from penstock.errors import DataError, Diagnostic
-from penstock.steps.intake.base import Base
-from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.rows.cells import is_sound
 
 if TYPE_CHECKING:
-    from pyspark.sql import DataFrame
-
     from penstock.backends.native.store import Store
-    from penstock.backends.spark.change import Delta
-    from penstock.backends.spark.workspace import Workspace
 
 
 @dataclass(frozen=True)
@@ -57,7 +51,7 @@ def lies_in_process(table: Table) -> bool:
     return True
 
 
-class ProcessRows(Base):
+class ProcessRows(Stored):
     """The part of a store that lies in DuckDB: weighted rows, found by some of their columns."""
 
     def __init__(self, store: Store, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
@@ -205,8 +199,7 @@ class ProcessRows(Base):
         doubled = self._rows >= 2 * max(self._kept, HELD_ROWS)
         return doubled or entries >= 2 * max(kept, LEAST_FORGOTTEN_ROWS)
 
-    def forget(self, lateness: TableLateness) -> None:
-        limits = [(item.place, lateness.waterline(item).at) for item in lateness.columns]
+    def forget(self, limits: Limits) -> None:
         if self._relation is None or all(limit is None for _, limit in limits):
             return
         self.store.discard()
@@ -231,8 +224,8 @@ class ProcessRows(Base):
             self.store.drop(self._relation)
             self._relation = None
 
-    def weighted(self) -> DataFrame | None:
-        return None if self._relation is None else as_frame(self._workspace, self._table, self.arrow())
+    def weighted(self) -> Relation | None:
+        return None if self._relation is None else self._workspace.relation_of(self._table, self.arrow())
 
 
 def _left(name: str, kind: Type) -> str:

@@ -18,9 +18,9 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.api import Delta
+from penstock.backends.gates import Parted
 from penstock.backends.rows import canonical_row, python_values
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.cleaned import Parted
 from penstock.catalog.model import Remembering, View
 from penstock.plan.showing import OwnWaterline
 
@@ -100,7 +100,7 @@ class RememberingGate:
         self._settle()
         kept, step = self.folded(delta.lasting().arrow())
         after = RememberingGate(self.rule, self.keys, self.position, self.arrived, self.memory, step, self.number + 1)
-        return Parted(Delta.of_arrow(delta.workspace, kept, delta.schema), None, after)
+        return Parted(delta.replaced(kept), None, after)
 
     def folded(self, rows: pa.Table) -> tuple[pa.Table, Step]:
         """The rows that pass after those before them, in their order, and what that does to the keys."""

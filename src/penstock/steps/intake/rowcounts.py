@@ -13,14 +13,14 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
+from penstock.backends.api import Delta, Stored, Workspace
 from penstock.backends.columns import arrow_rows, arrow_schema, in_arrow, python_rows, weighted_schema
 from penstock.backends.rows import Key, Row
-from penstock.backends.spark.change import consolidated
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
-from penstock.steps.intake.base import Base, ExecutorRows, is_late
+from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.interrupts import undivided
@@ -28,8 +28,6 @@ from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
-    from penstock.backends.spark.change import Delta
-    from penstock.backends.spark.workspace import Workspace
 
 
 class RowCounts:
@@ -39,11 +37,12 @@ class RowCounts:
     """
 
     def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
+        self._workspace = workspace
         self._table = table
         self._identity = identity_of(table)
         names = [column.name for column in table.columns]
         self.process = None if process is None else ProcessRows(process, workspace, table, names)
-        self._base: Base = self.process or ExecutorRows(workspace, table, names)
+        self._base: Stored = self.process or workspace.stored(table, names)
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
 
@@ -95,7 +94,7 @@ class RowCounts:
         # Both parts at once: one may hold what takes back a row of the other.
         self._newest = {key: item for key, item in self._newest.items() if not is_late(item[0], lateness)}
         self._kept = len(self._newest)
-        self._base.forget(lateness)
+        self._base.forget(lateness.limits)
 
     def propose(self, change: pa.Table | Delta) -> None:
         """Have a change that goes to the base be there, if its step is committed."""
@@ -139,10 +138,9 @@ class RowCounts:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
         self.flush()
         before = self._base.weighted()
-        after = delta.frame() if before is None else before.union(delta.frame())
-        negative = consolidated(after).where(f"{WEIGHT} < 0").limit(1).toArrow().to_pylist()
-        if negative:
-            message = f"table {self._table.name}: a row to delete is not there: {negative[0]}"
+        negative = self._workspace.negative(*(() if before is None else (before,)), delta.frame())
+        if negative is not None:
+            message = f"table {self._table.name}: a row to delete is not there: {negative}"
             raise DataError(Diagnostic("ROW_NOT_FOUND", message))
 
     def load(self, delta: Delta) -> None:

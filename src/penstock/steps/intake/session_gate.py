@@ -14,10 +14,10 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.analysis.declarations import late_view_columns
+from penstock.backends.api import Delta
 from penstock.backends.columns import python_rows
+from penstock.backends.gates import Parted
 from penstock.backends.rows import canonical_row, python_values
-from penstock.backends.spark.change import Delta
-from penstock.backends.spark.operators.cleaned import Parted
 from penstock.backends.weighted import weighted
 from penstock.catalog.model import ClosingSessions, View
 from penstock.plan.showing import OwnWaterline
@@ -59,7 +59,7 @@ class SessionGate:
         column = pa.chunked_array([pa.array([numbers[at] for at in passed], pa.int64())])
         kept = kept.set_column(self.number.place, rows.schema.field(self.number.place), column)
         after = replace(self, sessions=sessions)
-        return Parted(Delta.of_arrow(delta.workspace, kept, delta.schema), self._reported(rows, late), after)
+        return Parted(delta.replaced(kept), self._reported(rows, late), after)
 
     def _reported(self, rows: pa.Table, late: Sequence[int]) -> pa.Table | None:
         if not late:

@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from penstock.backends.clock import clocked_text
 from penstock.backends.columns import in_arrow, python_rows
 from penstock.backends.parts import part_changer
-from penstock.backends.spark.exchange import declared_rows
 from penstock.bind.program.purity import any_impure
 from penstock.catalog.model import Column, Table
 from penstock.catalog.types import plain_type
@@ -22,8 +21,7 @@ from penstock.sql.parse import parse_expression
 from penstock.steps.rows.values import Json
 
 if TYPE_CHECKING:
-    from pyspark.sql import SparkSession
-
+    from penstock.backends.api import Workspace
     from penstock.backends.native.store import Store
 
 
@@ -32,11 +30,11 @@ class Defaults:
 
     def __init__(
         self,
-        spark: Callable[[], SparkSession],
+        workspace: Callable[[], Workspace],
         clock: Callable[[], datetime],
         store: Callable[[], Store | None] = lambda: None,
     ) -> None:
-        self._spark = spark
+        self._workspace = workspace
         self._store = store
         self._clock = clock
         self._constants: dict[tuple[str, str], Any] = {}
@@ -57,7 +55,8 @@ class Defaults:
         holder = Table("default", (replace(column, name="value"),))
         here = constants_here(self._store(), [self.text(column)])
         if here is None:
-            found = declared_rows(self._spark().sql(f"SELECT {self.text(column)} AS value"), holder)
+            workspace = self._workspace()
+            found = workspace.declared_rows(workspace.sql(f"SELECT {self.text(column)} AS value"), holder)
         else:
             found = in_arrow(holder, here.rename_columns(["value"]))
         ((value,),) = python_rows(found)

@@ -14,8 +14,8 @@ from pyspark.sql.types import IntegerType, LongType, StructField, StructType
 
 from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.keyed import KeyedRunner, among, tagged
-from penstock.backends.spark.workspace import columns_text
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.forgetting import sorted_text

@@ -15,10 +15,11 @@ from pyspark.sql.types import StructType
 from penstock.backends.api import LineText
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.fixpoint import endless, recursive_schemas
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.nested import Make, Nested
 from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.operators.waiting import Waiting
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Iterated, Rounds
 from penstock.circuit.rounds import ROUND

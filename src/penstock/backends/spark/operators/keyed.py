@@ -16,12 +16,13 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.join import expression_type, join_terms
 from penstock.backends.spark.operators.runner import Fanout, SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
 from penstock.backends.spark.window_calls import adds_up
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.functions import APPROXIMATIONS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable

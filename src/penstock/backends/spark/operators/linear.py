@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 from pyspark.sql.types import StructType
 
 from penstock.backends.spark.change import Delta, consolidated
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.absent import without
 from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
 from penstock.plan.nodes import Generate, Plan, Project, Scan

@@ -5,8 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from penstock.backends.matching.query import unsettled_query
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.keyed import KeyedRunner
-from penstock.backends.spark.workspace import columns_text
 from penstock.catalog.reserved import KEY
 from penstock.plan.matching import MatchRecognize
 

@@ -12,9 +12,10 @@ from pyspark.sql.types import LongType, StructField, StructType
 from penstock.backends.api import LineText
 from penstock.backends.spark.batch import batch_frame
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.runner import SparkRunner
 from penstock.backends.spark.trace import Trace
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import ROUND_LAYERS
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Circuit, Operator, Source, leaf

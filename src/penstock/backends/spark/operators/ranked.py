@@ -15,10 +15,11 @@ import pyarrow.compute as pc
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.grouping import consolidation
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace, with_key
 from penstock.backends.spark.typetext import type_text
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.catalog.sorting import sortable
 from penstock.circuit.forgetting import sorted_text

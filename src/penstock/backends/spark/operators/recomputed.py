@@ -7,9 +7,10 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.spark.fixpoint import least_fixpoint
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.runner import SparkRunner, column_terms
 from penstock.backends.spark.trace import Trace, with_key
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Iterated, Recomputed
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from penstock.backends.spark.change import Delta
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.entries import OF_CHANGE
 from penstock.backends.spark.operators.groupstate import GroupState
 from penstock.backends.spark.sums import AT
 from penstock.backends.spark.trace import by_key
-from penstock.backends.spark.workspace import columns_text
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.partials import PRESENT
 from penstock.plan.scalar import quoted

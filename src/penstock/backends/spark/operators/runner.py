@@ -10,8 +10,9 @@ from penstock.backends.api import LineText, Runner
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.collecting import collected, unexpired
 from penstock.backends.spark.grouping import hash_text
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.trace import Trace, by_key
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.backends.thresholds import BROADCAST_ROWS, LEAST_COLLECTED_ROWS
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.forgetting import Expiry

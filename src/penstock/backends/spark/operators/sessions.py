@@ -17,10 +17,11 @@ from pyspark.sql.types import IntegerType, StructField, StructType
 from penstock.backends.render import VERSION
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.grouping import consolidation
+from penstock.backends.spark.names import columns_text
 from penstock.backends.spark.operators.join import expression_type
 from penstock.backends.spark.operators.runner import SparkRunner, Terms
 from penstock.backends.spark.trace import Trace, with_key
-from penstock.backends.spark.workspace import Workspace, columns_text
+from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY, WEIGHT
 from penstock.circuit.operators import Sessions
 from penstock.plan.nodes import Field, Scan, Session
