@@ -1,4 +1,4 @@
-"""What a store may forget."""
+"""Rows that a store may forget, because time tells that nobody asks for them any more."""
 
 from __future__ import annotations
 
