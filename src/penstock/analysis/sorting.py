@@ -189,6 +189,8 @@ class _Reading:
         lines = dict(zip(columns, map(falling.get, relation.plan.names), strict=False))
         read = {name: column_read(scan, name, columns) for name in scalar.columns}
         falls = {name: line for name, found in read.items() if found is not None and (line := lines.get(found))}
+        if scalar.column:
+            return falls.get(scalar.column)
         if not falls or any(isinstance(item, Opaque) for item in scalar.form.walk()):
             return None
 

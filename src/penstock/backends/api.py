@@ -17,17 +17,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
-import pyarrow as pa
-
 from penstock.analysis.derived import Derived, SourceColumn
-from penstock.backends.rows import Row
 from penstock.catalog.model import Table
 from penstock.catalog.types import Type
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from penstock.backends.native.trace import Rows
+    from penstock.backends.rows import Row
 
 Relation: TypeAlias = "DataFrame"
 

@@ -71,7 +71,7 @@ def _by(order: Order) -> str:
 
 
 def _delay(order: Order) -> str:
-    """How long a row waits for those that may come before it."""
+    """The time, or the rows, that a row waits for those that may come before it."""
     if order.plain:
         return f"{_far(order.behind[0])} behind"
     passed = "its negative" if order.falls else "it"

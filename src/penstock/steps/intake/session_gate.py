@@ -132,7 +132,7 @@ class Places:
         return sorted(range(rows.num_rows), key=moment)
 
     def _arrived(self, rows: pa.Table) -> Callable[[int], tuple[Any, ...]]:
-        """What is known of the time at which each row has arrived, those first that go."""
+        """The time at which each row has arrived, as far as that is known; those come first that go."""
         weights = rows.column(rows.num_columns - 1).to_pylist()
         moments = [rows.column(place).to_pylist() for place in self.arrived]
         return lambda at: (weights[at] > 0, *(_known(values[at]) for values in moments))
