@@ -52,6 +52,7 @@ def test_an_upserted_topic_is_the_view_after_each_step(topics):
     assert sorted(((row["k"], row["s"], row["n"]) for row in kept.values() if row), key=repr) == wanted
 
 
+@pytest.mark.thin
 @pytest.mark.parametrize(
     ("more", "format"),
     [(", 'form' = 'retract'", "json"), (", 'form' = 'changelog', 'format' = 'debezium'", "debezium-json")],
@@ -64,9 +65,9 @@ def test_what_is_written_is_read_as_what_it_was(topics, more, format):  # noqa: 
         wanted = sorted(pipeline.query("SELECT * FROM v").rows)
     source = f"'connector' = 'kafka', 'topic' = '{topic}', 'bootstrap.servers' = '{topics.address}'"
     text = f"CREATE TABLE b (k STRING, s BIGINT, n BIGINT) WITH ({source}, 'format' = '{format}');"
-    with opened(text + "CREATE MATERIALIZED VIEW m AS SELECT * FROM b") as back:
+    with opened(text) as back:
         back.run(once=True)
-        assert sorted(back.query("SELECT k, s, n FROM m").rows) == wanted
+        assert sorted(back.query("SELECT k, s, n FROM b").rows) == wanted
 
 
 def test_a_changelog_says_in_a_header_what_is_done(topics):

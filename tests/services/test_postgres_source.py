@@ -203,6 +203,7 @@ def test_a_table_whose_deletions_say_too_little_is_refused(database):
     assert refused(database, source(database, more=", 'table' = 'nowhere'")).code == "NO_SUCH_SOURCE"
 
 
+@pytest.mark.thin
 def test_a_table_is_followed_into_another(database):
     """From PostgreSQL to PostgreSQL: the total of each customer, whatever happens to the orders."""
     asked(database, "CREATE TABLE orders (id int PRIMARY KEY, customer text, amount int)")

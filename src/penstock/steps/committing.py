@@ -15,20 +15,26 @@ class StateBehindLogError(InternalError):
 def commit(state: State, proposal: Proposal) -> None:
     """Let a step happen.
 
-    What fails before its manifest is there leaves no trace. StateBehindLogError if the state could not follow the log:
-    nothing may be built on it.
+    What fails before its manifest is there leaves no trace. StateBehindLogError if the state could not follow the log,
+    or if the manifest is there and the disk has not confirmed it: nothing may be built on it.
     """
     try:
         if not proposal.staged.exists:
             state.log.publish(proposal.staged)
     except BaseException as error:
+        if isinstance(error, Exception) and state.log.manifest_of(proposal.number).exists():
+            raise _behind(proposal, f"the disk has not confirmed it: {error}") from error
         raise abandoned(state, error, proposal.result, proposal.staged) from error
     try:
         _follow(state, proposal)
     except Exception as error:
-        message = f"step {proposal.number} is in the log, but the state could not follow it: {error}"
-        hint = "nothing more is taken in; close the pipeline and start it again"
-        raise StateBehindLogError(Diagnostic("STATE_BEHIND_LOG", message, hint=hint)) from error
+        raise _behind(proposal, f"the state could not follow it: {error}") from error
+
+
+def _behind(proposal: Proposal, why: str) -> StateBehindLogError:
+    message = f"step {proposal.number} is in the log, but {why}"
+    hint = "nothing more is taken in; close the pipeline and start it again"
+    return StateBehindLogError(Diagnostic("STATE_BEHIND_LOG", message, hint=hint))
 
 
 def _follow(state: State, proposal: Proposal) -> None:

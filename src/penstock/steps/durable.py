@@ -19,7 +19,8 @@ def write_atomically(path: Path, text: str) -> None:
             os.fsync(file.fileno())
 
     replace_atomically(path, write)
-    sync(path.parent)
+    with writing(path):
+        sync(path.parent)
 
 
 def replace_atomically(path: Path, write: Callable[[Path], object]) -> None:

@@ -1,0 +1,66 @@
+"""Each file operation of a step, a change of program, a run, a snapshot, an opening: it fails, or the process ends."""
+
+from __future__ import annotations
+
+import errno
+from itertools import count
+
+import pytest
+from tests.recovery.disasters import Disaster
+from tests.recovery.machine import Recovering
+
+ROWS = {"keyed": [("+", (1, 1, 1)), ("+", (2, 2, 3))], "bag": [(1, 1), (2, None), 0], "timed": [(-3, 1), (0, 2)]}
+FAILS = {
+    "error": lambda number: Disaster("error", number, errno=errno.EIO),
+    "full": lambda number: Disaster("full", number, errno=errno.ENOSPC),
+    "kill": lambda number: Disaster("kill", number),
+}
+
+
+def step(machine, number, disaster):
+    machine.rows_come(rows=ROWS, later=5, disaster=disaster)
+
+
+def deploy(machine, number, disaster):
+    machine.the_program_changes(chosen={"sums": number % 3, "pairs": number % 2, "best": number % 2}, disaster=disaster)
+
+
+def run(machine, number, disaster):
+    machine.a_file_comes(rows=[(number, 1), (number, 2)])
+    machine.it_runs(disaster=disaster)
+
+
+def snapshot(machine, number, disaster):
+    machine.rows_come(rows=ROWS, later=5, disaster=None)
+    machine.a_snapshot_is_written(disaster=disaster)
+
+
+def opening(machine, number, disaster):  # no more steps, for each would add operations
+    machine.it_is_opened_again_under_a_disaster(disaster=disaster)
+
+
+DONE = (step, deploy, run, snapshot, opening)
+
+
+@pytest.mark.parametrize(
+    ("what", "fails"),
+    [
+        pytest.param(what, fails, marks=() if (what, fails) == (step, "error") else pytest.mark.extended)
+        for what in DONE
+        for fails in FAILS
+    ],
+    ids=[f"{what.__name__}-{fails}" for what in DONE for fails in FAILS],
+)
+def test_any_operation_may_fail(what, fails):
+    machine = Recovering()
+    try:
+        machine.begins(seconds="1000")
+        machine.rows_come(rows=ROWS, later=5, disaster=None)
+        for number in count(1):
+            machine.met = False
+            what(machine, number, FAILS[fails](number))
+            if not machine.met:
+                break
+        assert number > 3
+    finally:
+        machine.teardown()
