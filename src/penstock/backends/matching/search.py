@@ -30,6 +30,7 @@ class Found:
 class Search:
     """A search over the rows of a partition.
 
+    `first` is the column that says if a row can be the first of a match; None where no column says so alone.
     `furthest` is the last row that the present attempt has looked at; `at_end` says that it has found no more rows
     that it could take where it looked for one, and `at_edge` that it has asked whether there are more.
     """
@@ -39,6 +40,7 @@ class Search:
     labels: Labels
     conditions: Mapping[str, Value]
     remembers: bool
+    first: int | None = None
     furthest: int = -1
     at_end: bool = False
     at_edge: bool = False
@@ -46,9 +48,11 @@ class Search:
 
     def attempt(self, start: int) -> Found | None:
         """The match that begins at a row; None if none does."""
-        self.labels.begin(start)
         self.at_end = self.at_edge = False
         self.furthest = start
+        if self.first is not None and self.rows[start][self.first] is not True:
+            return None  # most rows are those at which nothing begins
+        self.labels.begin(start)
         self._tried = set()
         hidden = _Way(0, start).followed(self)
         return None if hidden is None else Found(start, tuple(self.labels.classes), hidden)
@@ -173,7 +177,14 @@ def searching(program: Program, rows: Sequence[Sequence[Any]]) -> Search:
     conditions = {name: value_of(code) for name, code in program.define.items()}
     loops = any(instruction[0] == "enter" for instruction in program.code)
     remembers = not loops and not any(map(_looks_around, program.define.values()))
-    return Search(program, rows, Labels(rows, groups), conditions, remembers)
+    return Search(program, rows, Labels(rows, groups), conditions, remembers, _first(program))
+
+
+def _first(program: Program) -> int | None:
+    """The column that is the condition of the one variable that a match begins with."""
+    instruction = program.code[0]
+    condition = program.define.get(instruction[1]) if instruction[0] == "row" else None
+    return condition[1] if condition is not None and condition[0] == "column" else None
 
 
 def _looks_around(code: Any) -> bool:
