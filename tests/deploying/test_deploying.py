@@ -211,7 +211,7 @@ def test_what_cannot_be_done_is_said_and_names_the_history_that_is_missing():
     codes, message = problems(OLD, OLD.replace("id INT, who", "id BIGINT, who"))
     assert (codes, message) == (
         ["TABLE_CHANGED"],
-        "table o is declared in another way than the one whose rows are there",
+        "column id of table o is INT in the rows that are there, and would be BIGINT",
     )
     codes, _ = problems(OLD, OLD.replace("CREATE VIEW gone AS SELECT id FROM o", "CREATE TABLE gone (id INT)"))
     assert codes == ["TABLE_CHANGED"]
@@ -314,7 +314,7 @@ def test_the_command_asks_the_run_shows_the_difference_and_does_it(tmp_path, cap
             new.write_text(NEW.replace("id INT, who", "id BIGINT, who"))
             code, _, err = asked("--yes")
             assert code == 1
-            assert "error[TABLE_CHANGED]: table o is declared in another way" in err
+            assert "error[TABLE_CHANGED]: column id of table o is INT" in err
             new.write_text("CREATE VIEW v AS SELECT x FROM nowhere;")
             code, _, err = asked("--yes")
             assert (code, "UNKNOWN_RELATION" in err) == (1, True)

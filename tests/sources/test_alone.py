@@ -279,6 +279,12 @@ def test_values_that_mean_nothing_are_refused(tmp_path, name, value, found):
         source(tmp_path, "csv", **{name: value})
 
 
+def test_who_wants_columns_added_is_told_how(tmp_path):
+    with pytest.raises(SqlError) as found:
+        source(tmp_path, "json", unknown_columns="add")
+    assert "ALTER TABLE … ADD COLUMN" in found.value.diagnostics[0].hint
+
+
 def test_all_that_is_wrong_is_said_at_once(tmp_path):
     with pytest.raises(SqlError) as found:
         source(tmp_path, "csv", on_replaced="fial", complete_after="soon", path="")

@@ -77,7 +77,7 @@ def test_mistake(text, code, marked, said):
 @pytest.mark.parametrize(
     "text",
     [
-        "ALTER TABLE t ADD COLUMN a INT",
+        "ALTER TABLE t DROP COLUMN a",
         "MERGE INTO t USING s ON a",
         "CREATE INDEX i ON t (a)",
         "INSERT OVERWRITE t SELECT 1",

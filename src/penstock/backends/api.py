@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, Protocol, TypeAlias, TypeVar
 
 from penstock.analysis.derived import Derived, SourceColumn
-from penstock.catalog.model import Table
+from penstock.catalog.model import Column, Table
 from penstock.catalog.types import Type
 
 if TYPE_CHECKING:
@@ -249,6 +249,16 @@ class Content(ABC):
 Limits: TypeAlias = Sequence[tuple[int, Any]]
 
 
+class Earlier(Protocol):
+    """What rows have in columns that were added to their table after them."""
+
+    def value(self, column: Column) -> pa.Scalar:
+        """The value, as Arrow carries it."""
+
+    def text(self, column: Column) -> str:
+        """The same as Spark SQL, in the column's type."""
+
+
 class Stored(ABC):
     """Weighted rows of a table that are not at hand, found by some of their columns."""
 
@@ -264,6 +274,10 @@ class Stored(ABC):
     @abstractmethod
     def append(self, rows: pa.Table) -> None:
         """Add a weighted change of the table, between steps."""
+
+    @abstractmethod
+    def take_over(self, other: Stored, earlier: Earlier) -> None:
+        """Have the rows of another one, which is of the same table before it had all columns, and stays as it is."""
 
     @abstractmethod
     def propose(self, change: pa.Table | Delta) -> None:
@@ -350,8 +364,10 @@ class Workspace(Protocol):
     def declared_rows(self, relation: Relation, table: Table) -> pa.Table:
         """The rows of a relation of a table's columns, in the Arrow types of the declaration."""
 
-    def read(self, table: Table, here: Sequence[pa.Table], files: Sequence[str]) -> Relation:
-        """The weighted rows of a table that are here, and those in files."""
+    def read(
+        self, table: Table, here: Sequence[pa.Table], files: Sequence[str], earlier: Earlier | None = None
+    ) -> Relation:
+        """The weighted rows of a table that are here, and those in files, which may be from before some columns."""
 
     def weighted(self, relation: Relation) -> Relation:
         """Rows with the weight of one that is there once."""

@@ -98,7 +98,8 @@ class Column:
 
     Rows given by position need not have an `optional` column, which is behind all others, and is the step's clock where
     it is left out. A `hidden` one is optional, given by nobody, and no part of `*`. `written` is its name where another
-    column's differs by case only, which `name` then does not.
+    column's differs by case only, which `name` then does not. `earlier` is what rows have in it that were there before
+    it was added: a constant of Spark SQL. `text` is its declaration as it is written.
     """
 
     name: str
@@ -113,6 +114,8 @@ class Column:
     hidden: bool = False
     written: str | None = None
     metadata: str | None = None
+    earlier: str | None = field(default=None, compare=False)
+    text: str = field(default="", compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
 
     @property
@@ -191,6 +194,14 @@ class Table:
         exactly = (item for item in self.columns if item.written == name)
         return next(exactly, next((item for item in self.columns if item.name.lower() == lower), None))
 
+    def with_column(self, column: Column, after: str | None = None) -> Table:
+        """The table with one more column: behind another one, first (''), or behind all that a row must have."""
+        names = [item.name.lower() for item in self.columns]
+        place = len(self.required) if after is None else names.index(after.lower()) + 1 if after else 0
+        columns = (*self.columns[:place], column, *self.columns[place:])
+        computed = tuple(replace(item, place=item.place + (item.place > place)) for item in self.computed)
+        return replace(self, columns=columns, computed=computed)
+
     @property
     def version_time(self) -> Column | None:
         """The column from whose value on a row is its key's version (C12); None for a table without versions."""
@@ -218,6 +229,7 @@ class Table:
                 lateness=item.lateness if item is time else None,
                 domain_constant=item.domain_constant,
                 written=item.written,
+                earlier=item.earlier,
             )
             for item in self.columns
         )

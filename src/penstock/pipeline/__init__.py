@@ -15,6 +15,7 @@
 | `reads` | what views read, and the types in which they find it |
 | `supported` | what can be said of a program without Spark, beyond the binder |
 | `blame` | which value of a statement is at fault |
+| `alike` | plans that give the same rows, whatever columns their tables have beside |
 | `deployment` | the difference between the program at work and another |
 | `deploying` | a change of program, made in one step |
 | `run` | the run loop: read, step, write, choose how much to take next |

@@ -22,6 +22,7 @@ from penstock.pipeline.contents import Contents
 from penstock.pipeline.deployment import Deployment, Present, deployment, missing_of
 from penstock.pipeline.execution import Changes, Execution
 from penstock.steps.proposing import StepInput
+from penstock.steps.rows.added import columns_added, with_earlier
 from penstock.steps.stepper import Installation, Then
 
 _LOOK_SECONDS = 0.1
@@ -85,12 +86,15 @@ def deployed(execution: Execution, found: Deployment, then: Then | None = None) 
     execution.sweep()
     stepper = execution.stepper
     answers = _answers(execution, found) if stepper.number else {}
-    wanted = execution.installation(found.after, found.added, found.removed, found.dropped)
+    clock = execution.clock()
+    widened = columns_added(execution.catalog, found.after)
+    after = with_earlier(execution.catalog, found.after, widened, clock)
+    wanted = execution.installation(after, found.added, found.removed, found.dropped, widened)
     earlier = {name: rows for name, rows in answers.items() if _alike(wanted, execution, name)}
     restore, number = execution.outlets.held(), stepper.number
     try:
         execution.outlets.follow(wanted.catalog, {*found.added, *found.dropped}, earlier)
-        changes = stepper.replace(wanted, earlier, found.statements, StepInput(execution.clock()), then)
+        changes = stepper.replace(wanted, earlier, found.statements, StepInput(clock), then)
     except BaseException:
         if stepper.number == number:
             restore()

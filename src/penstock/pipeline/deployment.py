@@ -1,23 +1,29 @@
 """The difference between a program that runs and another one, and the statements that make the one of the other.
 
-Relations are compared by what they mean: tables by their columns, key and properties, views by their bound plans. A
-view that reads one whose answer changes changes with it. What cannot be done is a problem, said before all else.
+Relations are compared by what they mean: tables by their columns, key and properties, views by their bound plans, with
+the columns that these read. A view that reads one whose answer changes changes with it. A table may gain columns: that
+is ALTER TABLE … ADD COLUMNS. What cannot be done is a problem, said before all else.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from penstock.bind.program.add_columns import refuse_added
 from penstock.bind.program.compile import Program, declare
 from penstock.catalog.model import PASSED, Catalog, Table, View
 from penstock.catalog.settings import TIME_ZONE
 from penstock.errors import Diagnostic, PenstockError
+from penstock.pipeline.alike import alike
 from penstock.pipeline.reads import read_by, tables_read
+from penstock.pipeline.supported import refuse_widened_outputs
 from penstock.plan.scalar import quoted
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
+from penstock.sql.statements import AddedColumn
+from penstock.steps.rows.added import new_columns
 
 What = Literal["added", "removed", "changed", "rebuilt", "unchanged"]
 
@@ -90,7 +96,8 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
     removed = _readers_first(before, [item.name.lower() for item in views if item.what == "removed"] + list(again))
     dropped = tuple(item.name.lower() for item in tables if item.what == "removed")
     added = [item.name.lower() for item in views if item.what in ("added", "changed", "rebuilt")]
-    statements = tuple(_statements(before, program, removed, dropped, set(added)))
+    widened = {name: gained for name, known, table in _both(before, after) if (gained := _gained(known, table))}
+    statements = tuple(_statements(before, program, removed, dropped, set(added), widened))
     added = [name for view in added for name in (*(item.name.lower() for item in after.passed_in(view)), view)]
     problems = [*_problems(before, after, again, stepped=present.stepped), *_statement_problems(before, after)]
     read = {name for view in added for name in tables_read(after, view)} & before.tables.keys()
@@ -116,16 +123,47 @@ def _same_table(one: Table, other: Table) -> bool:
     return one == other
 
 
+def _both(before: Catalog, after: Catalog) -> Iterator[tuple[str, Table, Table]]:
+    """The tables of both catalogs, as they are in each."""
+    for name, table in after.tables.items():
+        if name in before.tables:
+            yield name, before.tables[name], table
+
+
+def _gained(known: Table, table: Table) -> tuple[AddedColumn, ...]:
+    """The columns with which one table is the other; none if they are the same, or differ in more."""
+    new = [AddedColumn(column) for column in new_columns(known, table)]
+    if _with_columns(known, new) == table:
+        return tuple(new)
+    names = ["", *(column.name for column in table.columns)]
+    placed = [AddedColumn(item.column, names[names.index(item.column.name) - 1]) for item in new]
+    there = {column.name.lower() for column in known.columns}
+    for item in placed:
+        if item.after and item.after.lower() not in there:
+            return ()  # behind a column that is spelled in another way
+        there.add(item.column.name.lower())
+    return tuple(placed) if _with_columns(known, placed) == table else ()
+
+
+def _with_columns(table: Table, columns: Iterable[AddedColumn]) -> Table:
+    for item in columns:
+        table = table.with_column(item.column, item.after)
+    return table
+
+
 def _same_view(name: str, before: Catalog, after: Catalog) -> bool:
     one, other = ([*catalog.passed_in(name), catalog.views[name]] for catalog in (before, after))
-    return list(map(_meaning, one)) == list(map(_meaning, other))
+    if len(one) != len(other):
+        return False
+    pairs = zip(one, other, strict=True)
+    return all(_meaning(mine) == _meaning(theirs) and alike(mine.plan, theirs.plan) for mine, theirs in pairs)
 
 
 def _meaning(view: View) -> tuple[Any, ...]:
-    """All that tells a view from another; an EMIT is compared as it is written."""
+    """All that tells a view from another beside its plan; an EMIT is compared as it is written."""
     names = tuple(column.name.lower() for column in view.columns)
     emitted = " ".join(view.text.split()) if view.emits else ""
-    return view.kind, dict(view.properties), dict(view.lateness), view.recursive, view.writes, names, view.plan, emitted
+    return view.kind, dict(view.properties), dict(view.lateness), view.recursive, view.writes, names, emitted
 
 
 def _rebuilt(before: Catalog, after: Catalog) -> dict[str, str]:
@@ -148,10 +186,17 @@ def _tables(before: Catalog, after: Catalog) -> Iterator[Difference]:
     for name, table in after.tables.items():
         known = before.tables.get(name)
         what: What = "added" if known is None else "unchanged" if _same_table(known, table) else "changed"
-        yield Difference(table.name, "table", what, "" if what != "unchanged" else "its rows stay")
+        gained = () if known is None else _gained(known, table)
+        about = _about_gained(gained) if gained else "" if what != "unchanged" else "its rows stay"
+        yield Difference(table.name, "table", what, about)
     for name, table in before.tables.items():
         if name not in after.tables:
             yield Difference(table.name, "table", "removed", "its rows and their history go")
+
+
+def _about_gained(gained: Iterable[AddedColumn]) -> str:
+    found = [f"{item.column.name} = {item.column.default or 'NULL'}" for item in gained]
+    return f"its rows stay, with {' and '.join(found)}"
 
 
 def _views(before: Catalog, after: Catalog, again: dict[str, str]) -> Iterator[Difference]:
@@ -201,8 +246,13 @@ def _read_by_others(catalog: Catalog, name: str) -> frozenset[str]:
     return frozenset(passed.get(item, item) for item in read) - {name}
 
 
-def _statements(
-    before: Catalog, program: Program, removed: Iterable[str], dropped: Iterable[str], added: Collection[str]
+def _statements(  # noqa: PLR0917 - all that changes
+    before: Catalog,
+    program: Program,
+    removed: Iterable[str],
+    dropped: Iterable[str],
+    added: Collection[str],
+    widened: Mapping[str, Sequence[AddedColumn]],
 ) -> Iterator[str]:
     """The statements that make the one of the other: what goes, readers first, then what comes, in its order."""
     yield from (f"DROP VIEW {quoted(before.views[name].name)};" for name in removed)
@@ -212,7 +262,10 @@ def _statements(
         if name in functions or name not in program.catalog.functions:
             yield f"DROP FUNCTION {quoted(before.functions[name].name)};"
     later = []
+    last = {_declares_table(item): item for item in program.statements}
     for item in program.statements:
+        if (name := _declares_table(item)) in widened and item is last[name]:
+            yield _adding(before.tables[name], widened[name])
         if isinstance(item, sql.SetLateness) and item.view.lower() in added:
             later.append(item.text)
         elif _is_new(item, before, added, functions):
@@ -220,10 +273,30 @@ def _statements(
     yield from later
 
 
-def _is_new(item: sql.Statement, before: Catalog, added: Collection[str], functions: Collection[str]) -> bool:
+def _declares_table(item: sql.Statement) -> str:
+    """The lower-case name of the table whose columns a statement declares; empty if it declares none."""
     match item:
         case sql.CreateTable():
-            return item.table.name.lower() not in before.tables
+            return item.table.name.lower()
+        case sql.AddColumns():
+            return item.table.lower()
+        case _:
+            return ""
+
+
+def _adding(table: Table, columns: Iterable[AddedColumn]) -> str:
+    return f"ALTER TABLE {quoted(table.name)} ADD COLUMNS IF NOT EXISTS ({', '.join(map(_placed, columns))});"
+
+
+def _placed(item: AddedColumn) -> str:
+    place = "" if item.after is None else f" AFTER {quoted(item.after)}" if item.after else " FIRST"
+    return f"{item.column.text}{place}"
+
+
+def _is_new(item: sql.Statement, before: Catalog, added: Collection[str], functions: Collection[str]) -> bool:
+    match item:
+        case sql.CreateTable() | sql.AddColumns():
+            return _declares_table(item) not in before.tables
         case sql.CreateView() | sql.Unparsed() | sql.DeclareRecursiveView():
             return item.name.lower() in added
         case sql.CreateFunction():
@@ -240,7 +313,7 @@ def _declared(before: Catalog, program: Program, statements: Iterable[str]) -> C
         if text in own:
             catalog = declare(catalog, own[text], program.source)
         else:
-            for item in parse(text):
+            for item in parse(text, program.catalog.settings.get("dialect", "penstock")):
                 catalog = declare(catalog, item, text)
     return catalog
 
@@ -249,9 +322,7 @@ def _problems(before: Catalog, after: Catalog, again: dict[str, str], *, stepped
     for name, table in after.tables.items():
         known = before.tables.get(name)
         if known is not None and not _same_table(known, table):
-            message = f"table {table.name} is declared in another way than the one whose rows are there"
-            hint = "give the new one another name, and write into it what is to go on"
-            yield Diagnostic("TABLE_CHANGED", message, table.span, hint=hint)
+            yield from _changed(before, after, known, table)
         if name in before.views:
             yield _other_kind(before.views[name].name, "a view", "a table", table.span)
     for name, view in after.views.items():
@@ -273,6 +344,34 @@ def _shows_once(view: View) -> bool:
     return view.emits or (bool(view.lateness) and view.kind != PASSED) or "emit_final" in view.properties
 
 
+def _changed(before: Catalog, after: Catalog, known: Table, table: Table) -> Iterator[Diagnostic]:
+    """The diagnostics of a table that cannot become the other one."""
+    gained = _gained(known, table)
+    if not gained:
+        message = f"table {table.name} is declared in another way than the one whose rows are there"
+        hint = "columns can be added; else give the new one another name, and write into it what is to go on"
+        yield Diagnostic("TABLE_CHANGED", _lost(known, table) or message, table.span, hint=hint)
+        return
+    try:
+        refuse_widened_outputs(before, after, [table.name.lower()])
+        for item in gained:
+            refuse_added(item.column)
+    except PenstockError as error:
+        yield from error.diagnostics
+
+
+def _lost(known: Table, table: Table) -> str | None:
+    """The difference in words, where it is that of a column that is there; None if it is another one."""
+    for column in known.columns:
+        other = table.column(column.name)
+        if other is None:
+            return f"table {table.name} would lose the column {column.name}, which its rows have"
+        if other.type != column.type:
+            was, now = column.type.upper(), other.type.upper()
+            return f"column {column.name} of table {table.name} is {was} in the rows that are there, and would be {now}"
+    return None
+
+
 def _other_kind(name: str, was: str, now: str, span: Any) -> Diagnostic:
     message = f"{name} is {was} now, and would be {now}"
     return Diagnostic("TABLE_CHANGED", message, span, hint="give the new one another name")
@@ -282,7 +381,7 @@ def _statement_problems(before: Catalog, after: Catalog) -> Iterator[Diagnostic]
     """The diagnostics of standing statements and settings: they cannot change yet."""
     for name in {**before.writers, **after.writers}:
         one, other = before.writers.get(name), after.writers.get(name)
-        if one is None or other is None or one.plan != other.plan or one.writing != other.writing:
+        if one is None or other is None or not alike(one.plan, other.plan) or one.writing != other.writing:
             found = one or other
             assert found is not None  # noqa: S101 - one of them is there
             message = f"the standing statement {found.name}, which writes into {found.writing.target}, would change"

@@ -42,7 +42,7 @@ from penstock.pipeline.reads import (
 )
 from penstock.pipeline.source_facts import Meters, SourceFact, not_read_yet
 from penstock.pipeline.source_positions import SourcePositions
-from penstock.pipeline.supported import check_promises, check_supported, is_source
+from penstock.pipeline.supported import check_promises, check_supported, is_source, refuse_widened_outputs
 from penstock.plan.nodes import Plan
 from penstock.rewrite.from_views import from_views
 from penstock.sources.api import Held, TableSource, open_source
@@ -57,6 +57,7 @@ from penstock.steps.intake.inputs import Readers, zone_of
 from penstock.steps.intake.lateness import comparable_value
 from penstock.steps.manifest import PROGRAM, Advances, Declaration
 from penstock.steps.proposing import StepInput
+from penstock.steps.rows.added import columns_added, with_earlier
 from penstock.steps.saved_positions import Position
 from penstock.steps.snapshots import Snapshots
 from penstock.steps.stepper import Installation, Stepper
@@ -69,6 +70,7 @@ Changes = dict[str, Change]
 Found = TypeVar("Found")
 _DECLARATIONS = (
     sql.CreateTable,
+    sql.AddColumns,
     sql.CreateView,
     sql.Unparsed,
     sql.DeclareRecursiveView,
@@ -135,6 +137,8 @@ class Execution:
         for name, table in self.catalog.tables.items():
             known = self.sources.get(name)
             if is_source(table, self.catalog) and (known is None or known.table is not table):
+                if isinstance(known, Held):
+                    known.close()  # it has a table before that had other columns
                 self.sources[name] = source = open_source(table, self.readers, zone)
                 for taken in self.taken.of(name):
                     source.skip(taken)
@@ -390,11 +394,16 @@ class Execution:
         gone = [name for name, view in before.views.items() if after.views.get(name) is not view]
         added = [view.name for name, view in after.views.items() if before.views.get(name) is not view]
         self._check_dependents(gone, after)
+        at = self.clock()
+        widened = columns_added(before, after) if isinstance(statement, sql.AddColumns) else ()
         replaced = [name for name, table in before.tables.items() if after.tables.get(name) is not table]
-        self.install(after, added, removed=gone, forgotten=replaced)
+        replaced = [name for name in replaced if name not in widened]
+        refuse_widened_outputs(before, after, widened)
+        self.install(with_earlier(before, after, widened, at), added, removed=gone, forgotten=replaced, widened=widened)
         for name in replaced:
             self.taken.forget(name)
-        self.declared([Declaration(statement.text, at=self.clock())])
+        self.changes_of_program += bool(widened)  # whoever reads their sources goes on with all columns
+        self.declared([Declaration(statement.text, at=at)])
 
     def declared(self, found: Iterable[Declaration]) -> None:
         """Have the log know what has been declared."""
@@ -414,15 +423,25 @@ class Execution:
                     raise UnsupportedError(Diagnostic("REPLACED_VIEW", message, hint=f"drop {other.name} first"))
 
     def install(
-        self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
+        self,
+        catalog: Catalog,
+        added: Sequence[str],
+        removed: Sequence[str] = (),
+        forgotten: Sequence[str] = (),
+        widened: Sequence[str] = (),
     ) -> None:
         """Make a catalog the present one; views `added` are maintained from the next step on."""
-        wanted = self.installation(catalog, added, removed, forgotten)
+        wanted = self.installation(catalog, added, removed, forgotten, widened)
         self.outlets.follow(wanted.catalog, {*(name.lower() for name in added), *forgotten})
         self._spark(lambda: self.stepper.install(wanted), catalog)
 
     def installation(
-        self, catalog: Catalog, added: Sequence[str], removed: Sequence[str] = (), forgotten: Sequence[str] = ()
+        self,
+        catalog: Catalog,
+        added: Sequence[str],
+        removed: Sequence[str] = (),
+        forgotten: Sequence[str] = (),
+        widened: Sequence[str] = (),
     ) -> Installation:
         """All that the stepper needs for a catalog; nothing has changed yet."""
         check_supported(catalog)
@@ -445,7 +464,8 @@ class Execution:
             check_promises(typed)
         workspace.follow(catalog.settings)
         planned = tuple(name for name in added if typed.views[name.lower()].plan is not None)
-        return Installation(replace(catalog, views=typed.views), typed, planned, removed, forgotten, ask)
+        whole = replace(catalog, views=typed.views)
+        return Installation(whole, typed, planned, removed, forgotten, widened, ask)
 
     def _with_shown(self, catalog: Catalog, added: Sequence[str]) -> tuple[Catalog, list[str]]:
         """The catalog with the standing queries that show the views with EMIT among those added, and their names."""

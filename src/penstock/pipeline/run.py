@@ -287,6 +287,8 @@ class RunLoop:
             self._written(delivery.rows, changes, rejections)
 
         with self._lock:
+            if self._program != self._execution.changes_of_program:
+                return  # what was read is of tables as they were: it is read again
             self._execution.sweep()
             self._execution.stepper.stopwatch.add(delivery.phase)
             given = StepInput(

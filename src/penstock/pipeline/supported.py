@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 from penstock.analysis.declarations import declaration_checks, raise_all
@@ -10,7 +11,7 @@ from penstock.catalog.model import Catalog, Table
 from penstock.catalog.properties import CONNECTOR
 from penstock.circuit.demands import demand_checks
 from penstock.circuit.measured import check_setting
-from penstock.errors import DataError, Diagnostic
+from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.outputs.connectors import output_checks
 from penstock.outputs.sink import is_sink
 from penstock.plan.expressions import plan_reads_clock
@@ -46,6 +47,18 @@ def has_sources(catalog: Catalog) -> bool:
 def is_source(table: Table, catalog: Catalog) -> bool:
     """True for a table whose connector gives rows, and does not take them."""
     return CONNECTOR in table.properties and not is_sink(table, catalog)
+
+
+def refuse_widened_outputs(before: Catalog, catalog: Catalog, names: Iterable[str]) -> None:
+    """UnsupportedError for a table that gains columns, named in lower case, and whose rows a target has already."""
+    raise_all([partial(_refuse_output, before, catalog.tables[name]) for name in names])
+
+
+def _refuse_output(before: Catalog, table: Table) -> None:
+    if is_sink(before.tables[table.name.lower()], before):
+        message = f"table {table.name} is an output, whose target has the columns that it began with"
+        hint = "declare another table with another target, and have a statement write into it"
+        raise UnsupportedError(Diagnostic("REPLACED_OUTPUT", message, table.span, hint=hint))
 
 
 def follows_clock(catalog: Catalog) -> bool:

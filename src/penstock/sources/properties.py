@@ -35,14 +35,16 @@ def named(declared: Declared) -> str:
 class Property:
     """One property: its name, what it takes, what holds without it, and what it is for.
 
-    `values` are all that it takes; without them `takes` says what it takes, and `check` tells what is wrong with a
-    value (None: nothing). `formats` are those that it is for, all if there are none.
+    `values` are all that it takes, and `beside` says what does what none of them does; without them `takes` says what
+    it takes, and `check` tells what is wrong with a value (None: nothing). `formats` are those that it is for, all if
+    there are none.
     """
 
     name: str
     about: str
     default: str | None = None
     values: tuple[str, ...] = ()
+    beside: str = ""
     takes: str = "text"
     check: Callable[[str], str | None] | None = None
     formats: tuple[str, ...] = ()
@@ -111,7 +113,7 @@ def _meaningless(table: Declared, item: Property, value: str) -> Diagnostic:
         return Diagnostic("UNKNOWN_FORMAT", message, table.span, near, f"the formats are {hint}")
     message = f"{named(table)}: '{item.name}' = {value[:100]!r} means nothing"
     hint = " or ".join(f"'{one}'{' (the default)' if one == item.default else ''}" for one in item.values)
-    return Diagnostic("BAD_PROPERTY", message, table.span, near, hint)
+    return Diagnostic("BAD_PROPERTY", message, table.span, near, f"{hint}; {item.beside}" if item.beside else hint)
 
 
 def rows_per_step(table: Declared) -> int | None:

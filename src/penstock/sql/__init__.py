@@ -13,6 +13,7 @@
 | `marks` | makes streaming words visible to the parser |
 | `nodes` | syntax nodes that sqlglot does not have |
 | `create` | CREATE, DECLARE and DROP |
+| `alter` | ALTER TABLE … ADD COLUMNS |
 | `columns` | the columns, keys and properties of CREATE TABLE |
 | `properties` | properties in the text: WITH, SETTINGS, OPTIONS |
 | `streams` | the streams of the dialect timeplus |

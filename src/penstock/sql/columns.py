@@ -34,11 +34,12 @@ class Elements:
 def read_elements(cursor: Cursor) -> Elements:
     """`( column | constraint, … )`."""
     elements = Elements()
-    cursor.listed(lambda: _element(cursor, elements), "the columns")
+    cursor.listed(lambda: read_element(cursor, elements), "the columns")
     return elements
 
 
-def _element(cursor: Cursor, elements: Elements) -> None:
+def read_element(cursor: Cursor, elements: Elements) -> None:
+    """One of them."""
     if cursor.peek() == "CONSTRAINT" and cursor.peek(2) in _ELEMENTS:
         cursor.move(2)
     start = cursor.index
@@ -94,7 +95,7 @@ def _column(cursor: Cursor, elements: Elements) -> Column:
     column = Column(name, cursor.type(), span=span)
     while (changed := _constraint(cursor, column, elements, start)) is not None:
         column = changed
-    return column
+    return replace(column, text=cursor.text_since(start))
 
 
 def _computed(cursor: Cursor, name: str, span: Span, elements: Elements) -> None:

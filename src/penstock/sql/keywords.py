@@ -59,7 +59,6 @@ KEYWORDS = tuple(sorted({*CLAUSES, *STATEMENTS, *DDL, *TYPES, *EMISSION, "AND", 
 
 # Statements of Spark that a streaming program has no use for, and what to do instead.
 UNBUILT = {
-    "ALTER": "drop and create it again; views over it must be dropped first",
     "MERGE": "a table with a PRIMARY KEY takes INSERT as an upsert",
     "TRUNCATE": "use DELETE FROM the table",
     "USE": "a pipeline is one namespace",

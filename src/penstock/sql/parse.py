@@ -15,7 +15,7 @@ from sqlglot import exp
 from sqlglot.tokenizer_core import Token
 
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, UnsupportedError
-from penstock.sql import create, dml, session
+from penstock.sql import alter, create, dml, session
 from penstock.sql.cursor import Cursor
 from penstock.sql.diagnose import diagnose, empty_list, too_deep, unknown_statement
 from penstock.sql.dialects import rules_of
@@ -32,6 +32,7 @@ Reader = Callable[[Cursor, str, Span], Statement]
 
 READERS: dict[str, Reader] = {
     "CREATE": create.create,
+    "ALTER": alter.alter,
     "DECLARE": create.declare,
     "DROP": create.drop,
     "LATENESS": session.lateness,

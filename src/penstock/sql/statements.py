@@ -32,6 +32,25 @@ class CreateTable(Statement):
     if_not_exists: bool = False
 
 
+@dataclass(frozen=True, slots=True)
+class AddedColumn:
+    """A column that a table gains, and where: behind another one, first (''), or behind those that are there."""
+
+    column: Column
+    after: str | None = None
+    after_span: Span | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
+class AddColumns(Statement):
+    """ALTER TABLE … ADD COLUMNS."""
+
+    table: str
+    table_span: Span
+    columns: tuple[AddedColumn, ...]
+    if_not_exists: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class CreateView(Statement):
     """CREATE [OR REPLACE] [LOCAL | MATERIALIZED] VIEW; `into` is the table that its rows are written to."""

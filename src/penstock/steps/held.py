@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from penstock.catalog.model import Catalog
 from penstock.engine.held import HeldEngine
+from penstock.steps.intake.memory import TableMemory
 from penstock.steps.manifest import Declared
 from penstock.steps.state import State
 from penstock.steps.targets import Target
@@ -22,21 +24,27 @@ class Held:
     catalog: Catalog
     targets: tuple[Target, ...]
     declared: Declared
+    memories: Mapping[str, TableMemory]
 
     @classmethod
     def of(cls, state: State) -> Held:
         """The state as it is now."""
         declared = replace(state.declared, statements=list(state.declared.statements))
-        return cls(state, state.engine.held(), state.views.held(), state.catalog, state.targets, declared)
+        memories = dict(state.tables)
+        return cls(state, state.engine.held(), state.views.held(), state.catalog, state.targets, declared, memories)
 
     def restore(self) -> None:
         """Have all be as it was."""
         state = self.state
         self.engine.restore()
         state.views.restore(self.views)
+        state.tables.take_back(self.memories)
         state.catalog, state.targets, state.declared = self.catalog, self.targets, self.declared
 
     def let_go(self) -> None:
         """Give back what has gone for good."""
         self.engine.let_go()
         self.state.views.let_go()
+        for name, memory in self.memories.items():
+            if self.state.tables.known(name) is not memory:
+                memory.drop()

@@ -21,6 +21,7 @@ from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from functools import partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -44,6 +45,7 @@ from penstock.steps.moments import Moments
 
 if TYPE_CHECKING:
     from penstock.backends.api import Delta, Relation, Workspace
+    from penstock.steps.rows.added import Added
 
 FORMAT = 2
 _ARROW, _PARQUET = ".arrow", ".parquet"
@@ -107,6 +109,7 @@ class InputLog:
             self._lock.take()
             self._folder = directory / "log"
         self.is_silent = False  # while steps are made again nothing is declared anew
+        self.added: Added | None = None  # what rows have in columns that were added after them
         self._histories: dict[str, _History] = {}
         self._error_history = error_history
         self.moments = Moments()
@@ -220,7 +223,8 @@ class InputLog:
         history = self._histories.get(table.name.lower())
         if history is None or not history.segments:
             return None
-        return workspace.read(table, *self._given(history.segments))
+        here, files = self._given(history.segments)
+        return workspace.read(table, [self.completed(table, rows) for rows in here], files, self.added)
 
     def pieces(self, table: Table, after: int = 0, until: int | None = None) -> Iterator[pa.Table]:
         """The same in Arrow, piece by piece, in the types in which columns are carried.
@@ -232,9 +236,13 @@ class InputLog:
         for segment in self._segments(table):
             inside = [after < step <= last for step, _ in segment.steps]
             if all(inside):
-                yield from _rows(segment)
+                yield from map(partial(self.completed, table), _rows(segment))
             elif any(inside):
-                yield _part(segment, inside)
+                yield self.completed(table, _part(segment, inside))
+
+    def completed(self, table: Table, rows: pa.Table) -> pa.Table:
+        """Rows of a table in all of its columns, if they are from before some of them."""
+        return rows if self.added is None else self.added.completed(table, rows)
 
     def _segments(self, table: Table) -> Sequence[Segment]:
         history = self._histories.get(table.name.lower())
@@ -333,7 +341,7 @@ class InputLog:
                 recent[-1].clock,
                 sum(segment.rows for segment in recent),
                 any(segment.retracts for segment in recent),
-                arrow=pa.concat_tables([segment.arrow for segment in recent]).combine_chunks(),
+                arrow=pa.concat_tables([self.completed(table, segment.arrow) for segment in recent]).combine_chunks(),
                 parts=array("q", [number for segment in recent for part in segment.steps for number in part]),
             )
             if merged.rows > HELD_ROWS:

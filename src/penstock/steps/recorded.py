@@ -8,7 +8,7 @@ Nothing is judged again: a row that was late is in no change, and `manifest` say
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
@@ -34,6 +34,7 @@ from penstock.steps.rows.rejected import Rejected, Rejections
 from penstock.steps.state import State
 
 OLDEST = 1  # the first format that can be read
+Complete = Callable[[Table, pa.Table], pa.Table]
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,21 +93,23 @@ class RecordedStep:
     def _path(self, item: Mapping[str, Any]) -> Path:
         return self.folder / str(item["file"])
 
-    def _rows(self, table: Table, path: Path) -> pa.Table:
+    def _rows(self, table: Table, path: Path, complete: Complete) -> pa.Table:
         if not path.exists():
             message = f"step {self.number} cannot be made again: {path} is not there"
             hint = "what the history of a table does not keep is needed to rebuild: give it 'history' = 'all'"
             raise DataError(Diagnostic("LOG_GONE", message, hint=hint))
         schema = weighted_schema(table.columns)
-        pieces = [piece.select(schema.names).cast(schema) for piece in read_pieces(path)]
+        pieces = [complete(table, piece).select(schema.names).cast(schema) for piece in read_pieces(path)]
         return pa.concat_tables([schema.empty_table(), *pieces]).combine_chunks()
 
-    def _change(self, table: Table) -> pa.Table:
+    def _change(self, table: Table, complete: Complete) -> pa.Table:
         item = self.manifest["tables"].get(table.name.lower())
-        return weighted_schema(table.columns).empty_table() if item is None else self._rows(table, self._path(item))
+        if item is None:
+            return weighted_schema(table.columns).empty_table()
+        return self._rows(table, self._path(item), complete)
 
     def _rejected(self) -> list[Rejected]:
-        rows = self._change(ERROR_VIEW).to_pylist()
+        rows = self._change(ERROR_VIEW, _as_it_is).to_pylist()
         first = self.manifest.get("rejected", len(rows))
         names = [column.name for column in ERROR_VIEW.columns]
         return [Rejected(*(row[name] for name in names)) for row in rows[:first]]
@@ -122,12 +125,12 @@ class RecordedStep:
         for facts in self.manifest["intakes"] if "intakes" in self.manifest else self._older(state):
             table = _table(state, facts["table"])
             memory = state.tables.memory(table)
-            yield table.name.lower(), intake_again(memory, self._effect(memory, facts))
+            yield table.name.lower(), intake_again(memory, self._effect(memory, facts, state.log.completed))
 
-    def _effect(self, memory: TableMemory, facts: Mapping[str, Any]) -> Effect:
-        table, change = memory.table, self._change(memory.table)
+    def _effect(self, memory: TableMemory, facts: Mapping[str, Any], complete: Complete) -> Effect:
+        table, change = memory.table, self._change(memory.table, complete)
         held = self.manifest.get("held", {}).get(table.name)
-        arrived = None if held is None else self._rows(table, self.folder / held)
+        arrived = None if held is None else self._rows(table, self.folder / held, complete)
         seen = {name: from_exact(value) for name, value in facts.get("seen", {}).items()}
         holding = replace(memory.holding, seen=MappingProxyType(seen)) if memory.holding.columns else memory.holding
         lateness = self._lateness(memory, change, facts)
@@ -157,6 +160,10 @@ class RecordedStep:
                 raise UnsupportedError(Diagnostic("OLD_FORMAT", message, hint="begin anew in another directory"))
             rows = self.manifest["tables"].get(name, {"rows": 1})["rows"]
             yield {"table": table.name, "received": rows, "text": lines.get(table.name, {})}
+
+
+def _as_it_is(_table: Table, rows: pa.Table) -> pa.Table:
+    return rows
 
 
 def declarations_of(facts: Mapping[str, Any], *, first: bool) -> list[Declaration]:

@@ -14,6 +14,7 @@ from penstock.steps.lines import LineReader
 from penstock.steps.log import InputLog
 from penstock.steps.manifest import Declared
 from penstock.steps.phases import Stopwatch
+from penstock.steps.rows.added import Added
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.saved_positions import SavedPositions
 from penstock.steps.tables import Tables
@@ -62,6 +63,7 @@ class State:
         workspace = engine.workspace
         found = cls(engine, log, Catalog(), Tables(workspace, log), Views(engine, retain), LineReader(engine))
         found.positions = SavedPositions(log.positions_file)
+        log.added = Added(workspace, lambda: engine.process(found.catalog))
         found.tables.process = lambda: engine.process(found.catalog)
         return found
 

@@ -42,6 +42,7 @@ from penstock.steps.failures import translated
 from penstock.steps.held import Held
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
+from penstock.steps.intake.memory import TableMemory
 from penstock.steps.interrupts import uninterrupted
 from penstock.steps.lines import LinesNow
 from penstock.steps.log import InputLog
@@ -67,8 +68,8 @@ class Installation:
     """A new catalog, and what is to be done for it.
 
     `typed` is the catalog in types that the engine carries. Of its views those `added` are maintained from the next
-    step on; `removed` ones, and tables to be `forgotten`, are named in lower case. `ask` has Spark read the program,
-    where it has not yet.
+    step on; `removed` ones, and tables to be `forgotten` or `widened` by columns, are named in lower case. `ask` has
+    Spark read the program, where it has not yet.
     """
 
     catalog: Catalog
@@ -76,6 +77,7 @@ class Installation:
     added: Sequence[str] = ()
     removed: Sequence[str] = ()
     forgotten: Sequence[str] = ()
+    widened: Sequence[str] = ()
     ask: Callable[[], object] | None = None
 
 
@@ -184,6 +186,7 @@ class Stepper:
         state, engine, typed = self._state, self.engine, wanted.typed
         emissions = {name.lower(): emission_of(typed.views[name.lower()], typed) for name in wanted.added}
         earlier = list(engine.installed)
+        self._widen(wanted)
         if wanted.added:
             gate = partial(view_gate, clock=state.step_clock, catalog=typed)
             shared = self._shared(wanted)
@@ -196,6 +199,19 @@ class Stepper:
             state.tables.drop(name)
         state.catalog = wanted.catalog
         state.targets = targets_of(wanted.catalog)
+
+    def _widen(self, wanted: Installation) -> None:
+        """Have tables remember their rows with more columns; what was remembered may have to come back."""
+        added = self.log.added
+        assert added is not None  # noqa: S101 - given with the state
+        before: list[TableMemory] = []
+        for name in wanted.widened:
+            added.check(wanted.catalog.tables[name])
+        for name in wanted.widened:
+            before += self._state.tables.widen(wanted.catalog.tables[name], added)
+        if self.engine.parting is None:
+            for memory in before:
+                memory.drop()
 
     def _shared(self, wanted: Installation) -> list[str]:
         """The views whose changes queries that begin to stand can take as they are, since their content is kept."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -33,6 +33,7 @@ from penstock.steps.rows.rejected import Rejections
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
+    from penstock.steps.rows.added import Added
 
 Incoming = Batch | FrameBatch
 # The columns of a table that views read, in lower case; None where all are wanted.
@@ -229,6 +230,30 @@ class Tables:
         """Between steps: have rows lie where they should; drop those that no operation can reach any more."""
         for memory in self._memories.values():
             memory.maintain()
+
+    def widen(self, table: Table, added: Added) -> list[TableMemory]:
+        """Remember rows of a table, and its versions, with more columns; gives what was remembered, as it was."""
+        known = [(item, self._memories.get(item.name.lower())) for item in (table, table.versions) if item is not None]
+        found: dict[str, TableMemory] = {}
+        try:
+            for item, memory in known:
+                if memory is not None:
+                    found[item.name.lower()] = memory.widened(item, self._process(item), added)
+        except BaseException:
+            for memory in found.values():
+                memory.drop()
+            raise
+        before = [self._memories[name] for name in found]
+        self._memories |= found
+        return before
+
+    def take_back(self, found: Mapping[str, TableMemory]) -> None:
+        """Remember what was remembered of tables, and drop what has been made of it since."""
+        for name, memory in found.items():
+            present = self._memories.get(name)
+            if present is not None and present is not memory:
+                present.drop()
+            self._memories[name] = memory
 
     def drop(self, name: str) -> None:
         """Forget a table, and its history."""

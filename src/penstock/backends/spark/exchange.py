@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from penstock.backends.columns import carried_plainly, in_arrow
 from penstock.backends.parts import changed_parts
@@ -18,6 +21,7 @@ from penstock.plan.scalar import quoted
 if TYPE_CHECKING:
     from pyspark.sql import DataFrame
 
+    from penstock.backends.api import Earlier
     from penstock.backends.spark.workspace import Workspace
 
 
@@ -87,12 +91,44 @@ def declared_rows(frame: DataFrame, table: Table) -> pa.Table:
     return in_arrow(table, carried(frame, table).toArrow())
 
 
-def read_changes(workspace: Workspace, table: Table, here: Sequence[pa.Table], files: Sequence[str]) -> DataFrame:
-    """The weighted rows of a table that are here, and those in Parquet files."""
+def read_changes(
+    workspace: Workspace,
+    table: Table,
+    here: Sequence[pa.Table],
+    files: Sequence[str],
+    earlier: Earlier | None = None,
+) -> DataFrame:
+    """The weighted rows of a table that are here, and those in Parquet files, some perhaps from before some columns."""
     frames = [as_frame(workspace, table, pa.concat_tables(here))] if here else []
-    if files:
-        frames.append(workspace.spark.read.schema(plain_schema(table, weighted=True)).parquet(*files))
+    together: dict[tuple[str, ...], list[str]] = {}
+    for file in files:
+        together.setdefault(_columns_there(table, Path(file)), []).append(file)
+    for names, group in together.items():
+        narrow = replace(table, columns=tuple(column for column in table.columns if column.name in names))
+        frame = workspace.spark.read.schema(plain_schema(narrow, weighted=True)).parquet(*group)
+        frames.append(frame if earlier is None else completed(table, frame, earlier))
     return _union(frames)
+
+
+def _columns_there(table: Table, path: Path) -> tuple[str, ...]:
+    """The columns of a table that a file has, or a folder that Spark has written."""
+    if all(column.earlier is None and column.default is None for column in table.columns):
+        return tuple(column.name for column in table.columns)  # those that it lacks are NULL
+    file = path if path.is_file() else next(path.glob("*.parquet"), None)
+    there = set() if file is None else set(pq.read_schema(file).names)
+    return tuple(column.name for column in table.columns if column.name in there)
+
+
+def completed(table: Table, rows: DataFrame, earlier: Earlier) -> DataFrame:
+    """Rows of a table in all of its columns, if they are from before some of them; the weight stays as it is."""
+    there = set(rows.columns)
+    if all(column.name in there for column in table.columns):
+        return rows
+    items = [
+        quoted(column.name) if column.name in there else f"{earlier.text(column)} AS {quoted(column.name)}"
+        for column in table.columns
+    ]
+    return rows.selectExpr(*items, *([WEIGHT] if WEIGHT in there else []))
 
 
 def _union(frames: Sequence[DataFrame]) -> DataFrame:

@@ -9,11 +9,11 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.backends import api
-from penstock.backends.api import Limits, Stored
+from penstock.backends.api import Earlier, Limits, Stored
 from penstock.backends.columns import python_rows
 from penstock.backends.rows import Key, Row, canonical_row
 from penstock.backends.spark.change import Delta, consolidated, own
-from penstock.backends.spark.exchange import as_delta, as_frame, declared_rows
+from penstock.backends.spark.exchange import as_delta, as_frame, completed, declared_rows
 from penstock.backends.spark.grouping import hash_text
 from penstock.backends.spark.parameters import as_parameter
 from penstock.backends.spark.trace import Trace
@@ -69,6 +69,12 @@ class ExecutorRows(Stored):
         if self._proposed is not None:
             self._add(self._proposed)
         self._proposed = None
+
+    def take_over(self, other: Stored, earlier: Earlier) -> None:
+        rows = other.weighted()
+        if rows is not None:
+            wide = completed(self._table, rows, earlier)
+            self._add(Delta.of_frame(self.workspace, wide, estimate=1 << 40))
 
     def maintain(self) -> None:
         """It is a part of each addition."""

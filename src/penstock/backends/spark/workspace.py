@@ -45,6 +45,8 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
     from pyspark.sql.types import StructType
 
+    from penstock.backends.api import Earlier
+
 Opener = Callable[[], "SparkSession"]
 
 _PARTITIONS = "spark.sql.shuffle.partitions"
@@ -257,9 +259,11 @@ class Workspace:
         kept = consolidated(ours.union(theirs)).localCheckpoint(eager=True)
         return fetched_rows(kept.limit(most))
 
-    def read(self, table: Table, here: Sequence[pa.Table], files: Sequence[str]) -> DataFrame:
-        """The weighted rows of a table that are here, and those in files."""
-        return read_changes(self, table, here, files)
+    def read(
+        self, table: Table, here: Sequence[pa.Table], files: Sequence[str], earlier: Earlier | None = None
+    ) -> DataFrame:
+        """The weighted rows of a table that are here, and those in files, which may be from before some columns."""
+        return read_changes(self, table, here, files, earlier)
 
     def weighted(self, relation: DataFrame) -> DataFrame:
         """Rows with the weight of one that is there once."""

@@ -2,6 +2,7 @@
 
 | module | what is in it |
 | --- | --- |
+| `add_columns` | ALTER TABLE … ADD COLUMNS |
 | `circles` | a table that would be written with what is read from it |
 | `compile` | a whole program: its statements in order, the declarations among them in the catalogue |
 | `computed` | computed columns of tables |

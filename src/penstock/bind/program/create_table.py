@@ -29,17 +29,17 @@ def declare_table(catalog: Catalog, statement: CreateTable) -> Catalog:
     refuse_existing(catalog, table.name, table.span or statement.span, or_replace=statement.or_replace)
     if catalog.relation(table.name) is not None:
         refuse_dependants(catalog, table.name, table.span or statement.span, "replace")
-    _refuse_cases(table)
+    refuse_cases(table)
     names: list[Column | ComputedColumn] = [*table.shown, *table.computed]
     refuse_reserved([(item.name, item.span or table.span) for item in names])
     _check_key(table)
     _check_foreign_keys(catalog, table)
-    columns = tuple(item if item.default is None else _with_default(catalog, item) for item in table.columns)
+    columns = tuple(item if item.default is None else with_default(catalog, item) for item in table.columns)
     return catalog.with_table(with_computed(replace(table, columns=columns), catalog))
 
 
-def _refuse_cases(table: Table) -> None:
-    """A dialect may tell columns apart by case; Spark does not."""
+def refuse_cases(table: Table) -> None:
+    """Raise SqlError for columns that differ by case only: a dialect may tell them apart, Spark does not."""
     seen: dict[str, str] = {}
     named: list[Column | ComputedColumn] = [*table.columns, *table.computed]
     for item in named:
@@ -59,7 +59,7 @@ def _check_key(table: Table) -> None:
             raise wrong(code="BAD_KEY", message=message, place=item.span or table.span, hint=hint)
 
 
-def _with_default(catalog: Catalog, item: Column) -> Column:
+def with_default(catalog: Catalog, item: Column) -> Column:
     """The column with a default that Spark can evaluate: functions of the program are expanded."""
     tree = parse_expression(item.default or "NULL")
     if any(True for _ in tree.find_all(exp.Column, exp.Select)):

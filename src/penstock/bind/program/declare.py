@@ -8,6 +8,7 @@ from types import MappingProxyType
 from sqlglot import exp
 
 from penstock.bind.diagnose import unknown_column, unknown_relation
+from penstock.bind.program.add_columns import declare_columns
 from penstock.bind.program.circles import refuse_circles
 from penstock.bind.program.create_function import declare_function
 from penstock.bind.program.create_table import declare_table
@@ -24,6 +25,7 @@ from penstock.catalog.zones import zone_named
 from penstock.errors import SqlError, UnsupportedError
 from penstock.sql.complaints import wrong
 from penstock.sql.statements import (
+    AddColumns,
     CreateFunction,
     CreateTable,
     CreateView,
@@ -36,7 +38,18 @@ from penstock.sql.statements import (
     Unparsed,
 )
 
-DDL = (CreateTable, CreateView, Unparsed, DeclareRecursiveView, CreateFunction, Drop, SetLateness, Set, Reset)
+DDL = (
+    CreateTable,
+    AddColumns,
+    CreateView,
+    Unparsed,
+    DeclareRecursiveView,
+    CreateFunction,
+    Drop,
+    SetLateness,
+    Set,
+    Reset,
+)
 
 
 def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
@@ -44,6 +57,8 @@ def declare_one(catalog: Catalog, statement: Statement) -> Catalog:
     match statement:
         case CreateTable():
             return declare_table(catalog, statement)
+        case AddColumns():
+            return declare_columns(catalog, statement)
         case CreateView():
             return _view(catalog, statement)
         case Unparsed():

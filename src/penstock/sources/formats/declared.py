@@ -24,6 +24,7 @@ UNKNOWN_COLUMNS = Property(
     "Columns of the input that the table lacks are left out, or the row (of CSV, Parquet, Avro: the file) is rejected.",
     "ignore",
     ("ignore", "reject"),
+    beside="ALTER TABLE … ADD COLUMN gives the table a column more",
 )
 EPOCH = Property(
     "epoch",

@@ -10,6 +10,7 @@ UNKNOWN_COLUMNS = Property(
     "Columns that the table of the lake has and this one lacks are left out, or refused when the program starts.",
     "ignore",
     ("ignore", "reject"),
+    beside="ALTER TABLE … ADD COLUMN gives the table a column more",
 )
 
 

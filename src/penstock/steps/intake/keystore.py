@@ -26,6 +26,7 @@ from penstock.steps.interrupts import undivided
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
+    from penstock.steps.rows.added import Added
 
 
 class KeyStore:
@@ -45,6 +46,18 @@ class KeyStore:
     def key(self, row: Sequence[Any]) -> Key:
         """The hashable key of a row."""
         return tuple(canonical(row[place]) for place in self._places)
+
+    def widened(self, table: Table, process: Store | None, added: Added) -> KeyStore:
+        """The rows of the same table with more columns; these stay as they are."""
+        found = KeyStore(self._workspace, table, process)
+        found._base.take_over(self._base, added)
+        wide = added.completing(self.table, table)
+        found._newest = {
+            key: (None if base is None else wide(base), None if now is None else wide(now))
+            for key, (base, now) in self._newest.items()
+        }
+        found._kept = self._kept
+        return found
 
     def lookup(self, keys: Mapping[Key, Row]) -> dict[Key, Row]:
         """The stored rows of these keys; each key comes with a row that has it."""

@@ -2,14 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING
 
 from penstock.catalog.model import Table
 from penstock.steps.intake.forgetting import forgets
-from penstock.steps.intake.holding import Holding
+from penstock.steps.intake.holding import Holding, declared_holding
 from penstock.steps.intake.keystore import KeyStore
-from penstock.steps.intake.lateness import TableLateness
+from penstock.steps.intake.lateness import TableLateness, declared_lateness
 from penstock.steps.intake.rowcounts import RowCounts
+
+if TYPE_CHECKING:
+    from penstock.backends.native.store import Store
+    from penstock.steps.rows.added import Added
 
 
 @dataclass
@@ -22,6 +27,24 @@ class TableMemory:
     counts: RowCounts | None = None
     received: int = 0
     holding: Holding = field(default_factory=Holding)
+
+    def widened(self, table: Table, process: Store | None, added: Added) -> TableMemory:
+        """The memory of the same table with more columns; this one stays as it is."""
+        lateness, holding, waiting = self.lateness, self.holding, self.holding.waiting
+        wide = None if waiting is None else added.completed(table, waiting)
+        found = TableMemory(
+            table,
+            replace(declared_lateness(table), waterlines=lateness.waterlines, partitions=lateness.partitions),
+            received=self.received,
+            holding=replace(declared_holding(table), seen=holding.seen, waiting=wide),
+        )
+        try:
+            found.store = None if self.store is None else self.store.widened(table, process, added)
+            found.counts = None if self.counts is None else self.counts.widened(table, process, added)
+        except BaseException:
+            found.drop()
+            raise
+        return found
 
     def drop(self) -> None:
         """Give back what lies in the process."""

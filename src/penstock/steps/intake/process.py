@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.api import Delta, Limits, Relation, Stored, Workspace
+from penstock.backends.api import Delta, Earlier, Limits, Relation, Stored, Workspace
 from penstock.backends.columns import arrow_schema, in_arrow, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
@@ -185,6 +185,22 @@ class ProcessRows(Stored):
         except BaseException:
             self.drop()
             raise
+
+    def take_over(self, other: Stored, earlier: Earlier) -> None:
+        assert isinstance(other, ProcessRows)  # noqa: S101 - a column more moves nothing to the process
+        if other._relation is None:  # noqa: SLF001 - another one of these
+            return
+        self.store.discard()
+        there = dict(zip((column.name for column in other._table.columns), other.names, strict=True))  # noqa: SLF001
+        columns = list(zip(self._table.columns, self.names, strict=True))
+        items = [f"o.{there[column.name]}" if column.name in there else f"n.{name}" for column, name in columns]
+        new = {name: pa.repeat(earlier.value(column), 1) for column, name in columns if column.name not in there}
+        relation = self._made()
+        with self.store.given(pa.table(new)) as values:
+            rows = f"{other._relation} o CROSS JOIN {values} n"  # noqa: SLF001
+            self._rows = self.store.changed(f"INSERT INTO {relation} SELECT {', '.join(items)}, o.{WEIGHT} FROM {rows}")
+        self._relation, self._retracts = relation, other._retracts  # noqa: SLF001
+        self._merged, self._kept = other._merged, other._kept  # noqa: SLF001
 
     def maintain(self) -> None:
         due = self._retracts and self._rows >= 2 * max(self._merged, LEAST_MERGED_ROWS)

@@ -28,6 +28,7 @@ from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store
+    from penstock.steps.rows.added import Added
 
 
 class RowCounts:
@@ -45,6 +46,16 @@ class RowCounts:
         self._base: Stored = self.process or workspace.stored(table, names)
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
+
+    def widened(self, table: Table, process: Store | None, added: Added) -> RowCounts:
+        """The counts of the same table with more columns; these stay as they are."""
+        found = RowCounts(self._workspace, table, process)
+        found._base.take_over(self._base, added)
+        wide = added.completing(self._table, table)
+        rows = [(wide(row), count) for row, count in self._newest.values()]
+        found._newest = {found._identity(row): (row, count) for row, count in rows}
+        found._kept = self._kept
+        return found
 
     def counts(self, rows: Sequence[Row]) -> dict[Key, int]:
         """For each of the rows how often it is there."""

@@ -5,6 +5,7 @@
 | `partitioned` | from which partition of its source each row has come |
 | `batch` | what comes in for one table, checked: rows in declared types, an operation for each |
 | `cells` | values of Arrow columns that Python or Spark cannot hold |
+| `added` | what rows have in columns that were added after them |
 | `defaults` | what stands in a column that a row leaves out |
 | `identity` | when rows are the same |
 | `refused` | rows that a step goes without because a view raises for them |

@@ -8,6 +8,8 @@ from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from penstock.backends.clock import clocked_text
 from penstock.backends.columns import in_arrow, python_rows
 from penstock.backends.parts import part_changer
@@ -52,14 +54,8 @@ class Defaults:
         return self._constants[key]
 
     def _evaluated(self, column: Column) -> Any:
-        holder = Table("default", (replace(column, name="value"),))
-        here = constants_here(self._store(), [self.text(column)])
-        if here is None:
-            workspace = self._workspace()
-            found = workspace.declared_rows(workspace.sql(f"SELECT {self.text(column)} AS value"), holder)
-        else:
-            found = in_arrow(holder, here.rename_columns(["value"]))
-        ((value,),) = python_rows(found)
+        found = evaluated(self.text(column), column, self._store(), self._workspace)
+        ((value,),) = python_rows(pa.table({"value": found}))
         mark = part_changer(column.type, "variant", Json)
         return value if mark is None else mark(value)
 
@@ -67,6 +63,15 @@ class Defaults:
         """The default as SQL in the column's type, which reads the step's clock and not the wall's."""
         stated = "NULL" if column.default is None else clocked_text(self._clock())(column.default)
         return f"CAST(({stated}) AS {plain_type(column.type)})"
+
+
+def evaluated(text: str, column: Column, store: Store | None, workspace: Callable[[], Workspace]) -> pa.ChunkedArray:
+    """The one value of a constant of a column's type, as Arrow carries it: in the process where it is proven."""
+    holder = Table("default", (replace(column, name="value"),))
+    here = constants_here(store, [text])
+    if here is None:
+        return workspace().declared_rows(workspace().sql(f"SELECT {text} AS value"), holder).column(0)
+    return in_arrow(holder, here.rename_columns(["value"])).column(0)
 
 
 @cache
