@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
@@ -44,11 +44,19 @@ class StepResult:
         waiting = [name for name, delta in found.items() if delta.rows is None]
         if len(waiting) > 1:
             with ThreadPoolExecutor(_THREADS) as pool:
-                list(pool.map(self._settle, waiting))
+                tasks = [pool.submit(self._settle, name) for name in waiting]
+            self._raise_cause([error for task in tasks if (error := task.exception()) is not None])
         else:
             for name in waiting:
                 self._settle(name)
         return {name: delta for name, delta in found.items() if not delta.is_empty()}
+
+    def _raise_cause(self, errors: Sequence[BaseException]) -> None:
+        """Raise what has failed, if something has, and not what others then found: a transaction that is over."""
+        store = self.engine.store
+        cause = next((error for error in errors if store is None or not store.has_ended_by(error)), None)
+        if errors:
+            raise cause or errors[0]
 
     def _settle(self, name: str) -> None:
         with self.engine.failing_at(self.outputs[name]):

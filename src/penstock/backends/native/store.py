@@ -119,6 +119,10 @@ class Store:
         """True while a step is under way: what is moved then would be a part of it, and gone with it."""
         return self._began
 
+    def has_ended_by(self, error: BaseException) -> bool:
+        """True for what a statement raises behind another one that has failed in the same transaction."""
+        return isinstance(error, self._without_transaction)
+
     def interrupt(self) -> None:
         """Have the statement under way fail with KeyboardInterrupt, in whatever thread it is."""
         self._connection.interrupt()
