@@ -250,7 +250,7 @@ Limits: TypeAlias = Sequence[tuple[int, Any]]
 
 
 class Earlier(Protocol):
-    """What rows have in columns that were added to their table after them."""
+    """The values that rows have in columns which were added to their table after them."""
 
     def value(self, column: Column) -> pa.Scalar:
         """The value, as Arrow carries it."""
