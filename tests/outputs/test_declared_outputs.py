@@ -11,6 +11,7 @@ from penstock.bind.program.compile import compile_program
 from penstock.errors import DataError, SqlError, UnsupportedError
 from penstock.outputs import installed
 from penstock.outputs.connectors import outlets_of
+from penstock.outputs.files import folder
 from penstock.outputs.forms import Form, formed
 from penstock.outputs.receiver import unreachable
 from penstock.pipeline.outlets import Outlets
@@ -121,6 +122,48 @@ def test_an_output_that_took_a_step_and_did_not_say_so_is_not_given_it_again(tar
     with opened(f"{T} CREATE VIEW v WITH ('connector' = 'memory') AS {SUMS};") as pipeline:
         pipeline.step({"t": [("a", 1)]})
     assert ([step for step, _ in target.steps], target.opened) == ([1], 2)
+
+
+@pytest.fixture
+def full(monkeypatch):
+    """As often as there is something in this list no file of steps can be finished; a step can be staged."""
+    write, found = folder._write, []
+
+    def written(path, content):
+        if found and path.name.startswith("part-"):
+            found.pop()
+            raise OSError(28, "No space left on device")
+        write(path, content)
+
+    monkeypatch.setattr(folder, "_write", written)
+    return found
+
+
+def into(path, more=""):
+    said = f"'connector' = 'files', 'path' = '{path}', 'form' = 'retract'{more}"
+    return f"{T} CREATE VIEW v WITH ({said}) AS {SUMS};"
+
+
+def finished(path):
+    return [file.read_text() for file in path.glob("part-*")]
+
+
+def test_a_file_that_could_not_be_finished_waits_for_no_later_step(tmp_path, full):
+    with opened(into(tmp_path)) as pipeline:
+        full += [1, 2, 3]
+        pipeline.step({"t": [("a", 1)]})
+        assert (finished(tmp_path), full) == (['{"insert": {"k": "a", "s": 1}}\n'], [])
+
+
+def test_a_file_that_could_not_be_finished_at_the_end_of_a_run_is_by_the_next(tmp_path, full):
+    with opened(into(tmp_path, ", 'roll_steps' = '9'")) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        full += [1]
+        with pytest.raises(DataError, match="No space left"):
+            pipeline.run(once=True)
+        assert finished(tmp_path) == []
+        pipeline.run(once=True)
+        assert finished(tmp_path) == ['{"insert": {"k": "a", "s": 1}}\n']
 
 
 def test_a_receiver_that_goes_away_is_tried_until_its_time_is_up(target):

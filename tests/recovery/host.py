@@ -1,6 +1,6 @@
 """A pipeline as somebody else drives it: in this process, or in one of its own that really ends.
 
-    python -m tests.recovery.host    reads calls as pickles from stdin, and answers on stdout
+    serve()    in that process: reads calls as pickles from stdin, and answers on stdout
 
 Whatever is asked may meet with a disaster (`disasters`). A process of its own ends by SIGKILL then; in this process
 the files are put aside as they are at that moment, and `Killed` is raised: what the pipeline does to them on its way
@@ -114,7 +114,7 @@ class Work:
         return {
             "step": self.pipeline.steps,
             "views": {view.name: Counter(self.pipeline.content(view.name).rows) for view in views},
-            "rejected": sum(self.pipeline.rejected().values()),
+            "late": self.pipeline.rejected().get(("timed", "Late value"), 0),
             "waiting": {fact.name: fact.waiting for fact in self.pipeline.outputs()},
         }
 
@@ -201,7 +201,7 @@ class Apart:
 
     def call(self, name: str, *arguments: Any, disaster: Disaster | None = None) -> Any:
         if self._process is None:
-            command = [sys.executable, "-m", "tests.recovery.host", str(self._folder)]
+            command = [sys.executable, "-c", "from tests.recovery.host import serve; serve()", str(self._folder)]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         process = self._process
         assert process.stdin is not None
@@ -248,7 +248,3 @@ def serve() -> None:
                 found = Failed(failed.error, failed.told)
             answers.write(pickle.dumps(found))
             answers.flush()
-
-
-if __name__ == "__main__":
-    serve()

@@ -356,7 +356,7 @@ class Recovering(RuleBasedStateMachine):
             assert self.host.call("tables") == {name: Counter(rows) for name, rows in model.tables.items()}
         expected = answers(model.chosen, model.tables, model.clock)
         assert found["views"] == expected
-        assert found["rejected"] == model.late
+        assert found["late"] == model.late
         for name in OUTPUTS:
             self._check_receiver(name, expected[name], waits=found["waiting"][name] > 0)
         if not any(found["waiting"].values()):

@@ -69,6 +69,7 @@ class _Line:
     step: int = 0
     rows: int = 0
     failure: _Failure | None = None
+    is_unfinished: bool = False  # it was given steps, and letting go of it has failed since
 
     @property
     def goes_on(self) -> bool:
@@ -258,9 +259,13 @@ class Outlets:
         """Let go of all receivers, so that what they have is finished; they are opened again when there is more."""
         with self._lock:
             for line in self._lines.values():
+                if line.receiver is None and line.is_unfinished:
+                    self._opened(line)
                 receiver, line.receiver = line.receiver, None
                 if receiver is not None:
+                    line.is_unfinished = True
                     receiver.close()
+                    line.is_unfinished = False
 
     def close(self) -> None:
         """Let go of all receivers, whatever they say."""

@@ -63,9 +63,11 @@ def open_receiver(sink: Sink, form: Form, owner: Owner) -> Folder:
     known = sink.keys or form is Form.UPSERT
     key = places_of(sink, key_of(sink)) if known else None
     steps, size = STEPS.value(sink), BYTES.value(sink)
-    return Folder(
+    found = Folder(
         path,
         rendering_of(style, form, key),
         roll_steps=int(steps) if steps else None if size else 1,
         roll_bytes=int(size) if size else None,
     )
+    found.catch_up()
+    return found

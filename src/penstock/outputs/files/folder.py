@@ -45,6 +45,11 @@ class Folder:
             else:
                 self._staged[int(found[1])] = path
 
+    def catch_up(self) -> None:
+        """Finish the file that was full and could not be finished; `Unreachable` if it still cannot."""
+        if self._staged and self._is_full():
+            self.close()
+
     def taken(self) -> int:
         """The last step that is staged or in a file."""
         return max(self._staged, default=self._last)
