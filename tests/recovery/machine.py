@@ -97,7 +97,7 @@ class Model:
                 keyed_rows[row[0]] = row[1:]
             elif operation == "-":
                 keyed_rows.pop(row[0], None)
-            elif row["id"] in keyed_rows:
+            elif row["id"] in keyed_rows and row["x"] is not None:  # an update leaves what it gives no value
                 keyed_rows[row["id"]] = (keyed_rows[row["id"]][0], row["x"])
         bag = list(self.bag)
         for operation, row in rows.get("bag", ()):
