@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from datetime import datetime
-from decimal import Context, localcontext
+from datetime import date, datetime
+from decimal import Context, Decimal, localcontext
 from types import MappingProxyType
 from typing import Any
 
@@ -14,7 +14,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.rows import python_values
+from penstock.backends.rows import canonical, python_values
 from penstock.backends.weighted import Rows, inserted, weighted
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.groups import Numbers, groups_of, numbered
@@ -92,13 +92,19 @@ class Dressing:
     # Order and limits
 
     def _order(self, rows: Rows) -> list[int]:
-        """The places of the rows as they are shown: by ORDER BY; else by their groups, old before new."""
+        """The places of the rows as they are shown: by ORDER BY; else by their groups, old before new.
+
+        Groups lie in no order. Where `ver` counts all of them together they are taken by their values, so that a step
+        which is made again counts as it did.
+        """
         if self.showing.order:
             return ordered_places(rows, self.showing.order)
         if self.showing.content is not Content.CHANGES:
             return list(range(rows.num_rows))
         groups, comes = self._groups(rows), _come(rows)
         _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+        if self.showing.stamped and self.showing.groups:
+            first = _ranks(rows.take(pa.array(first)).select(list(self.showing.groups)))
         found: list[int] = np.lexsort((comes, first[number])).tolist()
         return found
 
@@ -165,6 +171,21 @@ class Dressing:
         both = np.isin(groups, groups[comes]) & np.isin(groups, groups[~comes])
         found: list[str] = np.select([both & comes, both, comes], ["+U", "-U", "+I"], "-D").tolist()
         return found
+
+
+def _ranks(groups: Rows) -> Numbers:
+    """The place of each group among all, by its values; by their text where values of the type have no order here."""
+    rows = python_values(groups)
+    columns = [_sortable(values) for values in zip(*rows, strict=True)]
+    order = sorted(range(len(rows)), key=lambda at: [column[at] for column in columns])
+    return np.argsort(np.array(order, np.int64))
+
+
+def _sortable(values: Sequence[Any]) -> list[tuple[int, Any]]:
+    """The values of a column as what sorts: NULL first, NaN last."""
+    plain = all(value is None or isinstance(value, (bool, int, float, str, bytes, date, Decimal)) for value in values)
+    found = [value if plain or value is None else repr(canonical(value)) for value in values]
+    return [(_rank(item), item if _rank(item) == 1 else 0) for item in found]
 
 
 def _come(rows: Rows) -> Numbers:
