@@ -17,7 +17,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 from weakref import WeakKeyDictionary, WeakSet, ref
 
+from penstock.backends.spark.session import is_local
+
 if TYPE_CHECKING:
+    from pyspark import StorageLevel
     from pyspark.sql import DataFrame
 
 _PATIENCE = 8  # so many times rows wait for lazy changes; then the JVM may find out by itself
@@ -79,7 +82,7 @@ class Checkpoints:
         return kept, observation.get
 
     def _observed(self, frame: DataFrame) -> DataFrame:
-        kept = frame.localCheckpoint(eager=True)
+        kept = frame.localCheckpoint(eager=True, storageLevel=_storage(frame))
         rows = _Rows()
         plan = kept._jdf.queryExecution().logical()  # noqa: SLF001
         with self._lock:
@@ -125,3 +128,15 @@ class Checkpoints:
             self._ended = [ended for ended in waiting if ended.waited <= _PATIENCE]
         for rdd in (rdd for ended in due for rdd in ended.rows):
             rdd.unpersist(False)  # noqa: FBT003 - of the JVM: do not wait
+
+
+def _storage(frame: DataFrame) -> StorageLevel | None:
+    """The rows lie twice where executors are processes of their own: one that is lost takes nothing with it.
+
+    Nothing says how the rows came to be, so Spark could not compute them again. None stands for Spark's own way.
+    """
+    from pyspark import StorageLevel  # noqa: PLC0415 - check starts without pyspark
+
+    if is_local(str(frame.sparkSession.sparkContext.master)):
+        return None
+    return StorageLevel(useDisk=True, useMemory=True, useOffHeap=False, deserialized=True, replication=2)
