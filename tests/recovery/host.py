@@ -82,7 +82,7 @@ class Work:
         before = self.pipeline.steps
         try:
             changes = work()
-        except PenstockError:
+        except (PenstockError, OSError):
             self._missed = self.pipeline.steps > before
             raise
         self.give(changes)

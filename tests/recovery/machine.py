@@ -236,9 +236,8 @@ class Recovering(RuleBasedStateMachine):
 
     @rule(name=st.sampled_from(sorted(OUTPUTS)))
     def a_receiver_goes_down(self, name: str) -> None:
-        folder = self.folder / name
-        if folder.exists():
-            (folder / DOWN).touch()
+        (self.folder / name).mkdir(exist_ok=True)
+        (self.folder / name / DOWN).touch()
 
     @rule()
     def receivers_come_back(self) -> None:

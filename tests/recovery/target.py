@@ -27,7 +27,6 @@ class Target:
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
-        self._folder.mkdir(parents=True, exist_ok=True)
         self._answers()
 
     def _answers(self) -> None:
@@ -41,8 +40,12 @@ class Target:
         self._answers()
         assert change.step > self.taken(), f"step {change.step} comes after {self.taken()}"
         temporary = self._folder / "step.tmp"
-        temporary.write_bytes(pickle.dumps(change.rows))
-        temporary.replace(self._folder / f"{change.step:06}")
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+            temporary.write_bytes(pickle.dumps(change.rows))
+            temporary.replace(self._folder / f"{change.step:06}")
+        except OSError as error:
+            raise unreachable(str(self._folder), error) from error
 
     def close(self) -> None:
         pass
