@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import date, datetime
 from decimal import Context, Decimal, localcontext
@@ -182,10 +182,10 @@ def _ranks(groups: Rows) -> Numbers:
 
 
 def _sortable(values: Sequence[Any]) -> list[tuple[int, Any]]:
-    """The values of a column as what sorts: NULL first, NaN last."""
+    """The values of any column as what sorts."""
     plain = all(value is None or isinstance(value, (bool, int, float, str, bytes, date, Decimal)) for value in values)
     found = [value if plain or value is None else repr(canonical(value)) for value in values]
-    return [(_rank(item), item if _rank(item) == 1 else 0) for item in found]
+    return _ranked(found)
 
 
 def _come(rows: Rows) -> Numbers:
@@ -227,11 +227,16 @@ def ordered_places(rows: Rows, order: Sequence[Ordering]) -> list[int]:
     places = list(range(rows.num_rows))
     for item in reversed(order):
         (values,) = zip(*python_values(rows.select([item.place])), strict=True) if rows.num_rows else ((),)
-        keyed = [(_rank(value), value if value is not None and _rank(value) == 1 else 0) for value in values]
+        keyed = _ranked(values)
         places.sort(key=lambda place, keyed=keyed: keyed[place], reverse=item.descending)  # type: ignore[misc]
         if any(value is None for value in values):
             places.sort(key=lambda place, values=values: (values[place] is None) != item.nulls_first)  # type: ignore[misc]
     return places
+
+
+def _ranked(values: Iterable[Any]) -> list[tuple[int, Any]]:
+    """Values that have an order as what sorts: NULL first, NaN last."""
+    return [(_rank(value), value if _rank(value) == 1 else 0) for value in values]
 
 
 def _rank(value: Any) -> int:

@@ -23,7 +23,7 @@ from penstock.plan.scalar import quoted
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.statements import AddedColumn
-from penstock.steps.rows.added import new_columns
+from penstock.steps.rows.added import new_columns, tables_of_both
 
 What = Literal["added", "removed", "changed", "rebuilt", "unchanged"]
 
@@ -96,7 +96,9 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
     removed = _readers_first(before, [item.name.lower() for item in views if item.what == "removed"] + list(again))
     dropped = tuple(item.name.lower() for item in tables if item.what == "removed")
     added = [item.name.lower() for item in views if item.what in ("added", "changed", "rebuilt")]
-    widened = {name: gained for name, known, table in _both(before, after) if (gained := _gained(known, table))}
+    widened = {
+        name: gained for name, known, table in tables_of_both(before, after) if (gained := _gained(known, table))
+    }
     statements = tuple(_statements(before, program, removed, dropped, set(added), widened))
     added = [name for view in added for name in (*(item.name.lower() for item in after.passed_in(view)), view)]
     problems = [*_problems(before, after, again, stepped=present.stepped), *_statement_problems(before, after)]
@@ -121,13 +123,6 @@ def deployment(present: Present, program: Program, rate: float | None = None) ->
 
 def _same_table(one: Table, other: Table) -> bool:
     return one == other
-
-
-def _both(before: Catalog, after: Catalog) -> Iterator[tuple[str, Table, Table]]:
-    """The tables of both catalogs, as they are in each."""
-    for name, table in after.tables.items():
-        if name in before.tables:
-            yield name, before.tables[name], table
 
 
 def _gained(known: Table, table: Table) -> tuple[AddedColumn, ...]:

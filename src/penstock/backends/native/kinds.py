@@ -40,22 +40,9 @@ def in_arrow(kind: Type | None) -> pa.DataType:
     stored(kind)
     import pyarrow as pa  # noqa: PLC0415 - 100 ms that `explain` need not wait
 
-    if is_decimal(kind):
-        return pa.decimal128(*decimal_shape(kind))
-    return {
-        "boolean": pa.bool_(),
-        "tinyint": pa.int8(),
-        "smallint": pa.int16(),
-        "int": pa.int32(),
-        "bigint": pa.int64(),
-        "float": pa.float32(),
-        "double": pa.float64(),
-        "string": pa.string(),
-        "binary": pa.binary(),
-        "date": pa.date32(),
-        "timestamp": pa.timestamp("us", "UTC"),
-        "timestamp_ntz": pa.timestamp("us"),
-    }[kind]
+    from penstock.backends.columns import arrow_type  # noqa: PLC0415 - the same
+
+    return pa.decimal128(*decimal_shape(kind)) if is_decimal(kind) else arrow_type(kind)
 
 
 def schema_in_arrow(columns: Iterable[tuple[str, Type | None]]) -> pa.Schema:

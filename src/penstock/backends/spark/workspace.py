@@ -30,6 +30,7 @@ from penstock.backends.spark.fetched import fetched_rows
 from penstock.backends.spark.functions import know_functions
 from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.names import new_name
+from penstock.backends.spark.session import is_local
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
 from penstock.backends.spark.stored import ExecutorRows
@@ -102,7 +103,7 @@ class Workspace:
         """True if Spark works, or would work, on this machine alone."""
         if self.local_master is not None:
             return self.local_master
-        return str(self.spark.sparkContext.master).split("[")[0] == "local"
+        return is_local(str(self.spark.sparkContext.master))
 
     def follow(self, settings: Mapping[str, str]) -> None:
         """Have the session follow a program's settings, now or when there is one; SqlError for what Spark refuses."""

@@ -5,7 +5,7 @@ It is a constant, said with the column (`Column.earlier`); without one it is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
@@ -115,8 +115,14 @@ def _text(column: Column) -> str | None:
 
 def columns_added(before: Catalog, after: Catalog) -> tuple[str, ...]:
     """The lower-case names of the tables of both catalogs that have more columns in the second."""
-    both = ((name, before.tables[name], table) for name, table in after.tables.items() if name in before.tables)
-    return tuple(name for name, one, other in both if new_columns(one, other))
+    return tuple(name for name, one, other in tables_of_both(before, after) if new_columns(one, other))
+
+
+def tables_of_both(before: Catalog, after: Catalog) -> Iterator[tuple[str, Table, Table]]:
+    """The tables of both catalogs by their lower-case names, as they are in each."""
+    for name, table in after.tables.items():
+        if name in before.tables:
+            yield name, before.tables[name], table
 
 
 def new_columns(one: Table, other: Table) -> tuple[Column, ...]:
