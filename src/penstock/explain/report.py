@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
@@ -41,7 +42,8 @@ class Report:
     emission: EmissionFact | None = None
     placed: Placed | None = None  # where operators work, if that was asked
     kinds: tuple[KindOfChange, ...] = ()
-    relations: tuple[Sorting, ...] = ()  # what it is itself, then each relation that it reads
+    # The order of its own rows, then of each relation that it reads; found when somebody wants to see it.
+    relations: Callable[[], Iterable[Sorting]] = tuple
     answered: FromViews | None = None  # of a query that is asked: over which MATERIALIZED views, if over some
 
     @property
@@ -142,7 +144,7 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         waterlines=waterlines(rewritten, catalog),
         placed=placed,
         kinds=tuple(kinds_of_change(rewritten, catalog)),
-        relations=tuple(_relations(name, rewritten, span, catalog)),
+        relations=partial(_relations, name, rewritten, span, catalog),
     )
 
 

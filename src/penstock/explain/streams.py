@@ -22,7 +22,7 @@ from penstock.explain.report import Report
 def streams_text(report: Report, source: str | None) -> Iterator[str]:
     """The lines of the section."""
     yield "stream:"
-    for item in report.relations:
+    for item in report.relations():
         yield f"  {f'{item.kind} {item.name}'.strip()}{_at(item.span, source)}"
         orders = _shown(item)
         yield f"    sorted:   {'; '.join(_by(order) for order in orders if order.there) or 'no'}"
@@ -34,7 +34,7 @@ def streams_text(report: Report, source: str | None) -> Iterator[str]:
 
 def streams_json(report: Report, source: str | None) -> dict[str, Any]:
     """The same as values: under `stream`, the relation itself and then those that it reads."""
-    return {"stream": [_value(item, source) for item in report.relations]}
+    return {"stream": [_value(item, source) for item in report.relations()]}
 
 
 def _value(item: Sorting, source: str | None) -> dict[str, Any]:
