@@ -1,13 +1,18 @@
-"""`ver` counts groups that change together in the order of their values, wherever their rows happen to lie."""
+"""Rows that change together are shown in an order that does not depend on how they happen to lie."""
 
 from __future__ import annotations
 
 import random
 from datetime import datetime
+from itertools import permutations
 
+import pyarrow as pa
 import pytest
 
 import penstock
+from penstock.emit.dressing import Dressing
+from penstock.plan.emission import Batch, Content, EmitClause
+from penstock.plan.showing import Showing
 
 START = datetime(2025, 1, 1)  # noqa: DTZ001 - UTC
 KEYS = {
@@ -38,3 +43,14 @@ def test_numbers_do_not_depend_on_the_order_of_the_rows(kind):
     assert [ver for *_, ver in sorted(expected, key=lambda row: row[-1])] == list(range(3 * len(KEYS[kind])))
     for _ in range(3):
         assert numbers(kind, chance.sample(KEYS[kind], len(KEYS[kind]))) == expected
+
+
+def test_without_a_key_what_goes_is_shown_before_what_comes():
+    clause = EmitClause("CHANGES", Batch())
+    showing = Showing(clause, Content.CHANGES, Batch(), visible=1, marked=True, names=("r",))
+    for rows in permutations([(1, 2), (2, -1), (3, 1), (4, -2)]):
+        columns = [pa.array(values) for values in zip(*rows, strict=True)]
+        shown, _ = Dressing(showing).shown(pa.table(columns, ["r", "__weight"]), START)
+        found = list(zip(shown.column("change").to_pylist(), shown.column("r").to_pylist(), strict=True))
+        assert [kind for kind, _ in found] == ["-D", "-D", "+I", "+I"]
+        assert sorted(found) == [("+I", 1), ("+I", 3), ("-D", 2), ("-D", 4)]

@@ -173,10 +173,9 @@ def _parquet() -> Path:
     if not jar.exists() and maven is not None:
         artifact = _PARQUET.format(version=version)
         said = ["-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
-        subprocess.run([maven, *said], check=False)  # noqa: S603 - it says itself what has failed
+        subprocess.run([maven, *said], check=True)  # noqa: S603
     if not jar.exists():
-        lacking = "there is no Maven to fetch it" if maven is None else "Maven has not fetched it"
-        message = f"it needs {jar.name} in {folder.parent.name}/{folder.name}, and {lacking}"
+        message = f"it needs {jar.name} in {folder}, and there is no Maven to fetch it"
         raise UnavailableError(message)
     return jar
 

@@ -95,14 +95,16 @@ class Dressing:
         """The places of the rows as they are shown: by ORDER BY; else by their groups, old before new.
 
         Groups lie in no order. Where `ver` counts all of them together they are taken by their values, so that a step
-        which is made again counts as it did.
+        which is made again counts as it did. Rows that have no groups are one: what goes, then what comes.
         """
         if self.showing.order:
             return ordered_places(rows, self.showing.order)
         if self.showing.content is not Content.CHANGES:
             return list(range(rows.num_rows))
-        groups, comes = self._groups(rows), _come(rows)
-        _, first, number = np.unique(groups, return_index=True, return_inverse=True)
+        comes = _come(rows)
+        if not (self.showing.groups or self.showing.windows):
+            return [*np.flatnonzero(~comes).tolist(), *np.flatnonzero(comes).tolist()]
+        _, first, number = np.unique(self._groups(rows), return_index=True, return_inverse=True)
         if self.showing.stamped and self.showing.groups:
             first = _ranks(rows.take(pa.array(first)).select(list(self.showing.groups)))
         found: list[int] = np.lexsort((comes, first[number])).tolist()
