@@ -96,6 +96,40 @@ def test_what_is_not_proven_in_an_aggregation_is_computed_below_it(query, where)
     assert "spark" in places.values()
 
 
+JOINED = "SELECT t.x, u.y FROM t {kind} JOIN u ON "
+
+
+@pytest.mark.parametrize(
+    ("query", "kind", "where"),
+    [
+        (JOINED.format(kind="") + "xxhash64(t.s) = u.h", "Bilinear", "process"),
+        (JOINED.format(kind="LEFT") + "xxhash64(t.s) = u.h AND t.x > u.y", "Keyed", "process"),
+        (JOINED.format(kind="FULL") + "xxhash64(t.s) = xxhash64(u.n)", "Keyed", "process"),
+        (JOINED.format(kind="") + "t.k = u.k AND levenshtein(t.s, u.n) < 2", "Bilinear", "process"),
+        (JOINED.format(kind="LEFT") + "t.k = u.k AND levenshtein(t.s, u.n) < 2", "Keyed", "spark"),  # for it may raise
+        (JOINED.format(kind="") + "levenshtein(t.s, u.n) < 2", "Bilinear", "spark"),  # of all pairs, which few pass
+        ("SELECT x FROM t WHERE xxhash64(s) IN (SELECT h FROM u)", "Keyed", "process"),
+        ("SELECT k, x FROM t ORDER BY xxhash64(s) LIMIT 2", "Ranked", "process"),
+        (
+            "SELECT k, x FROM t QUALIFY row_number() OVER (PARTITION BY xxhash64(s) ORDER BY x DESC) <= 2",
+            "Keyed",
+            "process",
+        ),
+        ("SELECT k, lag(x) OVER (PARTITION BY k ORDER BY xxhash64(s), x) AS before FROM t", "Keyed", "process"),
+        ("SELECT k, max(xxhash64(s)) OVER (PARTITION BY k) AS most FROM t", "Keyed", "process"),
+        ("SELECT k, max(xxhash64(s)) FILTER (WHERE x > 0) OVER (PARTITION BY k) AS most FROM t", "Keyed", "spark"),
+    ],
+)
+def test_what_is_not_proven_in_a_join_or_a_window_is_computed_beside_it(query, kind, where):
+    tables = "CREATE TABLE t (k INT, x BIGINT, s STRING); CREATE TABLE u (k INT, y INT, h BIGINT, n STRING);"
+    found = explain_json(program(f"{tables} CREATE VIEW v AS {query};"), placing=foreseen)
+    (view,) = found["views"]
+    places = {item["operator"]: item["where"] for item in view["places"]}
+    kinds = {at: line.split()[1].rstrip(":") for at, line in enumerate(view["circuit"])}
+    assert [places[at] for at, name in kinds.items() if name == kind] == [where]
+    assert "spark" in places.values()
+
+
 def test_with_spark_alone_it_is_said_once():
     lines = circuit(program(engine="spark"))
     assert lines.count("  circuit: all on Spark, for engine = 'spark'") == 2

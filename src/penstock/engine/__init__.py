@@ -9,7 +9,7 @@
 | installed    | one circuit in the engine: its runners and their measurements              |
 | beginning    | what a circuit that is made late starts with                               |
 | placing      | which operators work in the process, and why the others do not             |
-| splitting    | aggregations over projections, which alone are Spark's                     |
+| splitting    | operators with state over projections, which alone are Spark's             |
 | foreseeing   | the same of a program that does not run yet                                |
 | native       | an operator in the process among those on Spark                            |
 | native_lines | waterlines as constants of DuckDB's SQL                                    |

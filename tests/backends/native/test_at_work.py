@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from datetime import UTC, datetime
 
 import pytest
@@ -38,6 +39,16 @@ CREATE VIEW most AS SELECT k, max(xxhash64(s)) AS h, collect_list(xxhash64(s)) A
 CREATE VIEW kept AS SELECT xxhash64(s) % 2 AS bit, sum(x) AS sx, min(xxhash64(s)) FILTER (WHERE crc32(s) > 0) AS m
 FROM t GROUP BY xxhash64(s) % 2;
 """
+# The same in keys and conditions of joins, in orders and in windows.
+BESIDE = """
+CREATE VIEW inner_key AS SELECT t.x, u.y FROM t JOIN u ON crc32(t.s) % 3 = u.y AND levenshtein(t.s, 'a') < t.x + u.k;
+CREATE VIEW outer_key AS SELECT t.x, t.s, u.y FROM t FULL JOIN u ON crc32(t.s) % 3 = crc32(CAST(u.y AS STRING)) % 3;
+CREATE VIEW missing AS SELECT k, x, s FROM t WHERE NOT EXISTS (SELECT 1 FROM u WHERE u.y = crc32(t.s) % 3);
+CREATE VIEW firsts AS SELECT k, x, s FROM t ORDER BY crc32(s) LIMIT 2;
+CREATE VIEW best_of AS SELECT k, x, s FROM t QUALIFY row_number() OVER (PARTITION BY k % 2 ORDER BY crc32(s) DESC) = 1;
+CREATE VIEW before AS
+SELECT k, x, lag(x) OVER (PARTITION BY crc32(s) % 2 ORDER BY x) AS b, max(crc32(s)) OVER (PARTITION BY k) AS m FROM t;
+"""
 
 
 def opened(spark, text, engine):
@@ -71,6 +82,31 @@ def test_an_operator_that_is_not_proven_works_on_spark_in_the_same_step(interpre
         assert any("xxhash64" in reason for reason in reasons)
         where = {(item.where, item.not_proven) for item in other.state() if "counted" in item.views}
         assert ("process", "") in where
+
+
+@pytest.mark.parametrize("seed", [pytest.param(1, marks=pytest.mark.extended), 2])
+def test_oracle_what_is_computed_beside_joins_and_windows_changes_nothing(interpreting, seed):
+    with opened(interpreting, BESIDE, "auto") as pipeline:
+        chance, rows = random.Random(seed), {"t": [], "u": []}
+        for _ in range(3):
+            pipeline.step({table: random_change(chance, table, rows[table]) for table in rows})
+            assert all(pipeline.verify(view) for view in pipeline.catalog.views)
+        native, reasons = places(pipeline)
+        assert {"Bilinear", "Keyed", "Ranked"} <= set(native)
+        assert reasons
+        assert all("crc32" in reason or "levenshtein" in reason for reason in reasons)
+
+
+def random_change(chance, table, rows):
+    """Some rows that come, now and then twice, and some of those that are there, which go."""
+    gone = chance.sample(rows, chance.randint(0, len(rows)))
+    for row in gone:
+        rows.remove(row)
+    numbers, texts = [None, 0, 1, 2, 3], [None, "", "a", "é"]
+    new = [(chance.choice(numbers), chance.choice(numbers)) for _ in range(chance.randint(0, 5))]
+    new = [(*row, 0.5, chance.choice(texts)) if table == "t" else row for row in new]
+    rows += new
+    return [("-", row) for row in gone] + new
 
 
 def test_places_that_are_foreseen_are_those_of_the_engine(interpreting):
