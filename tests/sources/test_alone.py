@@ -271,7 +271,7 @@ def test_csv_without_header_and_with_other_signs(tmp_path):
         ("on_replaced", "reed", "'on_replaced' = 'reed' means nothing"),
         ("complete_after", "soon", "'complete_after' = 'soon'"),
         ("delimiter", "ab", "no single character"),
-        ("unknown_columns", "add", "means nothing"),
+        ("unknown_columns", "adds", "means nothing"),
     ],
 )
 def test_values_that_mean_nothing_are_refused(tmp_path, name, value, found):
@@ -279,9 +279,9 @@ def test_values_that_mean_nothing_are_refused(tmp_path, name, value, found):
         source(tmp_path, "csv", **{name: value})
 
 
-def test_who_wants_columns_added_is_told_how(tmp_path):
+def test_who_wants_columns_added_where_none_can_be_is_told_how(tmp_path):
     with pytest.raises(SqlError) as found:
-        source(tmp_path, "json", unknown_columns="add")
+        source(tmp_path, "avro", unknown_columns="add")
     assert "ALTER TABLE … ADD COLUMN" in found.value.diagnostics[0].hint
 
 

@@ -10,6 +10,7 @@ from rich.live import Live
 from rich.text import Text
 
 from penstock.steps.events import (
+    ColumnsAdded,
     Event,
     OutputFailed,
     RunFinished,
@@ -52,6 +53,8 @@ class Progress:
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StateNotKept():
                 self._say(event.message)
+            case ColumnsAdded():
+                self._say(str(event))
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")
             case RunFinished():

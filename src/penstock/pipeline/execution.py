@@ -44,6 +44,7 @@ from penstock.pipeline.source_facts import Meters, SourceFact, not_read_yet
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.supported import check_promises, check_supported, is_source, refuse_widened_outputs
 from penstock.plan.nodes import Plan
+from penstock.plan.scalar import quoted
 from penstock.rewrite.from_views import from_views
 from penstock.sources.api import Held, TableSource, open_source
 from penstock.sql import statements as sql
@@ -51,6 +52,7 @@ from penstock.sql.parse import parse
 from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, point_of, without_past
 from penstock.sql.text import spark_sql
 from penstock.steps.change import Change, merged
+from penstock.steps.events import ColumnsAdded
 from penstock.steps.failures import translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.inputs import Readers, zone_of
@@ -404,6 +406,22 @@ class Execution:
             self.taken.forget(name)
         self.changes_of_program += bool(widened)  # whoever reads their sources goes on with all columns
         self.declared([Declaration(statement.text, at=at)])
+
+    def add_columns(self) -> list[ColumnsAdded]:
+        """Give the tables the columns that rows of their sources have been found to have."""
+        added: list[ColumnsAdded] = []
+        for name, columns in self.readers.new_columns().items():
+            table = self.catalog.tables[name]
+            there = [*(item.name for item in table.columns), *(item.name for item in table.computed)]
+            known = {item.lower() for item in there}
+            new = tuple((column, kind) for column, kind in columns.items() if column.lower() not in known)
+            if new:
+                listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in new)
+                text = f"ALTER TABLE {quoted(table.name)} ADD COLUMNS ({listed});"
+                for statement in parse(text, self.dialect):
+                    self.declare(statement, text)
+                added.append(ColumnsAdded(table.name, new))
+        return added
 
     def declared(self, found: Iterable[Declaration]) -> None:
         """Have the log know what has been declared."""

@@ -176,9 +176,13 @@ class RunLoop:
         with self._lock:
             self._requests.serve(lambda changes: self._written(0, changes, Rejections()))
             if self._program != self._execution.changes_of_program:
-                self._program = self._execution.changes_of_program
-                self._sources = self._execution.opened_sources()
-                self._ticks = follows_clock(self._execution.catalog)
+                self._follow_program()
+
+    def _follow_program(self) -> None:
+        """Follow the sources that there are now."""
+        self._program = self._execution.changes_of_program
+        self._sources = self._execution.opened_sources()
+        self._ticks = follows_clock(self._execution.catalog)
 
     def _deliver_rest(self) -> None:
         """Have the declared outputs take what the last step has changed, or stop waiting for them when told to."""
@@ -243,10 +247,28 @@ class RunLoop:
         except BaseException:
             self._rewind()
             raise
+        if self._has_added_columns():
+            return self._read(due=due)
         if not batches and not rejections.rows and not due:
             return None
         ranges = {source.table.name: read for source in self._sources if (read := source.taken())}
         return _Delivery(batches, rejections, ranges, Phase("read", began, time.perf_counter() - at))
+
+    def _has_added_columns(self) -> bool:
+        """True if rows have columns that their tables had not: what has been read is to be read again with them."""
+        with self._lock:
+            try:
+                added = self._execution.add_columns()
+            except BaseException:
+                self._rewind()
+                raise
+            if not added:
+                return False
+            self._rewind()
+            self._follow_program()
+        for event in added:
+            self._tell(event)
+        return True
 
     def _read_from(self, source: TableSource, rejections: Rejections) -> Batch | None:
         """The rows that a source has now, which its meter notes."""

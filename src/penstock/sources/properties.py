@@ -37,7 +37,7 @@ class Property:
 
     `values` are all that it takes, and `beside` says what does what none of them does; without them `takes` says what
     it takes, and `check` tells what is wrong with a value (None: nothing). `formats` are those that it is for, all if
-    there are none.
+    there are none; `limited` has those of a value that is for some only.
     """
 
     name: str
@@ -48,6 +48,7 @@ class Property:
     takes: str = "text"
     check: Callable[[str], str | None] | None = None
     formats: tuple[str, ...] = ()
+    limited: tuple[str, tuple[str, ...]] | None = None
     required: bool = False
 
     def value(self, table: Declared) -> str:
@@ -93,12 +94,21 @@ def _wrong(table: Declared, item: Property) -> Diagnostic | None:
         return Diagnostic("BAD_PROPERTY", message, table.span)
     value = table.properties[item.name]
     if item.values:
-        return None if value.lower() in item.values else _meaningless(table, item, value)
+        return _limited(table, item, value) if value.lower() in item.values else _meaningless(table, item, value)
     wrong = item.check(value) if item.check is not None else None
     if wrong is None:
         return _missing(table, item) if item.required and not value else None
     message = f"{named(table)}: '{item.name}' = {value[:100]!r}: {wrong}"
     return Diagnostic("BAD_PROPERTY", message, table.span, hint=item.takes)
+
+
+def _limited(table: Declared, item: Property, value: str) -> Diagnostic | None:
+    """The fault of a value that is for other formats than the table's."""
+    style = (table.properties.get("value.format") or table.properties.get("format", "json")).lower()
+    if item.limited is None or value.lower() != item.limited[0] or style in item.limited[1]:
+        return None
+    message = f"{named(table)}: '{item.name}' = '{value}' is for the format {' and '.join(item.limited[1])}"
+    return Diagnostic("BAD_PROPERTY", message, table.span, hint=item.beside)
 
 
 def _missing(table: Declared, item: Property) -> Diagnostic:

@@ -69,6 +69,19 @@ class StateNotKept(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class ColumnsAdded(Event):
+    """Rows of a table's source have columns that it lacked, and it has them now, with their types."""
+
+    table: str
+    columns: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """For a person, a line for each."""
+        lines = (f"table {self.table} has a new column {name} {kind}, as rows have it" for name, kind in self.columns)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
 class OutputsDone(Event):
     """The outputs have been offered what waited for them, up to a step, which took so many seconds.
 

@@ -8,7 +8,16 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.errors import PenstockError
-from penstock.steps.events import Event, OutputFailed, RunFinished, RunStarted, StateNotKept, StepDone, StepRefused
+from penstock.steps.events import (
+    ColumnsAdded,
+    Event,
+    OutputFailed,
+    RunFinished,
+    RunStarted,
+    StateNotKept,
+    StepDone,
+    StepRefused,
+)
 from penstock.steps.phases import seconds_by_phase
 from penstock.watching.watched import Watched
 
@@ -34,6 +43,8 @@ class EventLog:
             case OutputFailed():
                 found = {"output": event.output, "step": event.step, "message": event.message}
                 self._line("output failed", _WARNING, found)
+            case ColumnsAdded():
+                self._line("columns added", _INFO, {"table": event.table, "columns": dict(event.columns)})
             case StateNotKept():
                 self._line("state not kept", _WARNING, {"message": event.message})
             case StepRefused():

@@ -16,18 +16,30 @@ from penstock.steps.rows.values import Leniency
 
 def format_of(style: str, table: Table, readers: MakeReader) -> Format:
     """The format of that name for a table."""
-    ignore = declared.UNKNOWN_COLUMNS.value(table) == "ignore"
-    epoch = declared.EPOCH.value(table)
-    lenient = Leniency(text=True, epoch=epoch, epoch_text=style == "csv" and epoch != "auto", ignore_unknown=ignore)
+    lenient = leniency(style, table)
+    ignore = lenient.ignore_unknown
     reader = readers(table, lenient)
     if style == "json":
-        return JsonLines(table, reader, ignore_unknown=ignore)
+        return JsonLines(table, reader, ignore_unknown=ignore, adds=bool(lenient.new))
     if style == "csv":
-        return Csv(table, reader, csv_shape(table), ignore_unknown=ignore)
+        return Csv(table, reader, csv_shape(table), ignore_unknown=ignore, adds=bool(lenient.new))
     if style == "avro":
         package("fastavro", "the format avro", "formats")
         return AvroFiles(table, reader, ignore_unknown=ignore)
-    return Parquet(table, reader, ignore_unknown=ignore)
+    return Parquet(table, reader, ignore_unknown=ignore, adds=bool(lenient.new))
+
+
+def leniency(style: str, table: Table) -> Leniency:
+    """The way in which rows of a format are read that a table's properties say."""
+    unknown = declared.UNKNOWN_COLUMNS.value(table)
+    epoch = declared.EPOCH.value(table)
+    return Leniency(
+        text=True,
+        epoch=epoch,
+        epoch_text=style == "csv" and epoch != "auto",
+        ignore_unknown=unknown != "reject",
+        new="" if unknown != "add" else "texts" if style == "csv" else "values",
+    )
 
 
 def csv_shape(table: Table) -> Shape:

@@ -8,10 +8,11 @@ from collections.abc import Iterable
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
 from penstock.sources.transport import BrokenStreamError
+from penstock.steps.rows.new_columns import wrong_names
 
 
-def check_names(table: Table, names: Iterable[str], *, ignore_unknown: bool) -> list[str]:
-    """Those of a file's columns that are read; BrokenStreamError if they are not the table's."""
+def check_names(table: Table, names: Iterable[str], *, ignore_unknown: bool, adds: bool = False) -> list[str]:
+    """Those of a file's columns that are read; BrokenStreamError if they are not the table's, or are to be."""
     columns = {column.name.lower() for column in table.shown} | {OPERATION}
     given = list(names)
     known = [name for name in given if name.lower() in columns]
@@ -25,4 +26,6 @@ def check_names(table: Table, names: Iterable[str], *, ignore_unknown: bool) -> 
     if unknown and not known:
         message = f"none of its columns is one of the table: {', '.join(unknown)[:200]}"
         raise BrokenStreamError(message)
-    return known
+    if adds and (wrong := wrong_names(unknown, len(table.columns))):
+        raise BrokenStreamError(wrong)
+    return given if adds else known

@@ -26,6 +26,7 @@ from penstock.sources.formats.rows import Records, broken_batch, readable, refus
 from penstock.sources.position import Position
 from penstock.sources.transport import BrokenStreamError, Stream
 from penstock.steps.rows.batch import INSERT, OPERATIONS, Batch, Operated, RowReader
+from penstock.steps.rows.new_columns import wrong_names
 from penstock.steps.rows.rejected import Rejections
 
 
@@ -51,12 +52,15 @@ class Csv:
 
     name = "csv"
 
-    def __init__(self, table: Table, reader: RowReader, shape: Shape, *, ignore_unknown: bool) -> None:
+    def __init__(
+        self, table: Table, reader: RowReader, shape: Shape, *, ignore_unknown: bool, adds: bool = False
+    ) -> None:
         self._table = table
         self._reader = reader
         self._shape = shape
         self._cutting = Cutting(shape.delimiter, shape.quote)
         self._ignore_unknown = ignore_unknown
+        self._adds = adds
         self._columns = {column.name.lower() for column in table.shown} | {OPERATION}
         self._texts = {column.name.lower() for column in table.columns if _is_text(column.type)}
 
@@ -93,6 +97,9 @@ class Csv:
         unknown = [name for name in names if name.lower() not in self._columns]
         if unknown and not self._ignore_unknown:
             message = f"its header has a column {unknown[0][:100]!r}, which the table lacks"
+            raise BrokenStreamError(message)
+        if self._adds and (wrong := wrong_names(unknown, len(self._table.columns))):
+            message = f"its header: {wrong}"
             raise BrokenStreamError(message)
         if not known:
             message = (
@@ -154,9 +161,9 @@ class Csv:
         return table
 
     def _known(self, name: str) -> str | None:
-        """The name of a field, None if the table has no such column."""
+        """The name of a field, None if the table has no such column and is not to have one."""
         lower = name.lower()
-        return OPERATION if lower == OPERATION else name if lower in self._columns else None
+        return OPERATION if lower == OPERATION else name if self._adds or lower in self._columns else None
 
     def _one_by_one(self, piece: Piece, names: Sequence[str | None], rejections: Rejections) -> Batch:
         """Each record by itself, as one is not text, not closed, or too long for the reader's own limit."""

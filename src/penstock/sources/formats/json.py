@@ -38,12 +38,13 @@ class JsonLines:
 
     name = "json"
 
-    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
+    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool, adds: bool = False) -> None:
         self._table = table
         self._reader = reader
         self._columns = {column.name.lower() for column in table.shown}
         self._fast = _fast_schema(table)
         self._ignore_unknown = ignore_unknown
+        self._adds = adds
         self._unexpected = "infer" if ignore_unknown else "error"
 
     def piece(
@@ -77,10 +78,13 @@ class JsonLines:
         return self._unwrapped(table) if table.num_rows == objects and self._as_declared(table.schema) else None
 
     def _as_declared(self, schema: pa.Schema) -> bool:
-        """True if no field beyond the declared ones is a column in another spelling."""
-        names = [*schema.names, *(part.name for name in _ENVELOPES for part in schema.field(name).type)]
+        """True if no field beyond the declared ones is a column in another spelling, or is to be one."""
+        fields = [*schema, *(part for name in _ENVELOPES for part in schema.field(name).type)]
         declared = {column.name for column in self._table.required}
-        return not any(name.lower() in self._columns and name not in declared for name in names)
+        beyond = [item for item in fields if item.name not in declared and item.name not in _ENVELOPES]
+        if self._adds and any(not pa.types.is_null(item.type) for item in beyond):
+            return False
+        return not any(item.name.lower() in self._columns for item in beyond)
 
     def _unwrapped(self, table: pa.Table) -> pa.Table | None:
         """Envelopes opened: the rows' columns and `__op`; None if a row is not plainly one or the other."""

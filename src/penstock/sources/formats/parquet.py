@@ -38,10 +38,11 @@ class Parquet:
 
     name = "parquet"
 
-    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
+    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool, adds: bool = False) -> None:
         self._table = table
         self._reader = reader
         self._ignore_unknown = ignore_unknown
+        self._adds = adds
         self._group: _Group | None = None
 
     def piece(
@@ -77,7 +78,8 @@ class Parquet:
         status = stream.path.stat() if stream.path is not None else None
         mark = (stream.name, status and (status.st_mtime_ns, status.st_size, status.st_ino), number)
         if self._group is None or self._group.mark != mark:
-            names = check_names(self._table, file.schema_arrow.names, ignore_unknown=self._ignore_unknown)
+            given = file.schema_arrow.names
+            names = check_names(self._table, given, ignore_unknown=self._ignore_unknown, adds=self._adds)
             plain = not any("." in name for name in names)
             rows = file.read_row_group(number, columns=names if plain else None, use_threads=False)
             rows.validate()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError
 from penstock.sources.formats import declared as formats
@@ -71,6 +73,13 @@ TIMEOUT = Property(
     check=check_duration,
 )
 
+UNKNOWN_COLUMNS = replace(
+    formats.UNKNOWN_COLUMNS,
+    about="Columns of the row that the table lacks are left out, or the row is rejected.",
+    values=("ignore", "reject"),
+    limited=None,
+)
+
 PROPERTIES = (
     LISTEN,
     TOKEN,
@@ -78,7 +87,8 @@ PROPERTIES = (
     MOST_BYTES,
     QUEUE_BYTES,
     TIMEOUT,
-    *(item for item in formats.PROPERTIES if item not in (formats.FORMAT, formats.HEADER)),
+    *(item for item in formats.PROPERTIES if item not in (formats.FORMAT, formats.UNKNOWN_COLUMNS, formats.HEADER)),
+    UNKNOWN_COLUMNS,
 )
 
 

@@ -6,8 +6,7 @@ from dataclasses import replace
 
 from penstock.catalog.model import Table
 from penstock.errors import Diagnostic, SqlError, did_you_mean
-from penstock.sources.formats import declared as formats
-from penstock.sources.formats.choice import csv_shape
+from penstock.sources.formats.choice import csv_shape, leniency
 from penstock.sources.messages import declared
 from penstock.sources.messages.api import MessageFormat
 from penstock.sources.messages.csv import CsvMessages
@@ -28,9 +27,7 @@ def rows_of(table: Table, readers: MakeReader, *, upserts: bool, patience: float
     A schema registry that does not answer is waited for as many seconds as `patience`.
     """
     style = declared.style_of(table)
-    ignore = formats.UNKNOWN_COLUMNS.value(table) == "ignore"
-    epoch = formats.EPOCH.value(table)
-    lenient = Leniency(text=True, epoch=epoch, epoch_text=style == "csv" and epoch != "auto", ignore_unknown=ignore)
+    lenient = leniency(style, table)
     fields = _key_columns(table, upserts=upserts)
     key = _of_key(table, fields, patience) if fields else None
     value = _of_value(table, fields if style == "raw" or _leaves_out(table) else ())
@@ -97,4 +94,6 @@ def _format(style: str, table: Table, readers: MakeReader, lenient: Leniency, pa
         case "debezium" | "debezium-json":
             return DebeziumMessages(table)
         case _:
-            return JsonMessages(table, readers(table, lenient), ignore_unknown=lenient.ignore_unknown)
+            return JsonMessages(
+                table, readers(table, lenient), ignore_unknown=lenient.ignore_unknown, adds=bool(lenient.new)
+            )

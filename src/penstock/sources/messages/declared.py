@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.catalog.model import Table
 from penstock.sources.formats import declared as formats
 from penstock.sources.messages.schemas import declared as schemas
@@ -39,6 +41,13 @@ FIELDS_INCLUDE = Property(
     ("all", "except_key"),
 )
 
+UNKNOWN_COLUMNS = replace(
+    formats.UNKNOWN_COLUMNS,
+    about="Columns of the message that the table lacks are left out, or the message is rejected, or the table gets "
+    "them, as by `ALTER TABLE … ADD COLUMNS`, with the step that first has a value of them (`'add'`: of JSON).",
+    limited=("add", ("json",)),
+)
+
 PROPERTIES = (
     FORMAT,
     VALUE_FORMAT,
@@ -46,7 +55,8 @@ PROPERTIES = (
     KEY_FIELDS,
     FIELDS_INCLUDE,
     *schemas.PROPERTIES,
-    *(item for item in formats.PROPERTIES if item not in (formats.FORMAT, formats.HEADER)),
+    *(item for item in formats.PROPERTIES if item not in (formats.FORMAT, formats.UNKNOWN_COLUMNS, formats.HEADER)),
+    UNKNOWN_COLUMNS,
 )
 
 

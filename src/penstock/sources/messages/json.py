@@ -22,9 +22,9 @@ class JsonMessages:
     name = "json"
     in_bulk = True
 
-    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool) -> None:
+    def __init__(self, table: Table, reader: RowReader, *, ignore_unknown: bool, adds: bool = False) -> None:
         self._table = table
-        self._lines = JsonLines(table, reader, ignore_unknown=ignore_unknown)
+        self._lines = JsonLines(table, reader, ignore_unknown=ignore_unknown, adds=adds)
 
     def at_once(self, values: Sequence[bytes]) -> pa.Table | None:
         """All rows, as lines of one text; None if one of them is not one line."""

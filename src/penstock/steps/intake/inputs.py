@@ -15,6 +15,7 @@ from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import Batch, RowReader
 from penstock.steps.rows.defaults import Defaults
+from penstock.steps.rows.new_columns import NewColumns
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.rows.values import STRICT, BadValue, Leniency, converter, shown
 
@@ -38,10 +39,17 @@ class Readers:
     ) -> None:
         self._defaults = Defaults(workspace, clock, store)
         self._zone = zone
+        self._new: dict[str, NewColumns] = {}
 
     def __call__(self, table: Table, lenient: Leniency = STRICT) -> RowReader:
         """The reader of one table."""
-        return RowReader(table, self._defaults, self._zone, lenient)
+        new = self._new.setdefault(table.name.lower(), NewColumns()) if lenient.new else None
+        return RowReader(table, self._defaults, self._zone, lenient, new)
+
+    def new_columns(self) -> dict[str, dict[str, str]]:
+        """The columns that rows have been found to have since the last time: of each table, with their types."""
+        found = {name: new.taken() for name, new in self._new.items()}
+        return {name: columns for name, columns in found.items() if columns}
 
 
 def batch_of(table: Table, rows: Any, reader: RowReader) -> Batch | FrameBatch:

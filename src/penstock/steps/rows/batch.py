@@ -22,6 +22,14 @@ from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
 from penstock.steps.rows.defaults import Defaults, draws
+from penstock.steps.rows.new_columns import (
+    NewColumns,
+    kind_of_text,
+    kind_of_value,
+    kinds_of,
+    two_columns,
+    wrong_names,
+)
 from penstock.steps.rows.partitioned import Partitioned, joined
 from penstock.steps.rows.rejected import BAD_ROW, Rejections, row_json
 from penstock.steps.rows.values import STRICT, BadValue, Convert, Json, Leniency, converter, is_missing, shown
@@ -135,12 +143,21 @@ class RowReader:
     """Checks rows against a table's declaration.
 
     `defaults` fill the columns that a row by name leaves out; `lenient` is for sources that do not know all kinds.
+    `new` is told of columns that rows have and the table lacks, where these are not left out or refused.
     """
 
-    def __init__(self, table: Table, defaults: Defaults, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> None:
+    def __init__(
+        self,
+        table: Table,
+        defaults: Defaults,
+        zone: tzinfo = UTC,
+        lenient: Leniency = STRICT,
+        new: NewColumns | None = None,
+    ) -> None:
         self.table = table
         self.defaults = defaults
         self._lenient = lenient
+        self._new = new
         self._columns = table.columns
         self._names = {column.name.lower(): at for at, column in enumerate(table.columns) if not column.hidden}
         self._written = {column.written: at for at, column in enumerate(table.columns) if column.written}
@@ -237,16 +254,33 @@ class RowReader:
 
     def _by_name(self, given: Mapping[Any, Any], operation: str, place: str) -> list[Any]:
         values: list[Any] = [_MISSING] * len(self._columns)
+        beyond: dict[str, Any] = {}
         for name, value in given.items():
             at = self._place(str(name))
             if at is not None:
+                if self._new is not None and values[at] is not _MISSING:
+                    refuse(self.table, place, two_columns(str(name)))
                 values[at] = value
+            elif self._new is not None:
+                beyond[str(name)] = value
             elif not self._lenient.ignore_unknown:
                 unknown_column(self.table, str(name), place)
+        if beyond:
+            self._note(beyond, place)
         for at, value in enumerate(values):
             if value is _MISSING:
                 values[at] = self._default(at) if operation == INSERT else None
         return values
+
+    def _note(self, beyond: Mapping[str, Any], place: str) -> None:
+        """Take note of what a row has beyond the columns of the table; DataError for what cannot be columns."""
+        assert self._new is not None  # noqa: S101 - the caller has looked
+        if wrong := wrong_names(beyond, len(self._columns)):
+            refuse(self.table, place, wrong)
+        kind_of = kind_of_text if self._lenient.new == "texts" else kind_of_value
+        for name, value in beyond.items():
+            if value is not None:
+                self._new.note(name, kind_of(value))
 
     def _place(self, name: str) -> int | None:
         """The place of the column of that name."""
@@ -295,7 +329,10 @@ class RowReader:
 
     def _known_columns(self, data: pa.Table) -> pa.Table:
         known = [name for name in data.column_names if self._place(name) is not None or name in (OPERATION, SEQUENCE)]
-        if len(known) < data.num_columns and not self._lenient.ignore_unknown:
+        if len(known) < data.num_columns and self._new is not None:
+            for name, kind in kinds_of(data.drop_columns(known), texts=self._lenient.new == "texts").items():
+                self._new.note(name, kind)
+        elif len(known) < data.num_columns and not self._lenient.ignore_unknown:
             unknown_column(self.table, next(name for name in data.column_names if name not in known), "the table given")
         return data.select(known) if len(known) < data.num_columns else data
 

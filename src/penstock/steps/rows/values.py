@@ -14,7 +14,7 @@ from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, tzinfo
 from decimal import ROUND_HALF_UP, Decimal, InvalidOperation, localcontext
-from typing import Any
+from typing import Any, Literal
 from uuid import UUID
 
 from penstock.catalog.types import Type, struct_fields, type_arguments
@@ -46,12 +46,15 @@ class Leniency:
     epoch           a number is a point in time: of that unit since 1970, or 'auto' (`epoch_time`); '' if it is none
     epoch_text      so is text that is a whole number
     ignore_unknown  columns that the table lacks are left out
+    new             these are noted, so that the table gets them: of their 'values', or of the 'texts' that stand for
+                    these; and in a STRING what is no text is its JSON
     """
 
     text: bool = False
     epoch: str = ""
     epoch_text: bool = False
     ignore_unknown: bool = False
+    new: Literal["", "values", "texts"] = ""
 
 
 STRICT = Leniency()
@@ -99,6 +102,8 @@ def converter(kind: Type, zone: tzinfo = UTC, lenient: Leniency = STRICT) -> Con
         return _nested(kind, zone, lenient)
     if match := re.fullmatch(r"(varchar|char)\((\d+)\)", lower):
         return _limited(int(match[2]), padded=match[1] == "char")
+    if lower == "string" and lenient.new:
+        return _string_or_json
     return _OTHERS.get(lower) or _by_prefix(lower)
 
 
@@ -194,6 +199,10 @@ def _string(value: Any) -> str:
     if isinstance(value, str):
         return value if value.isascii() else _text(value)
     raise _refuse(value)
+
+
+def _string_or_json(value: Any) -> str:
+    return _string(value) if isinstance(value, str | bytes | Unreadable) else _variant(value)
 
 
 def _text(value: str) -> str:
