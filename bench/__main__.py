@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdefghijkl] [--page FILE]: measure, print, renew the page."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefghijklm] [--page FILE]: measure, print, renew the page."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from bench import (
     manyviews,
     standing,
     starting,
+    stopping,
     throughput,
     time_bounds,
     timelines,
@@ -37,8 +38,8 @@ ON_SPARK = {
     "k": standing.figure,
     "l": timelines.figure,
 }
-WITHOUT_SPARK = {"f": compiling.figure, "h": starting.figure}
-_ALL = "abcdefghijkl"
+WITHOUT_SPARK = {"f": compiling.figure, "h": starting.figure, "m": stopping.figure}
+_ALL = "abcdefghijklm"
 _SCALE, _QUICK_SCALE = 1.0, 0.01
 _INTRODUCTION = """# Performance
 
@@ -67,6 +68,7 @@ time of driver and JVM, which other programs on the machine disturb less.
 | j | loads: rows of pandas, Arrow, Spark and Python into a keyed table with three views, beside DuckDB |
 | k | queries that stand: EMIT beside the view, ten policies on one view, what stays, the latency of PER EVENT |
 | l | streams and tables: SELECT STREAM and MATCH_RECOGNIZE beside Flink, versions, answers from summaries, look-ups |
+| m | Ctrl-C: from the signal to the end of a statement that works in the process |
 | [NEXMark](performance-nexmark.md) | whole queries beside Flink SQL, Structured Streaming, Spark's batch and DuckDB |
 | [growth](performance-growth.md) | NEXMark in long runs with large state, and in steps of 10 to 1 M events |
 """
@@ -77,7 +79,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
-    parser.add_argument("--figures", default=_ALL, help="which of a to l (all)")
+    parser.add_argument("--figures", default=_ALL, help="which of a to m (all)")
     parser.add_argument("--scale", type=float, metavar="FACTOR", help="of the tables of figure i (1, quick 0.01)")
     parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()

@@ -96,12 +96,17 @@ def line_and_column(source: str, offset: int) -> tuple[int, int]:
 
 
 def did_you_mean(name: str, known: Sequence[str], limit: int = 3, *, cutoff: float = 0.6) -> tuple[str, ...]:
-    """The known names that are close to a misspelt one, best first; `cutoff` (to 1) is how close."""
-    by_lower = {candidate.lower(): candidate for candidate in known}
-    close = difflib.get_close_matches(name.lower()[:200], list(by_lower), n=limit, cutoff=cutoff)
-    return tuple(by_lower[match] for match in close)
+    """The known names that are close to a misspelt one, best first; `cutoff` (to 1) is how close.
+
+    Those of the same letters come first: letters are often typed in the wrong order.
+    """
+    by_lower, typed = {candidate.lower(): candidate for candidate in known}, name.lower()[:200]
+    close = difflib.get_close_matches(typed, list(by_lower), n=limit + _MORE, cutoff=cutoff)
+    close.sort(key=lambda match: sorted(match) != sorted(typed))
+    return tuple(by_lower[match] for match in close[:limit])
 
 
+_MORE = 5
 _LINE_WIDTH = 160
 
 

@@ -8,6 +8,7 @@ import pytest
 from bench.__main__ import ON_SPARK, WITHOUT_SPARK
 from bench.measure import Effort
 from bench.report import Figure, Line, renewed
+from bench.stopping import _STATEMENTS
 from bench.terminal import Terminal
 from bench.ways import WAYS, Way, bars
 
@@ -29,6 +30,13 @@ def test_a_figure_is_made_at_toy_size(spark: SparkSession, letter: str) -> None:
 def test_checking_is_measured_without_spark() -> None:
     figure = WITHOUT_SPARK["f"](effort=QUICK)
     assert [line.what for line in figure.lines] == ["1 view", "20 views"]
+
+
+@pytest.mark.extended
+def test_stopping_is_measured_and_leaves_nothing() -> None:
+    figure = WITHOUT_SPARK["m"](effort=QUICK)
+    assert len(figure.lines) == len(_STATEMENTS)
+    assert {len(line.bars) for line in figure.lines} == {1}
 
 
 @pytest.mark.spark  # in processes of its own

@@ -2,12 +2,18 @@
 
 from __future__ import annotations
 
+import io
 import json
+import time
+from pathlib import Path
 
 import pytest
 from click.testing import CliRunner
 
+from penstock.cli.interpreter import Interpreter, Results
 from penstock.cli.main import main
+from penstock.cli.repl.shell import Shell, stream_reader
+from penstock.pipeline.pipeline import Pipeline
 
 SUMS = "SELECT k, SUM(x) AS s FROM t GROUP BY k EMIT CHANGES"
 
@@ -50,6 +56,43 @@ def test_a_query_is_killed_by_its_name():
     result = call("sql", "-e", "SELECT 1 EMIT CHANGES; KILL QUERY q2;", code=1)
     assert "error[UNKNOWN_QUERY]: no query q2 stands" in result.stderr
     assert "SHOW QUERIES lists them" in result.stderr
+
+
+def test_one_that_is_to_show_nothing_has_ended_and_a_mistake_takes_no_name():
+    text = "CREATE TABLE t (k INT); SELECT k FROM t LIMIT 0 EMIT CHANGES; INSERT INTO t VALUES (1); SHOW QUERIES;"
+    result = call("sql", "-e", text)
+    assert "(0 rows)" in result.stdout
+    assert "step 1  q1" not in result.stdout
+    assert "q1 has ended already" in result.stderr
+    typed = "SELECT k FROM t EMIT AFTER WATERMARK;\nSELECT k FROM t EMIT CHANGES;\n"
+    with Pipeline("CREATE TABLE t (k INT);", engine="native") as pipeline:
+        shell = Shell(Interpreter(pipeline, Results()), stream_reader(io.StringIO(typed)))
+        assert shell.loop()
+        assert [query.name for query in pipeline.queries] == ["q1"]
+
+
+def test_a_query_stands_beside_a_run_in_the_background(program, tmp_path, capsys):
+    def more():
+        """A row more, whose result is waited for: in one step with those before, or in the next."""
+        (tmp_path / "in" / "b.json").write_text('{"k": 2, "x": 1}\n', encoding="utf-8")
+        end = time.monotonic() + 60
+        while ", 2, 8)" not in "".join(shown):
+            assert time.monotonic() < end, shown
+            shown.append(capsys.readouterr().out)
+            time.sleep(0.02)
+
+    def read(_):
+        if not typed:
+            raise EOFError
+        if typed[0].startswith("KILL"):
+            more()
+        return typed.pop(0)
+
+    typed, shown = [".run &", f"{SUMS};", "KILL QUERY q1;", ".stop"], []
+    with Pipeline(Path(program).read_text(encoding="utf-8"), engine="native") as pipeline:
+        assert Shell(Interpreter(pipeline, Results()), read).loop()
+        assert pipeline.status.state == "stopped"
+        assert pipeline.queries == []
 
 
 def test_query_follow_writes_what_is_shown_until_the_input_ends(program):

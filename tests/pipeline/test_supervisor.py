@@ -55,6 +55,18 @@ def test_a_run_is_running_until_it_is_stopped():
     supervisor.check()
 
 
+def test_there_is_one_run_at_a_time():
+    supervisor, other = Supervisor(pytest.fail), Follows()
+    supervisor.start(Follows())
+    for begin in (supervisor.start, lambda loop: supervisor.run(loop, once=False)):
+        with pytest.raises(penstock.DataError, match="runs already"):
+            begin(other)
+    supervisor.stop()
+    other.stop()
+    supervisor.run(other, once=False)
+    assert supervisor.state == "stopped"
+
+
 def test_the_first_call_says_the_error_of_a_thread_and_what_would_work():
     supervisor = failed(OSError("the disk is gone"))
     with pytest.raises(penstock.DataError) as said:

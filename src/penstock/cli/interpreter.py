@@ -149,9 +149,15 @@ class Interpreter:
                     warn(statement.table.warnings, text)
 
     def _stand(self, text: str) -> None:
-        """Have a query stand. Where there are sources they are followed until Ctrl-C, or all that it shows is shown."""
+        """Have a query stand. Where there are sources they are followed until Ctrl-C, or all that it shows is shown.
+
+        Where they are followed in the background, it is shown what that brings.
+        """
         query = self.pipeline.subscribe(text, lasting=self.lasting)
-        if not has_sources(self.pipeline.catalog):
+        if query.has_ended:
+            note(f"{query.name} has ended already: as many rows as its LIMIT says have been shown")
+            return
+        if not has_sources(self.pipeline.catalog) or self.pipeline.status.state == "running":
             self._standing.append(query)
             note(f"{query.name} stands: its rows are shown as they come; KILL QUERY {query.name} ends it")
             return

@@ -557,7 +557,8 @@ class Pipeline:
         Called again it goes on where it was: nothing is read twice or left out. An output that fails ends the run with
         its error, and gets the step from the next run, if it has the same name there (`describe()`); with
         `RunOptions(on_output_error='retry')` the run goes on when it has taken the step. Raises DataError if no table
-        has a connector, unless `once` is said, and for input that the program says must stop it.
+        has a connector, unless `once` is said, for input that the program says must stop it, and while another run is
+        under way.
         """
         if not once:
             check_followed(self.catalog, once=once)

@@ -46,7 +46,12 @@ class StandingQueries:
         again = self._again(execution, text) if lasting else None
         if again is not None:
             return again
-        query = self._begun(execution, text, name, at)
+        number = self._number
+        try:
+            query = self._begun(execution, text, name, at)
+        except PenstockError:
+            self._number = number  # q1 is the first that stands, not the first that was tried
+            raise
         if lasting:
             self._lasting.add(query.name.lower())
             execution.declared([Declaration(text, _by(query.name), execution.clock())])

@@ -59,7 +59,10 @@ class Supervisor:
             return self._loop is not None and self._working != threading.get_ident()
 
     def run(self, loop: Loop, *, once: bool) -> None:
-        """Run on this thread; an error comes out of the call, so that nobody else has to say it."""
+        """Run on this thread; an error comes out of the call, so that nobody else has to say it.
+
+        DataError (RUNNING) while another run is under way.
+        """
         self._begin(loop)
         self._working = threading.get_ident()
         try:
@@ -71,7 +74,7 @@ class Supervisor:
             self._end(loop)
 
     def start(self, loop: Loop) -> None:
-        """Run on a thread of its own."""
+        """Run on a thread of its own; DataError (RUNNING) while another run is under way."""
         self._begin(loop)
         self._thread = threading.Thread(target=self._guarded, args=(loop,), name="penstock-run", daemon=True)
         self._thread.start()
@@ -106,6 +109,11 @@ class Supervisor:
 
     def _begin(self, loop: Loop) -> None:
         with self._guard:
+            if self._loop is not None:
+                message = "the pipeline runs already"
+                raise DataError(
+                    Diagnostic("RUNNING", message, hint="stop() ends that; subscribe() needs no second run")
+                )
             self._loop, self.error, self._untold = loop, None, None
 
     def _end(self, loop: Loop, error: BaseException | None = None, *, told: bool = True) -> None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from types import MappingProxyType
 
-from penstock.errors import Span, SqlError, did_you_mean
+from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 from penstock.plan.emission import (
     Batch,
     Bound,
@@ -37,6 +37,10 @@ _KEEP_ONE = "keep one of them"
 _FIRST_WORDS: Mapping[str, str] = MappingProxyType(
     {"STREAM": "STREAM", "CHANGES": "CHANGES", "CHANGELOG": "CHANGES", "DELTA": "DELTA"}
 )
+_BEFORE_EMIT = (
+    "WHERE", "GROUP BY", "HAVING", "QUALIFY", "PARTITION BY", "ORDER BY", "LIMIT", "OFFSET",
+    "UNION", "INTERSECT", "EXCEPT",
+)  # fmt: skip
 _MISPLACED: Mapping[str, str] = MappingProxyType(
     {
         **dict.fromkeys(_FIRST_WORDS, "one of STREAM, CHANGELOG and DELTA can stand, directly behind EMIT"),
@@ -49,6 +53,7 @@ _MISPLACED: Mapping[str, str] = MappingProxyType(
         "REPEAT": "REPEAT stands directly behind PERIODIC and its interval",
         "PROCTIME": "ON PROCTIME stands directly behind LAST and its interval",
         "FINAL": "AFTER WATERMARK shows rows that are final",
+        **{clause: f"{clause} stands before EMIT" for clause in _BEFORE_EMIT},
     }
 )
 
@@ -90,6 +95,12 @@ def read_emit(text: str, span: Span | None = None) -> EmitClause:
     while words.next is not None:
         read.append(_part(words, first=not read))
     return _composed(word, read, words)
+
+
+def emit_in_subquery(text: str, span: Span) -> SqlError:
+    """The error for an EMIT that does not stand at the end of the whole query."""
+    hint = "EMIT stands at the end of the whole query: it says when the answer is shown"
+    return SqlError(Diagnostic("EMIT_IN_SUBQUERY", f"{text} in a sub-query", span, hint=hint))
 
 
 # One part

@@ -10,7 +10,7 @@ from sqlglot.tokenizer_core import Token, TokenType
 from penstock.errors import Diagnostic, Span, UnsupportedError, did_you_mean
 from penstock.sql.cursor import Cursor, is_name, shown
 from penstock.sql.failure import ParseFailure
-from penstock.sql.keywords import CLAUSES, STRUCTURE, UNBUILT
+from penstock.sql.keywords import CLAUSES, EMIT_WORDS, STRUCTURE, UNBUILT
 from penstock.sql.marks import word
 
 _DEEPEST = 150
@@ -139,11 +139,12 @@ def _misspelt(tokens: Sequence[Token], index: int) -> Diagnostic | None:
     for at in range(min(index, len(tokens) - 1), max(0, index - _LOOK_BACK) - 1, -1):
         token = tokens[at]
         text = word(token)
-        if at and word(tokens[at - 1]) in _RELATION_FOLLOWS:
+        before = word(tokens[at - 1]) if at else ""
+        if before in _RELATION_FOLLOWS:
             continue
         if token.token_type is not TokenType.VAR or text in STRUCTURE or text in CLAUSES or len(text) < _SHORTEST:
             continue
-        close = did_you_mean(text, CLAUSES, limit=1)
+        close = did_you_mean(text, EMIT_WORDS if before == "EMIT" else CLAUSES, limit=1)
         if close and _near(text, close[0]):
             message = f"{shown(token)} is not understood here"
             return Diagnostic("SYNTAX_ERROR", message, place(token), candidates=close)

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from sqlglot.tokenizer_core import Token, TokenType
 
 from penstock.catalog.word_list import word_list
+from penstock.sql.keywords import EMIT_WORDS
 from penstock.sql.nodes import WINDOW_FUNCTIONS
 from penstock.sql.rules import Rules
 
@@ -22,9 +23,6 @@ POINT = TokenType.START_WITH  # START AT and AS OF
 SHUFFLE = TokenType.ORDER_SIBLINGS_BY
 STREAM_TEXT = "SELECT STREAM"
 
-_EMIT_WORDS = frozenset(
-    word_list("STREAM CHANGES CHANGELOG DELTA AFTER PERIODIC ON PER TIMEOUT LAST FINAL FIRST WITHOUT VERSION")
-)
 _TIMED = WINDOW_FUNCTIONS | {"DEDUP", "TABLE"}
 _DURATION = re.compile(r"(\d+)(ns|us|ms|s|m|h|d|w|M|q|y)")
 _UNITS = {
@@ -95,7 +93,7 @@ def _marked(token: Token, after: Token, later: Token, before: Token, *, in_timed
     if in_timed and (duration := _duration(token, after, later)):
         return duration
     text = word(token)
-    if text == "EMIT" and word(after) in _EMIT_WORDS and before.token_type is not TokenType.DOT:
+    if text == "EMIT" and word(after) in EMIT_WORDS and before.token_type is not TokenType.DOT:
         return [retagged(token, EMIT)], 1
     if text == "SETTINGS" and later.token_type is TokenType.EQ and before.token_type is not TokenType.COMMA:
         return [retagged(token, SETTINGS)], 1

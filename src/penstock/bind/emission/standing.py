@@ -36,7 +36,7 @@ from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions
 from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.plan.emission import Batch, EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
-from penstock.plan.emitclause import read_emit
+from penstock.plan.emitclause import emit_in_subquery, read_emit
 from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project, Scan
 from penstock.plan.refinement import counts_rows, is_refined
 from penstock.plan.scalar import column
@@ -360,8 +360,7 @@ def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, d
         if inner.meta.get("emit"):
             text, span = inner.meta["emit"]
             if dialect != "timeplus":
-                hint = "EMIT stands at the end of the whole query: it says when the answer is shown"
-                raise SqlError(Diagnostic("EMIT_IN_SUBQUERY", f"{text} in a sub-query", span, hint=hint))
+                raise emit_in_subquery(text, span)
             del inner.meta["emit"]
     for inner in found.find_all(exp.Query):
         settings |= settings_of(inner)

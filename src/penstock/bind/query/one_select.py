@@ -31,7 +31,7 @@ from penstock.bind.windows.arrival import handed_on
 from penstock.bind.windows.named_windows import named_windows
 from penstock.bind.windows.over import windowed
 from penstock.bind.windows.top_k import filter_ranks
-from penstock.plan.emitclause import read_emit
+from penstock.plan.emitclause import emit_in_subquery, read_emit
 from penstock.plan.nodes import Plan
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SHUFFLED, SUBSTREAMS
@@ -71,10 +71,12 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
 
 
 def refuse_emit(select: exp.Expression) -> None:
-    """Raise for EMIT: SqlError for a mistake in it, else UnsupportedError, as the query is to be answered once."""
+    """Raise for EMIT: SqlError for a mistake in it or its place, else UnsupportedError, as there is one answer."""
     if select.meta.get("emit"):
         text, span = select.meta["emit"]
         read_emit(text, span)  # a mistake in it comes first
+        if select.parent is not None:
+            raise emit_in_subquery(text, span)
         raise unsupported(
             code="EMIT",
             message=text,
