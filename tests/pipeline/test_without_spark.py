@@ -217,3 +217,34 @@ def test_rows_that_came_and_went_are_nothing_to_a_late_view(pipeline):
     pipeline.execute("CREATE MATERIALIZED VIEW halves AS SELECT 1 / x AS half FROM plain")
     pipeline.step({"k": [(1, "ann")]})
     assert pipeline.content("halves").rows == [(0.5,)]
+
+
+def no_spark():
+    raise SparkStartedError
+
+
+@pytest.mark.parametrize(("column", "values"), [("INT", [1, 2, 1]), ("DOUBLE", [0.0, float("nan"), -0.0])])
+def test_rows_wait_to_be_final(column, values):
+    """Rows that are equal become one, those that go while they wait are never shown."""
+    program = f"""CREATE TABLE t (at TIMESTAMP LATENESS INTERVAL 1 HOUR, x {column});
+        CREATE VIEW v WITH ('emit_final' = 'at') AS SELECT at, x FROM t;"""
+    with penstock.Pipeline(program, spark=no_spark, engine="native") as pipeline:
+        one, two, three = (f"2024-01-01 10:0{number}:00" for number in range(3))
+        for row in ((one, values[0]), (two, values[1]), (one, values[2]), (three, values[1])):
+            assert pipeline.step({"t": [row]})["v"].rows == []
+        pipeline.execute(f"DELETE FROM t WHERE at = TIMESTAMP '{three}'")
+        shown = pipeline.step({"t": [("2024-01-01 12:00:00", None)]})["v"].rows
+        assert sorted(weight for weight, _ in shown) == [1, 2]
+        assert [row[1] for weight, row in shown if weight == 2] == [values[0]]
+        assert len(pipeline.query("SELECT * FROM v").rows) == 4
+
+
+@pytest.mark.parametrize("retain", ["all", "materialized"])
+def test_a_view_of_all_columns_of_a_table_is_kept_in_the_process(retain, tmp_path):
+    program = "CREATE TABLE t (k INT, x STRING); CREATE MATERIALIZED VIEW m AS SELECT * FROM t;"
+    for times in (1, 2):
+        with penstock.Pipeline(program, spark=no_spark, engine="native", retain=retain, directory=tmp_path) as pipeline:
+            pipeline.step({"t": [(times, "a"), (times, None)]})
+            pipeline.execute("DELETE FROM t WHERE x IS NULL")
+            assert sorted(pipeline.query("SELECT k, x FROM m").rows) == [(number + 1, "a") for number in range(times)]
+            assert pipeline.content("m").arrow().num_rows == times

@@ -41,3 +41,24 @@ def added_up(table: pa.Table) -> pa.Table:
     summed = grouped.aggregate([(weight, "sum")]).rename_columns({f"{weight}_sum": weight})
     kept = summed.filter(pc.not_equal(summed[weight], 0)).select(places)
     return pa.Table.from_arrays(kept.columns, schema=table.schema)
+
+
+def may_be_null(table: pa.Table) -> pa.Table:
+    """The table without a word on what holds no NULL, at any depth: Spark finds that anew for each change."""
+    return table.cast(pa.schema([_nullable(item) for item in table.schema]))
+
+
+def _nullable(found: pa.Field) -> pa.Field:
+    kind = found.type
+    if kinds.is_struct(kind):
+        kind = pa.struct([_nullable(item) for item in kind])
+    elif kinds.is_list(kind):
+        kind = pa.list_(_nullable(kind.value_field))
+    elif kinds.is_map(kind):
+        kind = pa.map_(_of_kind(kind.key_field), _nullable(kind.item_field))
+    return found.with_type(kind).with_nullable(True)  # noqa: FBT003
+
+
+def _of_kind(key: pa.Field) -> pa.Field:
+    """A key of a map, which is never NULL, its parts as they may be."""
+    return _nullable(key).with_nullable(False)  # noqa: FBT003

@@ -135,7 +135,8 @@ class Views:
 
     def _new_content(self, view: View, delta: Delta) -> Content:
         # A text that Spark gives need not be UTF-8, so what Spark gives does not enter the process.
-        store = None if delta.native is None else self._engine.store
+        from_process = delta.native is not None or not any(item.needs_spark for item in self._engine.installed)
+        store = self._engine.store if from_process else None
         workspace = self._engine.workspace
         return kept_rows(store, view, workspace) or workspace.content()
 

@@ -15,7 +15,7 @@ import pyarrow as pa
 
 from penstock.backends import api
 from penstock.backends.api import Judged
-from penstock.backends.cancelling import added_up, groups_alike, without_cancelled
+from penstock.backends.cancelling import added_up, groups_alike, may_be_null, without_cancelled
 from penstock.backends.native.trace import Rows
 from penstock.backends.spark.carrying import driver_safe
 from penstock.backends.spark.fetched import fetched_parts
@@ -308,10 +308,22 @@ class Delta(api.Delta):
         settled = self.settled()
         if settled.rows is not None and settled.rows <= 1 and settled.on_driver:
             return settled
-        if settled.on_driver and groups_alike(settled.arrow().schema):
-            return Delta.of_arrow(self.workspace, added_up(settled.arrow()), self.schema)
+        summed = self._added_up_here(settled.arrow()) if settled.on_driver else None
+        if summed is not None:
+            return Delta.of_arrow(self.workspace, summed, self.schema)
         query = consolidation(self.schema, settled.view, WEIGHT)
         return Delta.of_query(self.workspace, query, self.schema, estimate=settled.estimate).settled()
+
+    def _added_up_here(self, rows: pa.Table) -> pa.Table | None:
+        """The rows with equal ones added up; None where Spark has to be asked which are, and there is one to ask."""
+        if groups_alike(rows.schema):
+            return added_up(rows)
+        if self.workspace.has_spark or rows.column_names[-1:] != [WEIGHT]:
+            return None
+        from penstock.backends import weighted  # noqa: PLC0415 - 30 ms that `check` need not wait
+
+        found = weighted.added_up(None, weighted.with_one_zero(rows))
+        return rows.slice(0, 0) if found is None else found
 
     # What stands above the engine asks for
 
@@ -368,12 +380,29 @@ class Delta(api.Delta):
         return Delta.of_frame(own(later).workspace, union, estimate=self.count() + later.count()).settled()
 
     def added_up_with(self, other: api.Delta, *, columns: Sequence[str] = (), estimate: int = 0) -> Delta:
+        summed = self._added_up_with_here(own(other), [*columns, WEIGHT] if columns else list(self.schema.names))
+        if summed is not None:
+            return summed
         one, two = self.frame(), other.frame()
         if columns:
             names = [*map(quoted, columns), quoted(WEIGHT)]
             one, two = one.selectExpr(*names), two.selectExpr(*names)
         both = consolidated(one.union(two))
         return Delta.of_frame(own(other).workspace, both, estimate=estimate).settled()
+
+    def _added_up_with_here(self, other: Delta, names: Sequence[str]) -> Delta | None:
+        """The sum of two changes whose rows are here; None where there is a session for it, and they are many."""
+        if not (self.on_driver and other.on_driver):
+            return None
+        if self.workspace.has_spark and self.count() + other.count() > self.workspace.driver_rows:
+            return None
+        # What holds no NULL in one change may hold some in the other.
+        first, second = (may_be_null(item.arrow().select(names)) for item in (self, other))
+        summed = self._added_up_here(pa.concat_tables([first, second.cast(first.schema)]))
+        if summed is None:
+            return None
+        schema = type(self.schema)([self.schema[name] for name in names]).toNullable()
+        return Delta.of_arrow(own(other).workspace, summed, schema)
 
 
 def own(change: api.Delta) -> Delta:

@@ -8,9 +8,9 @@ import pyarrow as pa
 
 from penstock.backends import api
 from penstock.backends.api import Content
+from penstock.backends.cancelling import may_be_null
 from penstock.backends.native.proof import not_proven
 from penstock.backends.spark.change import Delta, consolidated, own
-from penstock.backends.spark.trace import may_be_null
 from penstock.backends.thresholds import CONTENT_LAYERS, HELD_ROWS
 
 if TYPE_CHECKING:

@@ -14,11 +14,10 @@ import pyarrow.compute as pc
 import pyarrow.types as kinds
 from pyspark.sql.types import StructField, StructType
 
-from penstock.backends.cancelling import groups_alike
+from penstock.backends.cancelling import groups_alike, may_be_null
 from penstock.backends.spark.carrying import driver_safe
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.shortcuts import arrow_schema
-from penstock.backends.spark.trace import may_be_null
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import KEY
 from penstock.circuit.partials import Partial

@@ -24,9 +24,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
-import pyarrow.types as kinds
 
-from penstock.backends.cancelling import added_up, groups_alike, without_cancelled
+from penstock.backends.cancelling import added_up, groups_alike, may_be_null, without_cancelled
 from penstock.backends.spark.change import Delta, consolidated
 from penstock.backends.thresholds import LARGE_LAYER_ROWS, NEWEST_ROWS, NEWEST_SHARE, TRACE_LAYERS
 from penstock.catalog.reserved import KEY
@@ -343,27 +342,6 @@ def by_key(
 
 def _own_name() -> str:
     return f"{KEY}_{next(_COUNTER)}"
-
-
-def may_be_null(table: pa.Table) -> pa.Table:
-    """The table without a word on what holds no NULL, at any depth: Spark finds that anew for each change."""
-    return table.cast(pa.schema([_nullable(item) for item in table.schema]))
-
-
-def _nullable(found: pa.Field) -> pa.Field:
-    kind = found.type
-    if kinds.is_struct(kind):
-        kind = pa.struct([_nullable(item) for item in kind])
-    elif kinds.is_list(kind):
-        kind = pa.list_(_nullable(kind.value_field))
-    elif kinds.is_map(kind):
-        kind = pa.map_(_of_kind(kind.key_field), _nullable(kind.item_field))
-    return found.with_type(kind).with_nullable(True)  # noqa: FBT003
-
-
-def _of_kind(key: pa.Field) -> pa.Field:
-    """A key of a map, which is never NULL, its parts as they may be."""
-    return _nullable(key).with_nullable(False)  # noqa: FBT003
 
 
 def with_key(schema: StructType) -> StructType:

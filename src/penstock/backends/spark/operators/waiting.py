@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from penstock.backends.cancelling import may_be_null
 from penstock.backends.spark.change import Delta
-from penstock.backends.spark.trace import may_be_null
 from penstock.backends.spark.workspace import Workspace
 from penstock.circuit.rounds import ROUND
 from penstock.plan.scalar import quoted
