@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo test test-extended services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
+.PHONY: help setup demo shop test test-extended services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -24,6 +24,9 @@ $(VENV)/.done: requirements/dev.txt requirements/jvm.txt pyproject.toml scripts/
 
 demo: setup  ## replay the flights of 2013 through a program, live in the terminal; ENGINE=spark has all of it on Spark
 	$(BIN)/penstock demo $(if $(ENGINE),--engine $(ENGINE)) $(ARGS)
+
+shop: setup  ## an online shop over a real broker and a real database, for a minute; ARGS='--seconds 20' is less
+	bash scripts/services.sh run $(BIN)/python examples/shop/shop.py $(ARGS)
 
 test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in one process
 	$(BIN)/$(TESTS) -m "not extended and not services" $(ARGS)

@@ -359,3 +359,10 @@ def test_explain_and_show_name_outputs(tmp_path):
     view = f"CREATE VIEW v WITH ('connector' = 'files', 'path' = '{tmp_path}/out', 'form' = 'upsert') AS {SUMS};"
     with opened(T + view) as pipeline:
         assert pipeline.explain("v").splitlines()[-1] == f"output: v → {tmp_path}/out: upsert by (k), exactly once"
+
+
+def test_an_address_that_is_a_secret_as_a_whole_is_named_by_it():
+    place = "WITH ('connector' = 'postgres', 'connection' = '{}', 'table' = 'public.v')"
+    text = f"{T}CREATE VIEW v {place.format('${env:SHOP_DATABASE}')} AS SELECT k, COUNT(*) AS n FROM t GROUP BY k;"
+    (outlet,) = outlets_of(compile_program(text).catalog)
+    assert outlet.connector.target_of(outlet.sink) == "table public.v at ${env:SHOP_DATABASE}"

@@ -2,12 +2,15 @@
 
 import json
 from datetime import UTC, datetime
+from types import SimpleNamespace
 
 import pytest
+from confluent_kafka import KafkaError
 from tests.steps.tables import NO_DEFAULTS, declared
 
 from penstock.errors import DataError, SqlError
 from penstock.sources.api import check_source
+from penstock.sources.kafka import client
 from penstock.sources.messages.api import Message
 from penstock.sources.messages.choice import rows_of
 from penstock.sources.secrets import expanded, masked, secret_values
@@ -160,3 +163,12 @@ def test_secrets_are_put_in_where_they_are_used_and_never_shown(monkeypatch, tmp
         expanded("${env:NOT_THERE}", "table t: 'properties.sasl.password'")
     with pytest.raises(DataError, match="cannot be read: No such file"):
         expanded(f"${{file:{tmp_path / 'gone'}}}", "table t")
+
+
+def test_a_topic_that_was_made_just_now_is_asked_for_again(monkeypatch):
+    unknown = KafkaError(KafkaError.UNKNOWN_TOPIC_OR_PART)
+    answers = [SimpleNamespace(error=error) for error in (unknown, unknown, None)]
+    asked = iter(answers)
+    assert client.spread(lambda: next(asked)) is answers[-1]
+    monkeypatch.setattr(client, "_SPREADING", 0)
+    assert client.spread(lambda: answers[0]) is answers[0]

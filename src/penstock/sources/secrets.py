@@ -27,6 +27,11 @@ def expanded_all(properties: Mapping[str, str], where: str) -> dict[str, str]:
     return {name: expanded(value, f"{where}: '{name}'") for name, value in properties.items()}
 
 
+def secrets_in(text: str) -> list[str]:
+    """The secrets of a text as they are written: `${env:NAME}`."""
+    return [found[0] for found in _SECRET.finditer(text)]
+
+
 def secret_values(texts: Iterable[str]) -> set[str]:
     """The secrets that stand in texts, so far as they are there."""
     found = set()

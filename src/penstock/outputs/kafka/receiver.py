@@ -18,7 +18,7 @@ from penstock.outputs.kafka.declared import TOPIC, style_of
 from penstock.outputs.kafka.writing import Writing, Written
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.outputs.sink import Sink
-from penstock.sources.kafka.client import Client, client_of, driver
+from penstock.sources.kafka.client import Client, client_of, driver, spread
 from penstock.sources.kafka.declared import servers_of
 from penstock.steps.change import Change
 
@@ -112,7 +112,7 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
 
 
 def _check_topic(group: Any, topic: str, where: str) -> None:
-    found = group.list_topics(topic, timeout=_ASKING).topics[topic]
+    found = spread(lambda: group.list_topics(topic, timeout=_ASKING).topics[topic])
     if found.error is not None and found.error.code() == driver().KafkaError.UNKNOWN_TOPIC_OR_PART:
         raise refused(where, "there is no such topic", "create it, with cleanup.policy=compact for upserts")
     if found.error is not None:

@@ -6,6 +6,7 @@ Whatever it says is freed of secrets before anybody sees it.
 from __future__ import annotations
 
 import logging
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
@@ -33,6 +34,7 @@ _CONSUMER = {
     "reconnect.backoff.max.ms": 1_000,
 }
 
+_SPREADING, _BETWEEN = 3.0, 0.1  # seconds until a new topic is known everywhere, and from one question to the next
 # Keys go to partitions as Java's client sends them.
 _PRODUCER = {"partitioner": "murmur2_random", "linger.ms": 5, "compression.type": "lz4"}
 
@@ -95,6 +97,20 @@ class Client:
 def driver() -> Any:
     """The package that speaks with brokers; UnsupportedError without it."""
     return package("confluent_kafka", "what reads or writes topics", "kafka")
+
+
+def spread(told: Callable[[], Any]) -> Any:
+    """The facts that are told of one topic, for which a broker is asked again while it knows of none.
+
+    A topic that was made just now is not known to all brokers at once.
+    """
+    until = time.monotonic() + _SPREADING
+    while True:
+        found = told()
+        unknown = found.error is not None and found.error.code() == driver().KafkaError.UNKNOWN_TOPIC_OR_PART
+        if not unknown or time.monotonic() >= until:
+            return found
+        time.sleep(_BETWEEN)
 
 
 def client_of(declared: Declared, what: str, patience: float) -> Client:

@@ -13,7 +13,7 @@ from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.sources.kafka import declared
-from penstock.sources.kafka.client import Client
+from penstock.sources.kafka.client import Client, spread
 
 Partition = tuple[str, int]
 _ASKING = 2.0  # seconds for one question; it is asked again until the client's patience has ended
@@ -52,7 +52,7 @@ class Topics:
                     raise self.client.out_of_reach(self.client.said(error)) from None
 
     def _of_topic(self, name: str) -> list[int]:
-        topic = self.metadata(name).topics[name]
+        topic = spread(lambda: self.metadata(name).topics[name])
         if topic.error is None and topic.partitions:
             return list(topic.partitions)
         if topic.error is not None and topic.error.code() != KafkaError.UNKNOWN_TOPIC_OR_PART:

@@ -9,7 +9,7 @@ from typing import Any
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.packages import package
 from penstock.sources.properties import Property
-from penstock.sources.secrets import expanded, masked, secret_values
+from penstock.sources.secrets import expanded, masked, secret_values, secrets_in
 
 CONNECTION = Property(
     "connection",
@@ -105,7 +105,7 @@ class Database:
 def database_of(properties: Mapping[str, str], what: str, *, opens: bool = True) -> Database:
     """The database that properties name; DataError if they name none, or a secret is missing.
 
-    Without `opens` secrets stay as they are written: it is named only.
+    Without `opens` secrets stay as they are written: it is named only, by them where they are all that is known.
     """
     psycopg = driver()
     text, password = properties.get(CONNECTION.name, ""), properties.get(PASSWORD.name, "")
@@ -113,6 +113,8 @@ def database_of(properties: Mapping[str, str], what: str, *, opens: bool = True)
     try:
         found: dict[str, Any] = psycopg.conninfo.conninfo_to_dict(given)
     except psycopg.Error:
+        if not opens and (named := secrets_in(text)):
+            return Database(", ".join(named), {})
         message = f"{what}: 'connection' is not what libpq takes"
         hint = "postgresql://user@host:5432/database, or host=… dbname=… user=…"
         raise DataError(Diagnostic("BAD_CONNECTION", message, hint=hint)) from None
