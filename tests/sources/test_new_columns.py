@@ -1,4 +1,4 @@
-"""`'unknown_columns' = 'add'`: a table gets the columns that rows of its source have, with the step that first has them."""
+"""`'unknown_columns' = 'add'`: a table gets the columns that rows of its source have, with the step that has them."""
 
 import json
 from datetime import UTC, date, datetime
