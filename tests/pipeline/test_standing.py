@@ -8,6 +8,7 @@ import pytest
 
 import penstock
 from penstock.pipeline import standing, subscription
+from penstock.steps.events import QueriesEnded
 
 PROGRAM = """CREATE TABLE t (k INT, x INT);
 CREATE TABLE s (at TIMESTAMP LATENESS INTERVAL 1 SECOND, x INT);
@@ -240,3 +241,46 @@ def test_a_view_with_emit_is_shown_by_its_policy_and_read_as_it_is():
         with pytest.raises(penstock.SqlError, match="PERIODIC"):
             pipeline.execute("CREATE VIEW l AS SELECT x FROM s EMIT PERIODIC 0s")
         assert set(pipeline.catalog.views) == {"w", "most"}
+
+
+def ended(folder, text, **how):
+    """The queries that are said to have ended when a directory is opened, with what then is done."""
+    told = []
+    with penstock.Pipeline(text, engine="native", directory=folder, on_event=told.append, **how) as pipeline:
+        assert pipeline.steps == 1
+    return [line for event in told if isinstance(event, QueriesEnded) for line in str(event).splitlines()]
+
+
+def test_queries_that_ended_with_their_session_are_named_once(tmp_path):
+    table = "CREATE TABLE t (k INT); CREATE TABLE u (n BIGINT);"
+    long = f"SELECT COUNT(*) AS n\n  FROM t WHERE k IN ({', '.join(map(str, range(90)))}) EMIT CHANGES"
+    with penstock.Pipeline(table, engine="native", directory=tmp_path) as pipeline:
+        pipeline.step({"t": [(1,)]})
+        pipeline.subscribe("SELECT k FROM t EMIT CHANGES", name="mine")
+        pipeline.subscribe(long)
+        pipeline.subscribe("SELECT k + 1 AS k FROM t EMIT CHANGES", lasting=True)
+        pipeline.subscribe("SELECT k FROM t EMIT CHANGES", name="closed").close()
+    lines = ended(tmp_path, table)
+    assert lines[0] == "query mine ended with the session that asked it: SELECT k FROM t EMIT CHANGES"
+    assert lines[1].startswith(
+        "query q1 ended with the session that asked it: SELECT COUNT(*) AS n FROM t WHERE k IN (0,"
+    )
+    assert lines[1].endswith("…")
+    assert len(lines) == 2
+    assert ended(tmp_path, table) == []
+    assert not (tmp_path / "queries.json").exists()
+
+
+def test_a_session_that_was_killed_says_so_too(tmp_path):
+    table = "CREATE TABLE t (k INT);"
+    with penstock.Pipeline(table, engine="native", directory=tmp_path) as pipeline:
+        pipeline.step({"t": [(1,)]})
+        pipeline.subscribe("SELECT k FROM t EMIT CHANGES", name="mine")
+        left = (tmp_path / "queries.json").read_text()
+        pipeline.queries[0].close()
+        pipeline.execute("CREATE VIEW v AS SELECT 1 AS one")
+        assert not (tmp_path / "queries.json").exists()
+    (tmp_path / "queries.json").write_text(left)
+    assert [line.partition(":")[0] for line in ended(tmp_path, table)] == [
+        "query mine ended with the session that asked it"
+    ]

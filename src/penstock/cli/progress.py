@@ -13,6 +13,7 @@ from penstock.steps.events import (
     ColumnsAdded,
     Event,
     OutputFailed,
+    QueriesEnded,
     RunFinished,
     RunProgress,
     RunStarted,
@@ -53,7 +54,7 @@ class Progress:
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StateNotKept():
                 self._say(event.message)
-            case ColumnsAdded():
+            case ColumnsAdded() | QueriesEnded():
                 self._say(str(event))
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")

@@ -22,6 +22,7 @@
 | `supervisor` | the run under way, on which thread, and what became of the last |
 | `outlets` | the outputs that a program declares, at work |
 | `parcels` | what they have not taken yet, in the directory |
+| `session_queries` | which queries ended with the session that asked them |
 | `recovery` | a pipeline goes on from its directory |
 | `inspection` | what lies in a directory, read without starting it |
 | `archives` | a directory as one file, for another machine |

@@ -29,11 +29,12 @@ from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record, settle_program
+from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
 from penstock.pipeline.supported import check_supported
 from penstock.steps.directory import directory_id
-from penstock.steps.events import Event, StateNotKept
+from penstock.steps.events import Event, QueriesEnded, StateNotKept
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
 from penstock.steps.origin import Origin
@@ -152,6 +153,9 @@ class Opened:
             execution.begin_program(program.statements, began)
             return
         execution.outbox = Outbox(Taken(self.directory))
+        self.standing.of_session = SessionQueries(self.directory)
+        if left := self.standing.of_session.left():
+            self.tell(QueriesEnded(tuple(left.items())))
         origin = Origin.here(_settings(catalog), self.retain, self._place(), record.text)
         snapshots = execution.snapshots = Snapshots(self.directory, origin, lambda text: self.tell(StateNotKept(text)))
         execution.stepper.listen(lambda event, _: snapshots.worked(event.seconds))

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.bind.emission.standing import StandingQuery as Bound
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.standing import StandingQuery, emission_of
 from penstock.sql import statements
 from penstock.sql.parse import parse
@@ -32,6 +33,7 @@ class StandingQueries:
         self._number = 0
         self._restored: dict[str, tuple[str, Bound]] = {}  # lasting ones that nobody has asked for again
         self._lasting: set[str] = set()
+        self.of_session = SessionQueries()
 
     @property
     def queries(self) -> list[StandingQuery]:
@@ -55,12 +57,13 @@ class StandingQueries:
         if lasting:
             self._lasting.add(query.name.lower())
             execution.declared([Declaration(text, _by(query.name), execution.clock())])
+        self._note()
         return query
 
     def _begun(self, execution: Execution, text: str, name: str | None, at: int | None) -> StandingQuery:
         found = parse(text, execution.dialect)
         if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
-            return self.stand_statement(execution, found[0], text, name)
+            return self._statement(execution, found[0], text, name)
         if len(found) != 1 or not isinstance(found[0], statements.Query):
             message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
             raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
@@ -131,6 +134,13 @@ class StandingQueries:
         self, execution: Execution, statement: statements.Insert, text: str, name: str | None = None
     ) -> StandingQuery:
         """Begin an INSERT that writes until it is closed; there is nothing to read of it."""
+        query = self._statement(execution, statement, text, name)
+        self._note()
+        return query
+
+    def _statement(
+        self, execution: Execution, statement: statements.Insert, text: str, name: str | None
+    ) -> StandingQuery:
         chosen = self._chosen_name(execution, name)
         bound = execution.stand_statement(statement, text, chosen)
         assert bound.view.writes is not None  # noqa: S101 - an INSERT does
@@ -161,14 +171,21 @@ class StandingQueries:
 
     def sweep(self) -> None:
         """Maintain those no more that have ended."""
-        for name, (query, bound, execution) in list(self._standing.items()):
-            if query.has_ended:
-                del self._standing[name]
-                if name in self._lasting:
-                    self._lasting.remove(name)
-                    self._fall(execution, name, bound)
-                else:
-                    execution.fall(bound)
+        ended = [(name, entry) for name, entry in self._standing.items() if entry[0].has_ended]
+        for name, (_, bound, execution) in ended:
+            del self._standing[name]
+            if name in self._lasting:
+                self._lasting.remove(name)
+                self._fall(execution, name, bound)
+            else:
+                execution.fall(bound)
+        if ended:
+            self._note()
+
+    def _note(self) -> None:
+        """Have the directory name those that end with the session."""
+        going = {query.name: query.text for query in self.queries if query.name.lower() not in self._lasting}
+        self.of_session.note(going)
 
     def _left(self, execution: Execution, query: StandingQuery) -> None:
         """A reader has left; its query goes with the next call, since a step may be under way."""
@@ -182,6 +199,7 @@ class StandingQueries:
 
     def end(self) -> None:
         """Nothing more will come: the pipeline is closed."""
+        self._note()
         for query in self.queries:
             query.end()
         self._standing.clear()

@@ -82,6 +82,19 @@ class ColumnsAdded(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class QueriesEnded(Event):
+    """Standing queries, by name and text, have ended with the process that worked in the directory before this one."""
+
+    queries: tuple[tuple[str, str], ...]
+
+    def __str__(self) -> str:
+        """For a person, a line for each."""
+        texts = ((name, " ".join(text.split())) for name, text in self.queries)
+        lines = (f"query {name} ended with the session that asked it: {_clipped(text)}" for name, text in texts)
+        return "\n".join(lines)
+
+
+@dataclass(frozen=True, slots=True)
 class OutputsDone(Event):
     """The outputs have been offered what waited for them, up to a step, which took so many seconds.
 
@@ -143,3 +156,10 @@ class RunFinished(Event):
     seconds: float
     changed: int
     rejected: int
+
+
+_SHOWN = 100
+
+
+def _clipped(text: str) -> str:
+    return text if len(text) <= _SHOWN else f"{text[: _SHOWN - 1]}…"

@@ -12,6 +12,7 @@ from penstock.steps.events import (
     ColumnsAdded,
     Event,
     OutputFailed,
+    QueriesEnded,
     RunFinished,
     RunStarted,
     StateNotKept,
@@ -45,6 +46,8 @@ class EventLog:
                 self._line("output failed", _WARNING, found)
             case ColumnsAdded():
                 self._line("columns added", _INFO, {"table": event.table, "columns": dict(event.columns)})
+            case QueriesEnded():
+                self._line("queries ended", _INFO, {"queries": dict(event.queries)})
             case StateNotKept():
                 self._line("state not kept", _WARNING, {"message": event.message})
             case StepRefused():
