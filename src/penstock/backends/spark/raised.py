@@ -19,6 +19,7 @@ _OF_VALUES = (
 )
 _CLIPPED = 500
 _DATA_EXCEPTION = "22"  # the class of SQLSTATE that is about values
+_LOST = re.compile(r"CHECKPOINT_RDD_BLOCK_ID_NOT_FOUND\] Checkpoint block (\w+) not found")
 _STAGE = re.compile(r"^.*Job aborted due to stage failure: .*?: (?=[\w.$]+(?:Exception|Error))")
 
 
@@ -60,12 +61,35 @@ def of_surroundings(error: BaseException) -> DataError | None:
     """The error for one out of Spark that is about the machine and not about the program; None for any other."""
     from py4j.protocol import Py4JError, Py4JJavaError, Py4JNetworkError  # noqa: PLC0415 - check starts without pyspark
 
+    if (block := lost_block(error)) is not None:
+        return rows_lost(block)
     if isinstance(error, Py4JJavaError):
         said = str(error.java_exception)
         return cannot_write("what Spark keeps in its folder (spark.local.dir)", FULL) if FULL in said else None
     # Calls that are refused for want of a connection come before the process is quite gone.
     lost = isinstance(error, Py4JError) and jvm.has_ended(wait=1.0)
     return jvm_lost() if lost or isinstance(error, Py4JNetworkError | ConnectionError) else None
+
+
+def lost_block(error: BaseException) -> str | None:
+    """The block of rows that an exception of Spark does not find where it was kept; None for any other."""
+    from py4j.protocol import Py4JJavaError  # noqa: PLC0415 - check starts without pyspark
+    from pyspark.errors import PySparkException  # noqa: PLC0415 - check starts without pyspark
+
+    if not isinstance(error, Py4JJavaError | PySparkException):
+        return None
+    found = _LOST.search(str(error))
+    return None if found is None else found[1]
+
+
+def rows_lost(block: str) -> DataError:
+    """The error for rows of earlier steps that were on executors which are gone."""
+    message = f"rows that this step needs were lost with the executors that held them (Spark's block {block})"
+    hint = (
+        "nothing of the step has happened; run again with the same --dir, which makes the steps of its log again. "
+        "With two executors or more each row lies on two of them, so that one can go"
+    )
+    return DataError(Diagnostic("ROWS_LOST", message, hint=hint))
 
 
 def jvm_lost() -> DataError:
