@@ -3,14 +3,17 @@
 import json
 import random
 import sqlite3
+import sys
 
 import duckdb
 import pytest
+from sqlalchemy import dialects
 from tests.steps.tables import NO_DEFAULTS, declared
 
 import penstock
-from penstock.errors import DataError, SqlError
+from penstock.errors import DataError, SqlError, UnsupportedError
 from penstock.sources import api
+from penstock.sources.polled.anywhere import Anywhere
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 
@@ -31,11 +34,15 @@ def add(path, *rows):
 
 
 def text(path, kind="sqlite", columns="id INT, name STRING, open BOOLEAN", table="orders", **said):
-    words = {"connector": "sql", "url": f"{kind}:{path}", "column": "id", "every": "0 seconds", **said}
+    url = f"{kind}{path}" if kind.endswith("/") else f"{kind}:{path}"
+    words = {"connector": "sql", "url": url, "column": "id", "every": "0 seconds", **said}
     words |= {} if "query" in said else {"table": table}
     return (
         f"CREATE TABLE t ({columns}) WITH ({', '.join(f''''{name}' = '{value}' ''' for name, value in words.items())})"
     )
+
+
+KINDS = pytest.mark.parametrize("kind", ["sqlite", "sqlite+pysqlite:///"])
 
 
 def source_of(statement):
@@ -47,9 +54,10 @@ def ids(batch):
     return None if batch is None else batch.rows.column(0).to_pylist()
 
 
-def test_what_has_more_of_the_column_is_read(path):
+@KINDS
+def test_what_has_more_of_the_column_is_read(path, kind):
     add(path, (1, "a", 1), (2, None, 0), (None, "no", 0))
-    source = source_of(text(path))
+    source = source_of(text(path, kind))
     batch = source.read(100, Rejections())
     assert batch.rows.to_pylist() == [{"id": 1, "name": "a", "open": True}, {"id": 2, "name": None, "open": False}]
     source.rewind()
@@ -59,19 +67,20 @@ def test_what_has_more_of_the_column_is_read(path):
     assert source.read(100, Rejections()) is None
     add(path, (3, "c", 1))
     assert ids(source.read(100, Rejections())) == [3]
-    again = source_of(text(path))
+    again = source_of(text(path, kind))
     again.seek(taken)
     assert ids(again.read(1, Rejections())) == [1, 2]
     again.commit()
     assert ids(again.read(9, Rejections())) == [3]
-    later = source_of(text(path))
+    later = source_of(text(path, kind))
     later.skip(taken)
     assert ids(later.read(9, Rejections())) == [3]
 
 
-def test_property_no_row_is_missed_and_none_comes_twice(path):
+@KINDS
+def test_property_no_row_is_missed_and_none_comes_twice(path, kind):
     chance, expected, found, last = random.Random(3), [], [], 0
-    source = source_of(text(path))
+    source = source_of(text(path, kind))
     for _ in range(60):
         rows = []
         for _ in range(chance.randrange(4)):
@@ -126,9 +135,10 @@ def test_a_database_that_is_away_is_waited_for_and_then_ends_the_run(tmp_path):
     assert caught.value.diagnostics[0].code == "SOURCE_UNREACHABLE"
 
 
-def test_a_question_that_is_refused_says_what_the_database_said(path):
+@KINDS
+def test_a_question_that_is_refused_says_what_the_database_said(path, kind):
     with pytest.raises(DataError, match="no such table") as caught:
-        source_of(text(path, table="ordres")).read(1, Rejections())
+        source_of(text(path, kind, table="ordres")).read(1, Rejections())
     assert caught.value.diagnostics[0].code == "SOURCE_REFUSED"
 
 
@@ -148,7 +158,7 @@ def test_it_is_asked_no_more_often_than_said(path):
     ("said", "code"),
     [
         ({"column": "nr"}, "UNKNOWN_COLUMN"),
-        ({"url": "mysql://h/x"}, "BAD_PROPERTY"),
+        ({"url": "redis://h/x"}, "BAD_PROPERTY"),
         ({"table": "a", "query": "SELECT 1"}, "MISSING_PROPERTY"),
     ],
     ids=["column", "address", "both"],
@@ -166,3 +176,49 @@ def test_secrets_of_an_address_are_told_nobody(monkeypatch, tmp_path):
     source = source_of(text(f"{tmp_path}/${{env:PENSTOCK_TEST_SECRET}}.db"))
     assert source.read(1, Rejections()) is None
     assert "sesame" not in source.trouble() + source.describe()
+
+
+def test_any_other_database_is_asked_by_sqlalchemy(path):
+    add(path, (1, "a:b", 1), (2, "a:c", 0), (3, "a:b", 1))
+    query = "SELECT id, name FROM orders WHERE name = 'a:b'".replace("'", "''")
+    asked = source_of(text(path, "sqlite+pysqlite:///", "id INT, name STRING", query=query))
+    assert asked.read(9, Rejections()).rows.to_pylist() == [{"id": 1, "name": "a:b"}, {"id": 3, "name": "a:b"}]
+    named = source_of(text(path, "sqlite+pysqlite:///", table="main.orders"))
+    assert ids(named.read(2, Rejections())) == [1, 2]
+    assert named.describe() == f"t from main.orders at sqlite+pysqlite:///{path} by id"
+
+
+@pytest.mark.parametrize(
+    ("dialect", "select", "limit"),
+    [
+        ("mysql", "SELECT *", " LIMIT %s"),
+        ("oracle", "SELECT *", " FETCH FIRST __[POSTCOMPILE_param_1] ROWS ONLY"),
+        ("mssql", "SELECT TOP __[POSTCOMPILE_param_1] *", ""),
+    ],
+)
+def test_questions_are_in_the_words_of_the_database(dialect, select, limit):
+    table = declared(text("", url="sqlite+pysqlite://", table="shop.orders"))
+    asked, written = Anywhere.of(table, "sqlite+pysqlite://", "table t"), []
+    asked._ask = lambda query: written.append(str(query.compile(dialect=dialects.registry.load(dialect)())))
+    asked.above(None, 7)
+    expected = f"{select} FROM shop.orders WHERE shop.orders.id IS NOT NULL ORDER BY shop.orders.id{limit}"
+    assert [" ".join(item.split()) for item in written] == [expected]
+
+
+def test_an_address_without_its_client_says_what_to_install(monkeypatch):
+    monkeypatch.setitem(sys.modules, "pymysql", None)
+    with pytest.raises(UnsupportedError) as caught:
+        source_of(text("", url="mysql+pymysql://penstock@h/x"))
+    assert "pip install pymysql" in caught.value.diagnostics[0].hint
+    with pytest.raises(DataError, match="nosuchclient"):
+        source_of(text("", url="mysql+nosuchclient://penstock@h/x"))
+
+
+def test_a_password_is_put_into_the_address_and_told_nobody(monkeypatch):
+    monkeypatch.setenv("PENSTOCK_TEST_SECRET", "open-sesame")
+    address = "postgresql+psycopg://me@h/x"
+    table = declared(text("", url=address, password="${env:PENSTOCK_TEST_SECRET}"))  # noqa: S106 - where it is found
+    asked = Anywhere.of(table, address, "table t")
+    assert asked.engine.url.password.startswith("open")
+    assert "sesame" not in asked.where + repr(asked)
+    assert asked.secrets == {"open-sesame"}

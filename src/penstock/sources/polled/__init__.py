@@ -2,12 +2,14 @@
 
     WITH ('connector' = 'sql', 'url' = 'sqlite:shop.db', 'table' = 'orders', 'column' = 'id')
 
-PostgreSQL, SQLite and DuckDB are asked by their clients in the process; each is a `databases.Reading`.
+PostgreSQL, SQLite and DuckDB are asked by their clients in the process; each is a `databases.Reading`. All others are
+asked by SQLAlchemy.
 
 | module | what it holds |
 | --- | --- |
 | `declared` | what a table may say of it |
 | `databases` | a database as it is asked: its address, its client, its words |
+| `anywhere` | any other database, by SQLAlchemy |
 | `source` | the rows of a table: asked for, taken back, asked for again |
 """
 

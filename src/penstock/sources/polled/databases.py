@@ -13,6 +13,8 @@ from typing import Any, Protocol
 
 import duckdb
 
+from penstock.catalog.model import Table
+from penstock.sources.polled.declared import COLUMN, QUERY, TABLE
 from penstock.sources.postgres.connection import database_of, driver
 from penstock.sources.properties import Declared
 
@@ -27,6 +29,22 @@ class RefusedError(Exception):
     """The database does not take the question."""
 
 
+class Growing(Protocol):
+    """A table or query that is asked by its growing column, in its order. AwayError, RefusedError."""
+
+    def above(self, value: Any, rows: int) -> Rows:
+        """The first rows that have more than the value, or anything where it is None."""
+
+    def equal(self, value: Any) -> Rows:
+        """All rows of one value."""
+
+    def between(self, start: Any, end: Any) -> Rows:
+        """All rows above `start`, where there is one, and up to `end`."""
+
+    def close(self) -> None:
+        """Let go of the connection; the next question makes another."""
+
+
 class Reading(Protocol):
     """A database that is asked; what it says has no secrets."""
 
@@ -37,6 +55,53 @@ class Reading(Protocol):
 
     def close(self) -> None:
         """Let go of the connection; the next question makes another."""
+
+
+@dataclass
+class Written:
+    """Questions in the words that the databases here have in common."""
+
+    reading: Reading
+    asked: str
+    column: str
+
+    @classmethod
+    def of(cls, table: Table, reading: Reading) -> Written:
+        """The questions for a table's rows."""
+        query = table.properties.get(QUERY.name)
+        asked = _named(TABLE.value(table)) if query is None else f"({query})"
+        asked = asked.replace("%", "%%") if reading.mark == "%s" else asked
+        return cls(reading, f"SELECT * FROM {asked} AS polled", _quoted(COLUMN.value(table)))
+
+    def above(self, value: Any, rows: int) -> Rows:
+        """The first rows that have more than the value."""
+        above = f"{self.column} IS NOT NULL" if value is None else f"{self.column} > {self.reading.mark}"
+        values = [] if value is None else [value]
+        return self.reading.ask(f"{self.asked} WHERE {above} ORDER BY {self.column} LIMIT {rows}", values)
+
+    def equal(self, value: Any) -> Rows:
+        """All rows of one value."""
+        return self.reading.ask(f"{self.asked} WHERE {self.column} = {self.reading.mark}", [value])
+
+    def between(self, start: Any, end: Any) -> Rows:
+        """All rows above `start` and up to `end`."""
+        mark, column = self.reading.mark, self.column
+        above = "" if start is None else f" AND {column} > {mark}"
+        values = [end] if start is None else [end, start]
+        return self.reading.ask(f"{self.asked} WHERE {column} <= {mark}{above} ORDER BY {column}", values)
+
+    def close(self) -> None:
+        """Let go of the connection."""
+        self.reading.close()
+
+
+def _quoted(name: str) -> str:
+    return '"' + name.replace('"', '""') + '"'
+
+
+def _named(name: str) -> str:
+    """A table's name, part by part."""
+    return ".".join(_quoted(part) for part in name.split("."))
 
 
 @dataclass

@@ -7,17 +7,26 @@ from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.formats.declared import EPOCH, ON_ERROR
 from penstock.sources.properties import Property, check_duration
 
-KINDS = {"postgresql": "postgres", "postgres": "postgres", "sqlite": "sqlite", "duckdb": "duckdb"}
+KINDS = {
+    "postgresql": "postgres",
+    "postgres": "postgres",
+    "sqlite": "sqlite",
+    "duckdb": "duckdb",
+    **dict.fromkeys(("mysql", "mariadb", "mssql", "oracle"), "sqlalchemy"),
+}
 
 
 def kind_of(url: str) -> str | None:
     """The kind of database that an address is of; None for one that nobody here asks."""
-    return KINDS.get(url.partition(":")[0].lower())
+    scheme, mark, rest = url.partition(":")
+    if "+" in scheme and rest.startswith("//"):  # dialect+client, as SQLAlchemy has them
+        return "sqlalchemy"
+    return KINDS.get(scheme.lower()) if mark else None
 
 
 def _check_url(text: str) -> str | None:
     known = text.startswith("${") or kind_of(text) is not None
-    return None if known else "it is no address of PostgreSQL, SQLite or DuckDB"
+    return None if known else "it is no address of a database that is known here"
 
 
 def _check_number(text: str) -> str | None:
@@ -26,12 +35,13 @@ def _check_number(text: str) -> str | None:
 
 URL = Property(
     "url",
-    "The database: `postgresql://…`, `sqlite:FILE` or `duckdb:FILE`.",
-    takes="as in 'postgresql://penstock@db/shop'",
+    "The database: `postgresql://…`, `sqlite:FILE` or `duckdb:FILE`; any other by SQLAlchemy (`penstock[sql]`) and its "
+    "client: `mysql+pymysql://…`, `oracle+oracledb://…`, `mssql+pymssql://…`.",
+    takes="as in 'postgresql://penstock@db/shop' or 'mysql+pymysql://penstock@db/shop'",
     check=_check_url,
     required=True,
 )
-PASSWORD = Property("password", "The password, of PostgreSQL.", takes="as in '${env:SHOP_PASSWORD}'")
+PASSWORD = Property("password", "The password, where `url` has none.", takes="as in '${env:SHOP_PASSWORD}'")
 TABLE = Property("table", "The table or view that is asked.", takes="a name, as in 'public.orders'")
 QUERY = Property("query", "In its place a SELECT, which is asked as a subquery.", takes="SQL of the database")
 COLUMN = Property(

@@ -16,11 +16,11 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.declared import EPOCH
-from penstock.sources.polled.databases import AwayError, DuckDb, Postgres, Reading, RefusedError, Sqlite
+from penstock.sources.polled.anywhere import Anywhere
+from penstock.sources.polled.databases import AwayError, DuckDb, Growing, Postgres, RefusedError, Sqlite, Written
 from penstock.sources.polled.declared import (
     COLUMN,
     EVERY,
-    QUERY,
     TABLE,
     TIMEOUT,
     URL,
@@ -53,7 +53,7 @@ class PolledSource:
 
     table: Table
     reader: RowReader
-    database: Reading
+    database: Growing
     where: str
     secrets: frozenset[str] = frozenset()
     now: Callable[[], float] = time.monotonic
@@ -65,13 +65,8 @@ class PolledSource:
     _said: str = ""
 
     def __post_init__(self) -> None:
-        """The parts of the questions."""
-        properties = self.table.properties
-        asked = f"({properties[QUERY.name]})" if QUERY.name in properties else _named(TABLE.value(self.table))
-        self._column = _quoted(COLUMN.value(self.table))
+        """The seconds between two looks."""
         self._every = duration(EVERY.value(self.table)).total_seconds()
-        asked = asked.replace("%", "%%") if self.database.mark == "%s" else asked
-        self._from = f"SELECT * FROM {asked} AS polled"
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """About so many of the rows that have come, or those that `seek` has named; None if it is not time to ask."""
@@ -94,28 +89,20 @@ class PolledSource:
         return self.reader.read(items, rejections, lambda index: f"{self.where} row {index + 1} behind {found.start}")
 
     def _asked(self, rows: int) -> _Read | None:
-        mark, column = self.database.mark, self._column
         if self._again is not None:
-            return self._asked_again(*self._again)
-        above = f" WHERE {column} > {mark}" if self.at is not None else f" WHERE {column} IS NOT NULL"
-        values = [] if self.at is None else [self.at]
-        names, found = self.database.ask(f"{self._from}{above} ORDER BY {column} LIMIT {rows}", values)
+            start, end = self._again
+            names, found = self.database.between(start, end)
+            return _Read([self._row(names, row) for row in found], start, end)
+        names, found = self.database.above(self.at, rows)
         if not found:
             return None
         place = self._place(names)
         last = found[-1][place]
         if len(found) == rows:  # others may have the same value as the last
             kept = [row for row in found if row[place] != last]
-            _, same = self.database.ask(f"{self._from} WHERE {column} = {mark}", [last])
+            _, same = self.database.equal(last)
             found = [*kept, *same]
         return _Read([self._row(names, row) for row in found], self.at, last)
-
-    def _asked_again(self, start: Any, end: Any) -> _Read:
-        mark, column = self.database.mark, self._column
-        above = f" AND {column} > {mark}" if start is not None else ""
-        values = [end] if start is None else [end, start]
-        names, found = self.database.ask(f"{self._from} WHERE {column} <= {mark}{above} ORDER BY {column}", values)
-        return _Read([self._row(names, row) for row in found], start, end)
 
     def _place(self, names: Sequence[str]) -> int:
         wanted = COLUMN.value(self.table).lower()
@@ -196,15 +183,6 @@ def _kept(value: Any) -> Any:
     return exact(value if isinstance(value, int | float | str | datetime | date | Decimal | None) else str(value))
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
-def _named(name: str) -> str:
-    """A table's name, part by part."""
-    return ".".join(_quoted(part) for part in name.split("."))
-
-
 def opened(table: Table, readers: MakeReader) -> PolledSource:
     """The source of a table. DataError for an address that is none."""
     what = f"table {table.name}"
@@ -216,12 +194,15 @@ def opened(table: Table, readers: MakeReader) -> PolledSource:
     reader = readers(table, Leniency(text=True, epoch=EPOCH.value(table), ignore_unknown=True))
     match kind:
         case "sqlite":
-            return PolledSource(table, reader, Sqlite(path), f"SQLite {shown}", secrets)
+            return PolledSource(table, reader, Written.of(table, Sqlite(path)), f"SQLite {shown}", secrets)
         case "duckdb":
-            return PolledSource(table, reader, DuckDb(path), f"DuckDB {shown}", secrets)
+            return PolledSource(table, reader, Written.of(table, DuckDb(path)), f"DuckDB {shown}", secrets)
         case "postgres":
             database = Postgres(table, what)
-            return PolledSource(table, reader, database, database.where, secrets)
+            return PolledSource(table, reader, Written.of(table, database), database.where, secrets)
+        case "sqlalchemy":
+            other = Anywhere.of(table, url, what)
+            return PolledSource(table, reader, other, other.where, secrets | other.secrets)
         case _:
-            message = f"{what}: '{URL.name}' is no address of PostgreSQL, SQLite or DuckDB"
+            message = f"{what}: '{URL.name}' is no address of a database that is known here"
             raise DataError(Diagnostic("BAD_PROPERTY", message, table.span, hint=URL.takes))
