@@ -1,5 +1,6 @@
 """Outputs that the program declares: what they are given, in which form, once; what they refuse before the start."""
 
+import errno
 import json
 import types
 
@@ -15,6 +16,7 @@ from penstock.outputs.files import folder
 from penstock.outputs.forms import Form, formed
 from penstock.outputs.receiver import unreachable
 from penstock.pipeline.outlets import Outlets
+from penstock.pipeline.parcels import ParcelFiles
 from penstock.pipeline.supported import check_supported
 from penstock.steps.events import OutputFailed
 
@@ -186,6 +188,27 @@ def test_an_output_that_is_left_behind_keeps_its_steps(target):
         pipeline.step({"t": [("b", 1)]})
         (fact,) = pipeline.outputs()
     assert (fact.state, fact.waiting, fact.error) == ("refused", 2, "no such row")
+
+
+def test_a_disk_that_is_full_when_a_step_is_noted_is_tried_again(target, tmp_path, monkeypatch):
+    view = f"CREATE VIEW v WITH ('connector' = 'memory', 'on_output_error' = 'continue') AS {SUMS};"
+    noted, full = ParcelFiles.took, [OSError(errno.ENOSPC, "No space left on device")]
+
+    def took(files, output, step):
+        if full:
+            raise full.pop()
+        noted(files, output, step)
+
+    monkeypatch.setattr(ParcelFiles, "took", took)
+    with opened(T + view, directory=tmp_path) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        (fact,) = pipeline.outputs()
+        assert (fact.state, fact.waiting) == ("failing", 1)
+        pipeline._opened().outlets._lines["v"].failure.again = 0
+        pipeline.step({"t": [("b", 1)]})
+        (fact,) = pipeline.outputs()
+    assert (fact.state, fact.waiting, fact.error) == ("up to date", 0, None)
+    assert [step for step, _ in target.steps] == [1, 2]
 
 
 def test_an_output_that_is_created_while_the_pipeline_works_has_all_of_its_view(target):

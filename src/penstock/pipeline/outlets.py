@@ -281,7 +281,7 @@ class Outlets:
             return None if line.goes_on else failure.again - self._seconds()
         try:
             self._hand_over(line)
-        except Unreachable as error:
+        except (Unreachable, OSError) as error:  # the latter also of what the directory notes of the output
             return self._failed(line, error)
         except Exception as error:
             self._closed_after(line)
@@ -318,9 +318,9 @@ class Outlets:
 
     def _done(self, line: _Line) -> None:
         """The oldest that waits has been taken."""
-        change = line.waiting.popleft()
         if self._files is not None:
-            self._files.took(line.outlet.name, change.step)
+            self._files.took(line.outlet.name, line.waiting[0].step)
+        line.waiting.popleft()
 
     def _failed(self, line: _Line, error: Exception) -> float | None:
         """The output will be tried again; raises the error once its time is up, or too much waits."""
