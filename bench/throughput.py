@@ -15,6 +15,7 @@ from pyspark.sql import DataFrame, SparkSession
 
 from bench import flink
 from bench.measure import Cost, Effort, Meter, Runs
+from bench.nexmark.task import UnavailableError
 from bench.programs import TABLE, agreeing, running
 from bench.report import Figure, Line
 from bench.ways import ENGINES, WAYS, Found, Way, bars
@@ -28,10 +29,7 @@ _KEPT = (
     "A quarter is the view's change, an old and a new row for each group, and most of that is the JVM collecting what "
     "the step before has left. A batch query keeps none of this. With a directory the rows are written as well."
 )
-_NOTES = (
-    _KEPT,
-    "Flink makes its rows itself and throws the updates away; the start of its job is not counted.",
-)
+_BESIDE = "Flink makes its rows itself and throws the updates away; the start of its job is not counted."
 
 
 def figure(spark: SparkSession, *, effort: Effort) -> Figure:
@@ -49,10 +47,13 @@ def figure(spark: SparkSession, *, effort: Effort) -> Figure:
         Line("Spark's own batch GROUP BY", tuple(_rate(count, costs["batch"]) for costs in found.values())),
         _against_batch(count, found),
     ]
-    rate = None if effort.quick else flink_rate()
-    if rate is not None:
-        lines.append(_against_flink(count, found, rate))
-    notes = _NOTES if rate is not None else _NOTES[:1]
+    notes = [_KEPT]
+    if not effort.quick:
+        try:
+            lines.append(_against_flink(count, found, flink_rate()))
+            notes.append(_BESIDE)
+        except UnavailableError as error:
+            notes.append(flink.without(error))
     return Figure("b", f"Throughput: {count:,} rows a step on {count:,} keys", lines, runs, notes=notes)
 
 
@@ -109,7 +110,6 @@ def _against_flink(count: int, found: Found, flink: float) -> Line:
     return Line(what, cells, bars(over, _FLINK_BOUND, "Flink", least=True))
 
 
-def flink_rate() -> float | None:
-    """Rows per second of the same query on Flink SQL; None without an environment `.venv-flink` that has it."""
-    found = flink.output("flink_job.py")
-    return None if found is None else float(json.loads(found)["rows_per_second"])
+def flink_rate() -> float:
+    """Rows per second of the same query on Flink SQL; UnavailableError where it does not run."""
+    return float(json.loads(flink.output("flink_job.py"))["rows_per_second"])

@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import statistics
-import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator
@@ -20,7 +18,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 import penstock
-from bench import lookups, past
+from bench import flink, lookups, past
 from bench.measure import Effort, Meter, Runs
 from bench.nexmark.systems.on_flink import flink_jars
 from bench.nexmark.task import UnavailableError
@@ -30,7 +28,6 @@ from bench.report import Bar, Figure, Line, milliseconds, shown
 if TYPE_CHECKING:
     from pyspark.sql import SparkSession
 
-_ROOT = Path(__file__).resolve().parent.parent
 _BEGIN = np.datetime64("2024-01-01", "us")
 _DAY = datetime(2024, 1, 2)  # noqa: DTZ001 - naive UTC
 _FILES, _HALVES, _KEYS = 20, 2, 1000
@@ -52,6 +49,10 @@ _FLINK = {
 FROM TABLE(TUMBLE(TABLE t, DESCRIPTOR(`at`), INTERVAL '1' MINUTE)) GROUP BY window_start, window_end, k""",
     "pattern": _PATTERN.replace(".at", ".`at`").replace("BY at", "BY `at`"),
 }
+_BESIDE = (
+    f"Flink reads the same rows in {_HALVES} files, throws its answers away, and its times are without those of the "
+    "same job over no rows."
+)
 _PRICED = """
 CREATE TABLE prices (product BIGINT PRIMARY KEY, price BIGINT, since TIMESTAMP LATENESS INTERVAL 1000 DAYS);
 CREATE STREAM orders (at TIMESTAMP LATENESS INTERVAL 1000 DAYS, product BIGINT) WITH ('history' = 'none');
@@ -72,25 +73,23 @@ def figure(spark: SparkSession, *, effort: Effort) -> Figure:
             "windows": _timed(lambda: _streamed(files), runs),
             "pattern": _timed(lambda: _matched(files), runs),
         }
-        flink = {} if effort.quick else _on_flink(folder)
+        theirs, beside = _on_flink(folder) if not effort.quick else ({}, "")
         streaming = _timed(lambda: _on_streaming(spark, files[0].parent, folder / "checkpoint"), runs)
     finally:
         shutil.rmtree(folder, ignore_errors=True)
     lines = [
         *_beside(
-            "SELECT STREAM, a window of a minute for each of 1,000 keys", size, ours["windows"], flink.get("windows")
+            "SELECT STREAM, a window of a minute for each of 1,000 keys", size, ours["windows"], theirs.get("windows")
         ),
         _rated("Structured Streaming, append mode", size, streaming, ours["windows"]),
-        *_beside("MATCH_RECOGNIZE, three rows within a minute", size, ours["pattern"], flink.get("pattern")),
+        *_beside("MATCH_RECOGNIZE, three rows within a minute", size, ours["pattern"], theirs.get("pattern")),
         *_versions(effort),
         _summary(effort),
         _lookup(spark, effort),
     ]
     collected(spark)
-    said = f"{size:,} rows in {_FILES} files of Parquet, one a step or a batch; Flink reads the same rows in {_HALVES}"
-    other = "throws its answers away, and its times are without those of the same job over no rows"
-    notes = [f"{said} files, {other}." if flink else f"{said.partition(';')[0]}. Flink has not run beside them."]
-    return Figure("l", "Streams and tables", lines, runs, ("cost",), notes)
+    said = f"{size:,} rows in {_FILES} files of Parquet, one a step or a batch. {beside}".strip()
+    return Figure("l", "Streams and tables", lines, runs, ("cost",), [said])
 
 
 def _written(folder: Path, size: int) -> list[Path]:
@@ -162,32 +161,22 @@ def _on_streaming(spark: SparkSession, folder: Path, checkpoint: Path) -> int:
     return len(query.recentProgress)
 
 
-def _on_flink(folder: Path) -> dict[str, float]:
-    """The seconds of each query; none where Flink is not installed."""
-    try:
-        jars = flink_jars()
-    except UnavailableError:
-        return {}
+def _on_flink(folder: Path) -> tuple[dict[str, float], str]:
+    """The seconds of each query, none where Flink does not run; and a note that says how they came, or why not."""
     order = folder / "order.json"
-    order.write_text(
-        json.dumps(
-            {
-                "jars": ";".join(path.resolve().as_uri() for path in jars),
-                "tables": [_FLINK_TABLE],
-                "full": str(folder / "full"),
-                "empty": str(folder / "empty"),
-                "queries": _FLINK,
-            }
-        )
-    )
-    python, job = _ROOT / ".venv-flink" / "bin" / "python", Path(__file__).parent / "flink_timelines.py"
-    settings = os.environ | {"JVM_ARGS": "-Xmx4g"}
-    command = [str(python), str(job), str(order)]
-    found = subprocess.run(command, env=settings, capture_output=True, text=True, check=False)  # noqa: S603
-    if found.returncode:
-        print(found.stderr[-2000:])
-        return {}
-    return {name: float(value) for name, value in json.loads(found.stdout.splitlines()[-1]).items()}
+    try:
+        asked = {
+            "jars": ";".join(path.resolve().as_uri() for path in flink_jars()),
+            "tables": [_FLINK_TABLE],
+            "full": str(folder / "full"),
+            "empty": str(folder / "empty"),
+            "queries": _FLINK,
+        }
+        order.write_text(json.dumps(asked))
+        found = json.loads(flink.output("flink_timelines.py", str(order), memory="4g"))
+    except UnavailableError as error:
+        return {}, flink.without(error)
+    return {name: float(seconds) for name, seconds in found.items()}, _BESIDE
 
 
 def _beside(what: str, size: int, ours: float, flink: float | None) -> Iterator[Line]:

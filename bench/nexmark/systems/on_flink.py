@@ -173,9 +173,10 @@ def _parquet() -> Path:
     if not jar.exists() and maven is not None:
         artifact = _PARQUET.format(version=version)
         said = ["-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
-        subprocess.run([maven, *said], check=True)  # noqa: S603
+        subprocess.run([maven, *said], check=False)  # noqa: S603 - it says itself what has failed
     if not jar.exists():
-        message = f"it needs {jar.name} in {folder}, and there is no Maven to fetch it"
+        lacking = "there is no Maven to fetch it" if maven is None else "Maven has not fetched it"
+        message = f"it needs {jar.name} in {folder.parent.name}/{folder.name}, and {lacking}"
         raise UnavailableError(message)
     return jar
 
