@@ -180,6 +180,107 @@ def test_a_receiver_that_goes_away_is_tried_until_its_time_is_up(target):
     assert [step for step, _ in target.steps] == [1, 2]
 
 
+class Given:
+    """An output that is given changes by hand."""
+
+    def __init__(self, name="given", refuses=0):
+        self.name, self.refuses, self.steps = name, refuses, []
+
+    def describe(self):
+        return self.name
+
+    def write(self, changes):
+        if self.refuses:
+            self.refuses -= 1
+            raise OSError(28, "no room")
+        self.steps.append((changes["v"].step, sorted(changes["v"].rows)))
+
+    def close(self):
+        pass
+
+
+NO_WAIT = f"{T} CREATE VIEW v WITH ('connector' = 'memory', 'timeout' = '0 seconds') AS {SUMS};"
+FIRST, SECOND, THIRD = (
+    (1, [(1, ("a", 1))]),
+    (2, [(-1, ("a", 1)), (1, ("a", 3))]),
+    (3, [(-1, ("a", 3)), (1, ("a", 7))]),
+)
+
+
+def fails_with_the_second(target, pipeline):
+    target.fails = [DOWN]
+    with pytest.raises(DataError, match="it went away"):
+        pipeline.step({"t": [("a", 2)]})
+    assert pipeline.steps == 2
+
+
+@pytest.mark.parametrize("kept", [False, True], ids=["in memory", "in a directory"])
+def test_what_a_step_that_an_output_failed_with_has_changed_is_given_before_the_next(target, tmp_path, kept):
+    given = Given()
+    with opened(NO_WAIT, directory=tmp_path if kept else None) as pipeline:
+        pipeline.give([given])
+        pipeline.give([given], pipeline.step({"t": [("a", 1)]}))
+        fails_with_the_second(target, pipeline)
+        pipeline.give([given], pipeline.step({"t": [("a", 4)]}))
+        pipeline.give([given])
+    assert given.steps == target.steps == [FIRST, SECOND, THIRD]
+    if kept:
+        assert json.loads((tmp_path / "outputs.json").read_text())["taken"] == {"given": 3}
+
+
+def test_no_step_is_made_while_an_output_does_not_take_the_one_before(target):
+    with opened(NO_WAIT) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        fails_with_the_second(target, pipeline)
+        target.fails = [DOWN, DOWN]
+        with pytest.raises(DataError, match="no step is made while an earlier one waits") as caught:
+            pipeline.execute("INSERT INTO t VALUES ('a', 9)")
+        assert (caught.value.code, pipeline.steps) == ("OUTPUT_WAITS", 2)
+        pipeline.begin()
+        pipeline.step({"t": [("a", 4)]})
+        with pytest.raises(DataError, match="no step is made while an earlier one waits"):
+            pipeline.commit()
+        assert pipeline.in_transaction
+        pipeline.commit()
+    assert target.steps == [FIRST, SECOND, THIRD]
+
+
+def test_an_output_that_begins_behind_a_failed_step_begins_with_it(target):
+    given = Given()
+    with opened(NO_WAIT) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        fails_with_the_second(target, pipeline)
+        pipeline.give([given])
+        assert given.steps == [SECOND]
+
+
+def test_each_of_the_outputs_gets_a_failed_step_once(target):
+    one, other, slow = Given("one"), Given("other"), Given("slow", refuses=2)
+    with opened(NO_WAIT) as pipeline:
+        changes = pipeline.step({"t": [("a", 1)]})
+        pipeline.give([one], changes)
+        pipeline.give([other], changes)
+        with pytest.raises(OSError, match="no room"):
+            pipeline.give([slow], changes)
+        fails_with_the_second(target, pipeline)
+        with pytest.raises(OSError, match="no room"):
+            pipeline.give([one])
+        changes = pipeline.step({"t": [("a", 4)]})
+        for item in (slow, other, one):
+            pipeline.give([item], changes)
+    assert one.steps == other.steps == slow.steps == [FIRST, SECOND, THIRD]
+
+
+def test_a_step_before_a_statement_that_is_refused_is_given_with_the_next():
+    given = Given()
+    with opened(f"{T} CREATE VIEW v AS {SUMS};") as pipeline:
+        pipeline.give([given], pipeline.execute("INSERT INTO t VALUES ('a', 1)"))
+        with pytest.raises(SqlError, match="nowhere"):
+            pipeline.execute("INSERT INTO t VALUES ('a', 2); INSERT INTO nowhere VALUES (1)")
+        pipeline.run(once=True, outputs=[given])
+    assert given.steps == [FIRST, SECOND, (3, [])]
+
+
 def test_an_output_that_is_left_behind_keeps_its_steps(target):
     view = f"CREATE VIEW v WITH ('connector' = 'memory', 'on_output_error' = 'continue') AS {SUMS};"
     with opened(T + view) as pipeline:
@@ -224,25 +325,24 @@ def test_an_output_that_is_created_while_the_pipeline_works_has_all_of_its_view(
 def test_what_waits_in_a_directory_is_given_to_who_opens_it_next(target, tmp_path):
     program = f"{T} CREATE VIEW v WITH ('connector' = 'memory', 'timeout' = '0 seconds') AS {SUMS};"
     with opened(program, directory=tmp_path) as pipeline:
-        target.fails = [unreachable("the target", "down"), unreachable("the target", "down")]
-        for row in (("a", 1), ("b", 2)):
-            with pytest.raises(DataError, match="down"):
-                pipeline.step({"t": [row]})
+        target.fails = [unreachable("the target", "down")]
+        with pytest.raises(DataError, match="down"):
+            pipeline.execute("INSERT INTO t VALUES ('a', 1)")
         workspace, catalog, owner = pipeline._opening.workspace, pipeline.catalog, target.owner
     again = Outlets(owner, lambda _: None)
     again.follow(catalog)
-    again.start(2, workspace)
+    again.start(1, workspace)
     again.settle()
-    assert target.steps == [(1, [(1, ("a", 1))]), (2, [(1, ("b", 2))])]
-    assert [path.name for path in (tmp_path / "outbox" / "v").iterdir()] == ["000000000002.taken"]
+    assert target.steps == [(1, [(1, ("a", 1))])]
+    assert [path.name for path in (tmp_path / "outbox" / "v").iterdir()] == ["000000000001.taken"]
     target.steps.pop()
     behind = Outlets(owner, lambda _: None)
     behind.follow(catalog)
-    with pytest.raises(DataError, match="which had given it step 2"):
-        behind.start(2, workspace)
+    with pytest.raises(DataError, match="which had given it step 1"):
+        behind.start(1, workspace)
     target.steps.append((7, []))
-    with pytest.raises(DataError, match="has step 7 of this pipeline, which is at step 2"):
-        behind.start(2, workspace)
+    with pytest.raises(DataError, match="has step 7 of this pipeline, which is at step 1"):
+        behind.start(1, workspace)
 
 
 def test_a_step_that_never_happened_is_forgotten(target, tmp_path):

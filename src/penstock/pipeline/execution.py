@@ -288,7 +288,20 @@ class Execution:
     def _step(self, batches: Sequence[Incoming], clock: datetime, advances: Advances = ()) -> Changes:
         self.sweep()
         self.keep_state_if_due()
-        return self.stepper.step(StepInput(clock, batches, advances=advances))
+        return self._stepped(StepInput(clock, batches, advances=advances))
+
+    def end_of_input(self) -> Changes:
+        """A step that releases what is held back, if something is."""
+        return self._stepped(StepInput(self.clock(), ended=True)) if self.stepper.holds_rows else {}
+
+    def _stepped(self, given: StepInput) -> Changes:
+        """One step; DataError, and nothing has changed, while a declared output does not take an earlier one."""
+        self.outlets.settle_earlier()
+        return self.stepper.step(given, self.made)
+
+    def made(self, changes: Changes) -> None:
+        """A step has happened, whose changes the call that made it is to give back."""
+        self.outbox.made(self.stepper.number, changes)
 
     def begin(self, statement: sql.Begin | None = None) -> None:
         """BEGIN."""
@@ -299,6 +312,7 @@ class Execution:
     def commit(self, statement: sql.Commit | None = None) -> Changes:
         """COMMIT: the whole transaction is one step; if that is refused, the transaction is gone."""
         transaction = self._open_transaction(statement)
+        self.outlets.settle_earlier()
         self.transaction = None
         return self._step(transaction.batches, transaction.clock)
 

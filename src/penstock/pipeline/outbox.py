@@ -6,12 +6,16 @@ outbox outlives a run, so that one that is started again goes on where an output
 With a directory `<directory>/outputs.json` says which step each output has taken last. A process that goes on from
 there makes the later steps again (`pipeline.recovery`), and each output is given those that it has not taken. One that
 can tell by itself which step it has, because its receiver keeps the number, is asked: it has `taken_step()`.
+
+A step that has happened in a call which ends with an error has been given back to nobody: a declared output has failed
+with it, or a later statement. It is kept in here, and the outputs get it in front of whatever they are given next.
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -73,7 +77,9 @@ class Outbox:
     again: dict[int, Mapping[str, Change]] = field(default_factory=dict)
     since: int = 1
     _waiting: list[Parcel] = field(default_factory=list)
-    _known: set[str] = field(default_factory=set)
+    _put: dict[str, int] = field(default_factory=dict)  # the last step that is in here for an output, or has been
+    _untold: dict[int, Mapping[str, Change]] = field(default_factory=dict)  # steps of calls that ended with an error
+    _made: dict[int, Mapping[str, Change]] | None = None  # the steps of the call that is under way
 
     @property
     def is_empty(self) -> bool:
@@ -89,22 +95,44 @@ class Outbox:
         """True if no output, be it one that is not open now, lacks anything of the steps so far."""
         return self.is_empty and all(last >= step for last in self.taken.steps.values())
 
+    @contextmanager
+    def giving_back(self) -> Iterator[Mapping[int, Mapping[str, Change]]]:
+        """A call that gives back the changes of the steps that it makes; what it cannot give back is kept."""
+        before, self._made = self._made, {}
+        try:
+            yield self._made
+        except BaseException:
+            # Where no output is known one that comes begins with the last call, be it this one.
+            self._untold = {**self._untold, **self._made} if self._put else self._made or self._untold
+            raise
+        finally:
+            self._made = before
+
+    def made(self, step: int, changes: Mapping[str, Change]) -> None:
+        """A step has happened in the call that is under way."""
+        if self._made is not None:
+            self._made[step] = changes
+
     def put(self, outputs: Sequence[Output], step: int, changes: Mapping[str, Change]) -> None:
-        """Add what a step has changed, for each of the outputs."""
+        """Add what a step has changed, for each of the outputs, behind what they still lack of those before."""
+        self._put_untold(outputs)
         self._waiting += [Parcel(output, step, changes) for output in outputs]
+        self._put |= {output.describe(): step for output in outputs}
 
     def opened_again(self, outputs: Sequence[Output], step: int) -> None:
         """Have the outputs of a new run, behind `step`, take what those of the same name had not taken.
 
-        An output that is not known begins here. DataError if what an output lacks cannot be given any more.
+        An output that is not known begins here, or with the steps that nobody has been given. DataError if what an
+        output lacks cannot be given any more.
         """
         by_name = {output.describe(): output for output in outputs}
         self._waiting = [
             Parcel(by_name.get(parcel.output.describe(), parcel.output), parcel.step, parcel.changes)
             for parcel in self._waiting
         ]
-        new = {name: output for name, output in by_name.items() if name not in self._known}
-        last = {name: self._last(name, output, step) for name, output in new.items()}
+        new = {name: output for name, output in by_name.items() if name not in self._put}
+        begins = min((number - 1 for number in self._untold), default=step)
+        last = {name: self._last(name, output, begins) for name, output in new.items()}
         missed = [
             Parcel(new[name], number, changes)
             for number, changes in self.again.items()
@@ -112,8 +140,20 @@ class Outbox:
             if number > last[name]
         ]
         self._waiting = missed + self._waiting
-        self._known |= new.keys()
+        self._put |= last
         self.taken.note(last)
+        self._put_untold(outputs)
+
+    def _put_untold(self, outputs: Sequence[Output]) -> None:
+        """Add the steps that nobody has been given, as far as these outputs lack them."""
+        for step, changes in self._untold.items():
+            for output in outputs:
+                name = output.describe()
+                if self._put.get(name, step) < step:
+                    self._waiting.append(Parcel(output, step, changes))
+                    self._put[name] = step
+        last = min(self._put.values(), default=0)
+        self._untold = {step: changes for step, changes in self._untold.items() if step > last}
 
     def _last(self, name: str, output: Output, step: int) -> int:
         """The step that an output has taken last; the present one for an output that begins."""

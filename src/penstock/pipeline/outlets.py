@@ -255,6 +255,18 @@ class Outlets:
         while (seconds := self.deliver()) is not None:
             threading.Event().wait(seconds)
 
+    def settle_earlier(self) -> None:
+        """Before a step of a caller's: deliver what waits of those before; DataError if an output does not take it."""
+        if not self.waiting:
+            return
+        try:
+            self.settle()
+        except Exception as error:
+            said = error.diagnostics[0].message if isinstance(error, PenstockError) else str(error)
+            message = f"no step is made while an earlier one waits for an output: {said}"
+            hint = "nothing has changed: once the receiver takes the earlier step, make this call again"
+            raise DataError(Diagnostic("OUTPUT_WAITS", message, hint=hint)) from error
+
     def rest(self) -> None:
         """Let go of all receivers, so that what they have is finished; they are opened again when there is more."""
         with self._lock:

@@ -43,7 +43,7 @@ from penstock.steps.change import Change
 from penstock.steps.events import Event, RunStarted, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
 from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
-from penstock.steps.proposing import StepInput, check_clock
+from penstock.steps.proposing import check_clock
 from penstock.steps.saved_positions import Position
 from penstock.steps.state import now
 from penstock.steps.tables import Incoming
@@ -262,7 +262,7 @@ class Pipeline:
         or DataError.
         """
         with self._lock, self._clocked(clock) as execution:
-            return self._delivered(self._given(sql, lambda: execution.run(sql)))
+            return self._delivered(lambda: self._given(sql, lambda: execution.run(sql)))
 
     def step(
         self,
@@ -277,19 +277,17 @@ class Pipeline:
         columns `__op` and `__seq`. A large DataFrame stays on the executors, except for a keyed table with LATENESS, or
         with '~': its rows come to the driver, so give it in pieces of some million rows. A clock that is given once
         stays until the next that is given.
-        Raises DataError, and changes nothing, if anything does not fit.
+        Raises DataError, and changes nothing, if anything does not fit. What a declared output fails with is raised
+        too: then the step has happened, as `steps` says, the output gets it before the next, and `give` its changes.
         """
         with self._lock, self._clocked(clock) as execution:
             batches = [self._batch(name, rows) for name, rows in (inputs or {}).items()]
-            return self._delivered(self._given(sql, lambda: execution.step(batches, sql)))
+            return self._delivered(lambda: self._given(sql, lambda: execution.step(batches, sql)))
 
     def end_of_input(self) -> dict[str, Change]:
         """Nothing more will come: a step that releases what WATERMARK holds back; gives all changes."""
         with self._lock:
-            execution = self._opened()
-            if not execution.stepper.holds_rows:
-                return {}
-            return self._delivered(execution.stepper.step(StepInput(execution.clock(), ended=True)))
+            return self._delivered(self._opened().end_of_input)
 
     @contextmanager
     def _clocked(self, clock: datetime | str | None) -> Iterator[Execution]:
@@ -334,7 +332,7 @@ class Pipeline:
     def commit(self) -> dict[str, Change]:
         """Make the transaction one step; gives all changes. SqlError if none is open."""
         with self._lock:
-            return self._delivered(self._opened().commit())
+            return self._delivered(self._opened().commit)
 
     def rollback(self) -> None:
         """Forget the transaction. SqlError if none is open."""
@@ -363,9 +361,9 @@ class Pipeline:
         def work(then: Callable[[dict[str, Change]], None] | None) -> dict[str, Change]:
             with self._lock:
                 execution, found = self._opened(), self.deployment(source)
-                program = self._compiled(source)
-                with self._opening.deploying(program, execution.stepper.number + 1):
-                    changes = deployed(execution, found, then)
+                program, step = self._compiled(source), execution.stepper.number + 1
+                with execution.outbox.giving_back(), self._opening.deploying(program, step):
+                    changes = deployed(execution, found, then or execution.made)
                 self.source, self.program = source, program
                 return changes
 
@@ -480,11 +478,12 @@ class Pipeline:
     def give(self, outputs: Sequence[Output], changes: Mapping[str, Change] | None = None) -> None:
         """Give outputs what the last step has changed, and what they have not taken before; raises what one raises.
 
-        `run()` does so by itself. Outputs that are given something for the first time begin with the present step.
+        `run()` does so by itself. Outputs that are given something for the first time begin with the present step. The
+        steps of a call that has ended with an error, which gave nothing back, they get first.
         """
         with self._lock:
             execution = self._opened()
-            execution.outbox.opened_again(outputs, execution.stepper.number)
+            execution.outbox.opened_again(outputs, execution.stepper.number - bool(changes))
             if changes:
                 execution.outbox.put(outputs, execution.stepper.number, changes)
             failed = execution.outbox.deliver()
@@ -640,14 +639,18 @@ class Pipeline:
                 self._execution.outlets.settle()
             return self._execution
 
-    def _delivered(self, changes: dict[str, Change]) -> dict[str, Change]:
-        """The changes of a step, once the outputs have it; what one of them fails with is raised, the step stands.
+    def _delivered(self, work: Callable[[], dict[str, Change]]) -> dict[str, Change]:
+        """The changes of the steps that `work` makes, once the declared outputs have them.
 
+        What one of these fails with is raised, and the steps stand: `give` has their changes.
         Outputs of a pipeline that has been closed meanwhile are given the rest when it goes on.
         """
-        if self._execution is not None and not self._closed:
-            self._execution.outlets.settle()
-        return changes
+        execution = self._opened()
+        with execution.outbox.giving_back() as made:
+            changes = work()
+            if made and not self._closed:
+                execution.outlets.settle()
+            return changes
 
     def _open(self) -> Execution:
         begun = self._opening.begun_with(self.program, self._given_dialect)
