@@ -180,6 +180,63 @@ def test_a_directory_goes_on_with_the_changed_program_when_it_is_opened_again(tm
         assert {name: Counter(pipeline.content(name).rows) for name in before} == before
 
 
+def contents(pipeline):
+    assert pipeline.steps  # it is opened
+    views = [view.name for view in pipeline.catalog.named_views()]
+    return {name: Counter(pipeline.content(name).rows) for name in views}
+
+
+def assert_opened_as(program, folder, expected, **how):
+    with opened(program, directory=folder, **how) as pipeline:
+        assert contents(pipeline) == expected
+        for name in expected:
+            assert_maintained(pipeline, name)
+
+
+def test_a_changed_program_is_rebuilt_by_the_program_that_it_is_now(tmp_path):
+    with opened(directory=tmp_path) as pipeline:
+        pipeline.step(ROWS)
+        pipeline.deploy(NEW)
+        pipeline.step({"o": [(6, "cid", 9)], "later": [(1,)]})
+        before = contents(pipeline)
+    for rebuild in (True, False):
+        assert_opened_as(NEW, tmp_path, before, rebuild=rebuild)
+    with opened(NEW, directory=tmp_path) as pipeline:
+        pipeline.deploy(OLD + "CREATE VIEW names AS SELECT who FROM k;")
+        assert pipeline.step({"o": [(7, "cid", 1)]})["gone"].rows == [(1, (7,))]
+
+
+THIRD = f"""{TABLES.replace("amount BIGINT)", "amount BIGINT, note STRING DEFAULT 'none')")}
+CREATE TABLE later (id INT);
+CREATE VIEW totals AS SELECT who, COUNT(*) AS n FROM o GROUP BY who;
+CREATE VIEW names AS SELECT who, note FROM o;
+CREATE VIEW mine AS SELECT city FROM k;
+"""
+
+
+def test_another_program_rebuilds_what_was_changed_before(tmp_path):
+    with opened(directory=tmp_path) as pipeline:
+        pipeline.step(ROWS)
+        pipeline.execute("CREATE VIEW mine AS SELECT city  FROM k")
+        pipeline.deploy(NEW + "CREATE VIEW mine AS SELECT city FROM k;")
+        pipeline.step({"o": [(6, "cid", 9)], "later": [(1,)]})
+        pipeline.execute("CREATE VIEW theirs AS SELECT city FROM k WHERE who = 'cid'")
+        rows = Counter(pipeline.query("SELECT *, 'none' FROM o").rows)
+    with opened(THIRD, directory=tmp_path, rebuild=True) as pipeline:
+        assert Counter(pipeline.query("SELECT * FROM o").rows) == rows
+        assert Counter(pipeline.content("names").rows) == Counter((who, "none") for _, who, _, _ in rows.elements())
+        before = contents(pipeline)
+        assert before.keys() == {"totals", "names", "mine", "theirs"}
+    assert_opened_as(THIRD, tmp_path, before)
+    more = "CREATE VIEW more AS SELECT COUNT(*) AS n FROM o;"
+    with opened(THIRD, directory=tmp_path) as pipeline:
+        pipeline.deploy(f"{THIRD}{more}")
+        before = contents(pipeline)
+        assert before.keys() == {"totals", "names", "mine", "more"}
+    for rebuild in (False, True):
+        assert_opened_as(f"{THIRD}{more}", tmp_path, before, rebuild=rebuild)
+
+
 def test_what_a_deployed_program_does_beside_its_declarations_is_never_run(tmp_path):
     inserts = "INSERT INTO o VALUES (9, 'eve', 9);"
     with opened(f"{OLD}{inserts}", directory=tmp_path) as pipeline:

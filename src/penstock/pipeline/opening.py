@@ -38,6 +38,7 @@ from penstock.steps.events import Event, QueriesEnded, StateNotKept
 from penstock.steps.intake.inputs import Readers
 from penstock.steps.log import InputLog
 from penstock.steps.origin import Origin
+from penstock.steps.recorded import last_step
 from penstock.steps.snapshots import Snapshots
 from penstock.steps.stepper import Stepper
 
@@ -60,6 +61,7 @@ class Opened:
     retain: str
     kept: Kept = none_kept
     rebuild: bool = False
+    anew: bool = False  # another program makes everything again
     standing: StandingQueries = field(default_factory=lambda: StandingQueries(threading.RLock()))
     tell: Callable[[Event], None] = lambda _event: None
 
@@ -119,10 +121,11 @@ class Opened:
 
     def begun_with(self, program: Program, dialect: str | None) -> Program:
         """The program with which the directory began, if the log makes this one of it; else this one."""
-        if self.directory is None or self.rebuild:
+        known = None if self.directory is None else program_record(self.directory)
+        if self.directory is None or known is None:
             return program
-        known = program_record(self.directory)
-        if known is None or known.deployed is None:
+        self.anew = self.rebuild and not known.is_of(declaring(program))
+        if known.deployed is None or self.anew:
             return program
         check_program(known, declaring(program), self.directory)
         return compile_program(known.text, dialect, self.registered)
@@ -165,17 +168,17 @@ class Opened:
             execution.begin_program(program.statements, began)
             return
         settle_program(self.directory)
-        if not self.rebuild:
-            if known.deployed is None:
-                check_program(known, record.statements, self.directory)
-        else:
+        if self.anew:
+            known = replace(record, anew=last_step(execution.stepper.log.folder))
+            known.write(self.directory)
+        elif known.deployed is None:
+            check_program(known, record.statements, self.directory)
+        if self.rebuild:
             snapshots.remove()
-            if not known.is_of(record.statements):
-                record.write(self.directory)
         if not self._taken_over(execution, snapshots, catalog):
             _install(execution, catalog, began)
         started = time.perf_counter()
-        Recovery(execution, self.standing.restore).run()
+        Recovery(execution, self.standing.restore, known).run()
         snapshots.worked(time.perf_counter() - started)
 
     def _place(self) -> str:

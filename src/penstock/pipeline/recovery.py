@@ -36,13 +36,15 @@ class ProgramRecord:
     """The program that a directory belongs to: the statements that declare, and the clock at which it began.
 
     `deployed` are those of the program that has taken its place; the log says how, and at which step. `pending` is a
-    step with which another one takes its place: it has done so if the log has that step.
+    step with which another one takes its place: it has done so if the log has that step. Everything up to step `anew`
+    has been made again by this program: what the log says of others that had taken each other's place is not done.
     """
 
     statements: tuple[str, ...]
     began: datetime
     deployed: tuple[str, ...] | None = None
     pending: tuple[int, tuple[str, ...]] | None = None
+    anew: int = 0
 
     def write(self, directory: Path) -> None:
         """Write it down."""
@@ -51,6 +53,8 @@ class ProgramRecord:
             facts["deployed"] = self.deployed
         if self.pending is not None:
             facts["pending"] = {"step": self.pending[0], "statements": self.pending[1]}
+        if self.anew:
+            facts["anew"] = self.anew
         write_atomically(directory / "program.json", json.dumps(facts, ensure_ascii=False))
 
     @property
@@ -75,6 +79,11 @@ class ProgramRecord:
         step, statements = self.pending
         happened = manifest_path(directory / "log", step).exists()
         return replace(self, deployed=statements if happened else self.deployed, pending=None)
+
+    def has_itself(self, item: Declaration, step: int) -> bool:
+        """True for what the log says up to a step, and is not to be done since the program takes its place."""
+        own = step <= self.anew and item.by == SESSION
+        return own and (item.deployed or _plain(item.text) in set(map(_plain, self.statements)))
 
     def is_of(self, statements: Iterable[str]) -> bool:
         """True if these are the statements of the program at work, however they are laid out."""
@@ -101,11 +110,14 @@ def _written_record(directory: Path) -> ProgramRecord | None:
         check_format(path, facts["format"], FORMAT)
         deployed = facts.get("deployed")
         began = datetime.fromisoformat(facts["began"])
-        found = ProgramRecord(tuple(facts["statements"]), began, None if deployed is None else tuple(deployed))
         pending = facts.get("pending")
-        if pending is None:
-            return found
-        return replace(found, pending=(int(pending["step"]), tuple(pending["statements"])))
+        return ProgramRecord(
+            tuple(facts["statements"]),
+            began,
+            None if deployed is None else tuple(deployed),
+            None if pending is None else (int(pending["step"]), tuple(pending["statements"])),
+            int(facts.get("anew", 0)),
+        )
     first = recorded_step(directory / "log", 1)
     if first is None:
         return None
@@ -141,9 +153,10 @@ def check_program(known: ProgramRecord, statements: Iterable[str], directory: Pa
 class Recovery:
     """Makes the steps of a log again."""
 
-    def __init__(self, execution: Execution, stand: Stand) -> None:
+    def __init__(self, execution: Execution, stand: Stand, program: ProgramRecord) -> None:
         self._execution = execution
         self._stand = stand
+        self._program = program
         self._stepper = execution.stepper
         self._folder = execution.stepper.log.folder
 
@@ -153,7 +166,7 @@ class Recovery:
             while (found := recorded_step(self._folder, self._stepper.number + 1)) is not None:
                 self._step(found)
             number = self._stepper.number
-            self._declared(declared_since(self._folder, number))
+            self._declared(declared_since(self._folder, number), number)
             self._stepper.goes_on_at(max(self._stepper.program, program_since(self._folder, number)))
 
     @contextmanager
@@ -167,7 +180,7 @@ class Recovery:
             self._execution.clock = clock
 
     def _step(self, found: RecordedStep) -> None:
-        self._declared(found.declarations)
+        self._declared(found.declarations, found.number)
         self._stepper.goes_on_at(found.program)
         outbox = self._execution.outbox
         changes = self._stepper.again_of(found)
@@ -175,10 +188,10 @@ class Recovery:
         if any(last < found.number for last in outbox.taken.steps.values()):
             outbox.again[found.number] = changes
 
-    def _declared(self, declarations: Iterable[Declaration]) -> None:
+    def _declared(self, declarations: Iterable[Declaration], step: int) -> None:
         """Declare what a step's manifest says; the program's own statements stand already."""
         for item in declarations:
-            if item.by == PROGRAM:
+            if item.by == PROGRAM or self._program.has_itself(item, step):
                 self._stepper.declared_again(item)
                 continue
             at = item.at

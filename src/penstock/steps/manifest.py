@@ -2,7 +2,8 @@
 
 session       the dialect, ANSI mode and time zone
 declarations  the statements declared since the step before, in order; the first step has the program's
-declared      for each of these who declared it ('program', 'session', or the name of the query that stands), and when
+declared      for each of these who declared it ('program', 'session', or the name of the query that stands), and when;
+              and whether a change of program did
 program       how many of the program's statements have been run once the step is there
 intakes       per table the number of rows received, and exactly how far its waterlines have got, and of a partitioned
               source each partition's own, with the clock up to which it counts
@@ -38,16 +39,25 @@ PROGRAM, SESSION = "program", "session"
 class Declaration:
     """A statement that declares something: its text, who has said it (`by`), and at what clock.
 
-    A query or INSERT that stands by itself is said `by` its own name, as `query q1`.
+    A query or INSERT that stands by itself is said `by` its own name, as `query q1`. One is `deployed` that had another
+    program take the place of the one before.
     """
 
     text: str
     by: str = SESSION
     at: datetime | None = None
+    deployed: bool = False
 
     def facts(self) -> dict[str, Any]:
         """All but the text, ready for JSON."""
-        return {"by": self.by, "at": None if self.at is None else self.at.isoformat()}
+        found: dict[str, Any] = {"by": self.by, "at": None if self.at is None else self.at.isoformat()}
+        return {**found, "deployed": True} if self.deployed else found
+
+    @classmethod
+    def of_facts(cls, text: str, facts: Mapping[str, Any]) -> Declaration:
+        """The declaration of which these are the facts."""
+        at = None if facts["at"] is None else datetime.fromisoformat(facts["at"])
+        return cls(text, facts["by"], at, bool(facts.get("deployed")))
 
 
 @dataclass

@@ -170,16 +170,18 @@ def declarations_of(facts: Mapping[str, Any], *, first: bool) -> list[Declaratio
     """The declarations that a manifest has, or `declarations.json`; those of format 1 are the program's at `first`."""
     texts = facts["declarations"]
     known = facts.get("declared") or [{"by": PROGRAM if first else SESSION, "at": None}] * len(texts)
-    return [
-        Declaration(text, item["by"], None if item["at"] is None else datetime.fromisoformat(item["at"]))
-        for text, item in zip(texts, known, strict=True)
-    ]
+    return [Declaration.of_facts(text, item) for text, item in zip(texts, known, strict=True)]
 
 
 def recorded_step(folder: Path, number: int) -> RecordedStep | None:
     """A step of the log in a folder; None if it does not exist. UnsupportedError if it is of a later format."""
     facts = _json(folder / "steps" / f"{number:012}.json")
     return None if facts is None else RecordedStep(folder, facts)
+
+
+def last_step(folder: Path) -> int:
+    """The number of the last step that a log has, 0 for none."""
+    return max((int(path.stem) for path in (folder / "steps").glob("*.json")), default=0)
 
 
 def declared_since(folder: Path, number: int) -> list[Declaration]:

@@ -242,7 +242,7 @@ class Stepper:
         held = Held.of(state)
         try:
             self.install(replace(wanted, forgotten=()))
-            state.declared.statements += [Declaration(text, at=given.clock) for text in declared]
+            state.declared.statements += [Declaration(text, at=given.clock, deployed=True) for text in declared]
             state.earlier = {
                 name: taken_back(self.engine, state.catalog.views[name], rows) for name, rows in earlier.items()
             }
