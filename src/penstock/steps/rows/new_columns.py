@@ -51,7 +51,7 @@ class NewColumns:
 
 
 def wrong_names(names: Iterable[str], known: int) -> str | None:
-    """What is wrong with the names of new columns, beside so many that the table has; None if nothing is."""
+    """The fault of the names of new columns, beside so many that the table has; None if nothing is."""
     seen: dict[str, str] = {}
     for name in names:
         if not name.strip() or len(name) > _LONGEST_NAME or not name.isprintable():
@@ -67,7 +67,7 @@ def wrong_names(names: Iterable[str], known: int) -> str | None:
 
 
 def two_columns(name: str) -> str:
-    """What is wrong with names that are the same in lower case."""
+    """The fault of names that are the same in lower case."""
     return f"it has two columns {name[:100]}, be it in another case"
 
 
