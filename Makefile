@@ -11,7 +11,7 @@ ARGS ?=
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo shop test test-extended services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
+.PHONY: help setup demo shop test test-extended services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery fuzz-once functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -62,6 +62,9 @@ test-spark: setup  ## all tests on another Spark: make test-spark VERSION=4.2.0
 
 fuzz: setup  ## random programs and changes against the oracle: make fuzz MINUTES=10
 	$(BIN)/python -m penstock.testing.fuzz --minutes $(MINUTES) $(ARGS)
+
+fuzz-once: setup  ## a real process killed KILLS=40 times between Kafka, PostgreSQL and Delta Lake: each row comes once
+	PENSTOCK_KILLS=$(or $(KILLS),40) bash scripts/services.sh run $(BIN)/python -m pytest tests/services/test_ids_once.py
 
 functions: setup  ## every example of Spark's function reference, as a view that must answer what Spark answers
 	$(BIN)/python -m penstock.testing.fuzz --functions

@@ -6,9 +6,11 @@ the output is, and who begins transactions under the id ends those of whoever ha
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import threading
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
+from queue import Empty, SimpleQueue
 from typing import Any
 
 from penstock.outputs.accepting import key_of, places_of
@@ -76,7 +78,8 @@ class TopicReceiver:
 
     def _commit(self, step: int) -> None:
         numbered = [driver().TopicPartition(self.topic, 0, step, metadata=self.owner.pipeline)]
-        self.producer.send_offsets_to_transaction(numbered, self.group.consumer_group_metadata(), _ASKING)
+        group = self.group.consumer_group_metadata()
+        _in_time(lambda: self.producer.send_offsets_to_transaction(numbered, group, _ASKING))
         self.producer.commit_transaction(_ASKING)
 
     def _abort(self) -> None:
@@ -109,6 +112,32 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
     except BaseException:
         group.close()
         raise
+
+
+def _in_time(work: Callable[[], None]) -> None:
+    """Do what the client is to have done in `_ASKING` seconds; a KafkaException if it has not.
+
+    librdkafka waits for a group's coordinator without end where that has started again (its issue 5456). Such a call
+    is left alone with its client, and whoever opens the output again has another.
+    """
+    ended: SimpleQueue[BaseException | None] = SimpleQueue()
+
+    def run() -> None:
+        try:
+            work()
+        except BaseException as error:  # noqa: BLE001 - it is raised where it is waited for
+            ended.put(error)
+        else:
+            ended.put(None)
+
+    threading.Thread(target=run, name="penstock-kafka", daemon=True).start()
+    try:
+        error = ended.get(timeout=_ASKING + 1)
+    except Empty:
+        late = driver().KafkaError(driver().KafkaError._TIMED_OUT, "the coordinator does not answer")  # noqa: SLF001 - its name
+        raise driver().KafkaException(late) from None
+    if error is not None:
+        raise error
 
 
 def _check_topic(group: Any, topic: str, where: str) -> None:

@@ -50,8 +50,12 @@ class Client:
     secrets: frozenset[str] = frozenset()
 
     def consumer(self, told: Callable[[Any], None], group: str | None = None) -> Consumer:
-        """A new client that reads; `told` is given the errors that it meets meanwhile."""
-        named = {} if group is None else {"group.id": group}
+        """A new client that reads; `told` is given the errors that it meets meanwhile.
+
+        One of a group asks for the group's offsets alone, and is told them whatever transaction is open: that of a
+        process which was killed would have to time out first.
+        """
+        named = {} if group is None else {"group.id": group, "isolation.level": "read_uncommitted"}
         given = {"group.id": "penstock", **_CONSUMER, **self.settings, **named, "error_cb": told}
         found: Consumer = self._made(driver().Consumer, given)
         return found
