@@ -85,6 +85,8 @@ def leave(pipeline: penstock.Pipeline, *, killed: bool) -> None:
     """End a pipeline: in order, with a snapshot of its state; or as one that is killed, without."""
     if killed:
         pipeline._opened().snapshots = None
+    else:
+        pipeline._opened().keep_state()  # steps as quick as these are not worth it
     pipeline.close()
 
 
