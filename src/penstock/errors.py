@@ -89,6 +89,14 @@ class InternalError(PenstockError):
     """Penstock's own mistake."""
 
 
+_LONGEST_LINE = 300
+
+
+def first_line(error: BaseException) -> str:
+    """The first line of what an error of somebody else's says, or else its name."""
+    return (str(error) or type(error).__name__).splitlines()[0][:_LONGEST_LINE]
+
+
 def line_and_column(source: str, offset: int) -> tuple[int, int]:
     """Line and column, both from 1, of a character offset."""
     before = source[:offset]

@@ -9,6 +9,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.errors import first_line
 from penstock.outputs.accepting import key_of
 from penstock.outputs.declared import replaces_others
 from penstock.outputs.forms import Form
@@ -144,10 +145,6 @@ def told(library: Any, where: str) -> Iterator[None]:
     try:
         yield
     except (exceptions.CommitFailedError, OSError) as error:
-        raise unreachable(where, _short(error)) from error
+        raise unreachable(where, first_line(error)) from error
     except (exceptions.DeltaError, pa.ArrowException, ValueError) as error:
-        raise refused(where, _short(error)) from error
-
-
-def _short(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:300]
+        raise refused(where, first_line(error)) from error

@@ -14,6 +14,7 @@ from typing import Any
 
 import pyarrow as pa
 
+from penstock.errors import first_line
 from penstock.outputs.accepting import key_of
 from penstock.outputs.declared import replaces_others
 from penstock.outputs.forms import Form
@@ -97,7 +98,7 @@ class IcebergReceiver:
             raise refused(self.where, self._short(error)) from None
 
     def _short(self, error: BaseException) -> str:
-        return masked((str(error) or type(error).__name__).splitlines()[0][:300], self.secrets)
+        return masked(first_line(error), self.secrets)
 
 
 def _said(step: int) -> dict[str, str]:

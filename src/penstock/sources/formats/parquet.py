@@ -13,7 +13,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from penstock.catalog.model import Table
-from penstock.errors import DataError
+from penstock.errors import DataError, first_line
 from penstock.sources.formats.api import Broken, Piece
 from penstock.sources.formats.columns import check_names
 from penstock.sources.formats.rows import broken_batch
@@ -57,7 +57,7 @@ class Parquet:
         except _FAILURES as error:
             if not complete:
                 return None
-            message = f"not a Parquet file: {_first_line(error)}"
+            message = f"not a Parquet file: {first_line(error)}"
             raise BrokenStreamError(message) from error
         with file:
             found = _group_at(file, at.offset)
@@ -70,7 +70,7 @@ class Parquet:
                 data = self._rows_of(stream, file, number)
             except _FAILURES as error:
                 after = replace(at, offset=first + size, lines=first + size)
-                what = f"rows {at.offset + 1} to {after.offset} cannot be read: {_first_line(error)}"
+                what = f"rows {at.offset + 1} to {after.offset} cannot be read: {first_line(error)}"
                 return Piece(stream.name, Broken(what), at, after)
         return Piece(stream.name, data.slice(at.offset - first, end - at.offset), at, after)
 
@@ -109,7 +109,3 @@ def _groups(file: pq.ParquetFile) -> Iterator[tuple[int, int, int]]:
         size = file.metadata.row_group(number).num_rows
         yield number, first, size
         first += size
-
-
-def _first_line(error: BaseException) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:300]

@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import OPERATION
-from penstock.errors import DataError, Diagnostic
+from penstock.errors import DataError, Diagnostic, first_line
 from penstock.sources.lake.api import GoneError, LakeTable, Part, UnreadableError
 from penstock.sources.lake.netting import net
 from penstock.sources.lake.position import LakePosition, position_of
@@ -138,7 +138,7 @@ class LakeSource:
             message = f"the file {part.name} is not there any more"
             raise GoneError(message) from error
         except _FAILURES as error:
-            what = (str(error) or type(error).__name__).splitlines()[0][:300]
+            what = first_line(error)
             report.broken(part.name, Diagnostic("CANNOT_READ", f"cannot be read: {what}"))
             return None
 

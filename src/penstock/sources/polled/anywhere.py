@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from penstock.catalog.model import Table
-from penstock.errors import DataError, Diagnostic, UnsupportedError
+from penstock.errors import DataError, Diagnostic, UnsupportedError, first_line
 from penstock.sources.packages import package
 from penstock.sources.polled.databases import AwayError, RefusedError, Rows
 from penstock.sources.polled.declared import COLUMN, PASSWORD, QUERY, TABLE, URL
@@ -43,7 +43,7 @@ class Anywhere:
             raise UnsupportedError(Diagnostic("MISSING_PACKAGE", message, table.span, hint=_CLIENT)) from None
         except (library.exc.ArgumentError, ValueError) as error:
             known = {url, *(() if secret is None else (secret,))}
-            message = f"{what}: '{URL.name}' is no address that SQLAlchemy knows: {masked(_first(error), known)}"
+            message = f"{what}: '{URL.name}' is no address that SQLAlchemy knows: {masked(first_line(error), known)}"
             raise DataError(Diagnostic("BAD_PROPERTY", message, table.span, hint=URL.takes)) from None
         secrets = frozenset({str(address.password)} if address.password else ())
         where = address.set(username=None, password=None, query={}).render_as_string()
@@ -73,17 +73,19 @@ class Anywhere:
             if self._connection is None:
                 self._connection = self.engine.connect()
         except self.library.exc.DBAPIError as error:
-            raise AwayError(_first(error.orig)) from None
+            raise AwayError(first_line(error.orig or error)) from None
         try:
             with self._connection.begin():
                 found = self._connection.execute(query)
                 return list(found.keys()), [tuple(row) for row in found.fetchall()]
         except self.library.exc.DBAPIError as error:
             self.close()
-            raise (AwayError if error.connection_invalidated else RefusedError)(_first(error.orig)) from None
+            raise (AwayError if error.connection_invalidated else RefusedError)(
+                first_line(error.orig or error)
+            ) from None
         except self.library.exc.SQLAlchemyError as error:
             self.close()
-            raise RefusedError(_first(error)) from None
+            raise RefusedError(first_line(error)) from None
 
     def close(self) -> None:
         """Let go of the connection."""
@@ -101,7 +103,3 @@ def _relation(library: Any, table: Table, column: Any) -> Any:
         return library.text(query.replace(":", "\\:")).columns(column).subquery("polled")
     schema, _, name = TABLE.value(table).rpartition(".")
     return library.table(name, column, schema=schema or None)
-
-
-def _first(error: BaseException | None) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:300]

@@ -14,8 +14,9 @@ from typing import Any, Protocol
 import duckdb
 
 from penstock.catalog.model import Table
+from penstock.errors import first_line
 from penstock.sources.polled.declared import COLUMN, QUERY, TABLE
-from penstock.sources.postgres.connection import database_of, driver
+from penstock.sources.postgres.connection import database_of, driver, quoted
 from penstock.sources.properties import Declared
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
@@ -71,7 +72,7 @@ class Written:
         query = table.properties.get(QUERY.name)
         asked = _named(TABLE.value(table)) if query is None else f"({query})"
         asked = asked.replace("%", "%%") if reading.mark == "%s" else asked
-        return cls(reading, f"SELECT * FROM {asked} AS polled", _quoted(COLUMN.value(table)))
+        return cls(reading, f"SELECT * FROM {asked} AS polled", quoted(COLUMN.value(table)))
 
     def above(self, value: Any, rows: int) -> Rows:
         """The first rows that have more than the value."""
@@ -95,13 +96,9 @@ class Written:
         self.reading.close()
 
 
-def _quoted(name: str) -> str:
-    return '"' + name.replace('"', '""') + '"'
-
-
 def _named(name: str) -> str:
     """A table's name, part by part."""
-    return ".".join(_quoted(part) for part in name.split("."))
+    return ".".join(quoted(part) for part in name.split("."))
 
 
 @dataclass
@@ -148,9 +145,9 @@ class DuckDb:
                 found = connection.execute(query, list(values))
                 return [item[0] for item in found.description or ()], found.fetchall()
         except (duckdb.IOException, duckdb.ConnectionException) as error:
-            raise AwayError(_first(error)) from None
+            raise AwayError(first_line(error)) from None
         except duckdb.Error as error:
-            raise RefusedError(_first(error)) from None
+            raise RefusedError(first_line(error)) from None
 
     def close(self) -> None:
         """Nothing is held."""
@@ -194,7 +191,3 @@ class Postgres:
         connection, self._connection = self._connection, None
         if connection is not None:
             connection.close()
-
-
-def _first(error: Exception) -> str:
-    return (str(error) or type(error).__name__).splitlines()[0][:300]
