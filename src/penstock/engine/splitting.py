@@ -21,7 +21,7 @@ from typing import Any
 from penstock.backends.native.aggregates import Calls, Types, aggregated
 from penstock.backends.native.dialect import types_of
 from penstock.backends.native.expressions.kinds import storage
-from penstock.backends.native.proof import NotProvenError
+from penstock.backends.native.proof import is_proven
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.windows import windowed
 from penstock.catalog.functions import ORDER_SENSITIVE
@@ -82,7 +82,7 @@ def _aggregation(plan: Aggregate, complete: Complete) -> Plan:
 
 def _aggregates(plan: Aggregate, types: Types) -> bool:
     return _all_proven((scalar for _, scalar in plan.groups), types) and all(
-        _is_known(lambda: aggregated(call.call.form, types, proven, Calls()))  # noqa: B023 - called here
+        is_proven(lambda: aggregated(call.call.form, types, proven, Calls()))  # noqa: B023 - called here
         for _, call in plan.aggregates
     )
 
@@ -164,7 +164,7 @@ def _is_over_columns(plan: TopK | Window | Session, types: Types) -> bool:
             return _all_proven([*plan.partition, *(key.value for key in plan.order)], types)
         case Window():
             return _all_proven(plan.partition, types) and all(
-                _is_known(lambda: windowed(call.form, types, proven, (), Calls()))  # noqa: B023 - called here
+                is_proven(lambda: windowed(call.form, types, proven, (), Calls()))  # noqa: B023 - called here
                 for _, call in plan.calls
             )
         case Session():
@@ -215,7 +215,7 @@ class _Lifted:
     def _is_lifted(self, scalar: Scalar) -> bool:
         if scalar.column is not None or scalar.is_constant or scalar.reads_clock or scalar.type is None:
             return False
-        return _is_known(lambda: storage(scalar.type or "")) and not _is_known(lambda: proven(scalar.form, self.types))
+        return is_proven(lambda: storage(scalar.type or "")) and not is_proven(lambda: proven(scalar.form, self.types))
 
     def whole(self, plan: Plan) -> Plan:
         """The plan with the expressions beside its columns."""
@@ -233,22 +233,14 @@ def _rewritten(call: Scalar, changed: Mapping[Form, Form]) -> Scalar:
 
 def _without_more(plan: Plan, found: Plan) -> Plan:
     """The columns of the plan itself."""
-    return Project(found, tuple((item.name, column(item.name, item.type, item.nullable)) for item in plan.fields))
+    return Project(found, tuple(zip(plan.names, plan.columns(), strict=True)))
 
 
 def _all_stored(plan: Plan, types: Types) -> bool:
     """True if the process can hold every row that the operator reads."""
     read = [types.get(item.name) for side in plan.inputs for item in side.fields]
-    return all(kind is not None and _is_known(lambda: storage(kind)) for kind in read)  # noqa: B023 - called here
+    return all(kind is not None and is_proven(lambda: storage(kind)) for kind in read)  # noqa: B023 - called here
 
 
 def _all_proven(scalars: Iterable[Scalar], types: Types) -> bool:
-    return all(_is_known(lambda: proven(scalar.form, types)) for scalar in scalars)  # noqa: B023 - called here
-
-
-def _is_known(work: Callable[[], object]) -> bool:
-    try:
-        work()
-    except NotProvenError:
-        return False
-    return True
+    return all(is_proven(lambda: proven(scalar.form, types)) for scalar in scalars)  # noqa: B023 - called here

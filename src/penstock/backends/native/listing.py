@@ -7,13 +7,13 @@ constants, units and intervals. `page()` is the page.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from functools import cache
 
 from penstock.backends.native import aggregates, windows
 from penstock.backends.native.aggregates import Calls
 from penstock.backends.native.expressions.casts import way_of
-from penstock.backends.native.proof import NotProvenError, Proven
+from penstock.backends.native.proof import Proven, is_proven
 from penstock.backends.native.scalars import RULES, proven
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, TEMPORAL, Type
 from penstock.plan.forms import Aggregated, Call, Constant, Form, Keyword, Ordering, Over, Reference, Span
@@ -61,14 +61,14 @@ def signatures(name: str, arity: int | None) -> set[Taken]:
     return {
         taken
         for taken in itertools.product((*TYPES, *_CONSTANTS), repeat=len(places))
-        if _is_proven(lambda taken=taken: proven(*_call(name, taken)))  # type: ignore[misc]
+        if is_proven(lambda taken=taken: proven(*_call(name, taken)))  # type: ignore[misc]
     }
 
 
 def asked(name: str, arity: int | None) -> str:
     """The same in words; of a text in one case, which is no value, where it is compared."""
     found = signatures(name, arity)
-    if not found and _is_proven(lambda: proven(_compared(Call(name, (Reference("c0"),))), {"c0": "string"})):
+    if not found and is_proven(lambda: proven(_compared(Call(name, (Reference("c0"),))), {"c0": "string"})):
         return "STRING, where it is compared with a constant"
     return _SPECIAL.get(name) or said(found) + (_OPEN if arity is None else "")
 
@@ -94,14 +94,6 @@ def _argument(name: str, place: int, item: str) -> Form:
 
 
 _WITH_YEARS = ("extract", "floor to", "ceil to")
-
-
-def _is_proven(work: Callable[[], Proven]) -> bool:
-    try:
-        work()
-    except NotProvenError:
-        return False
-    return True
 
 
 def said(found: Collection[Taken]) -> str:
@@ -152,7 +144,7 @@ def aggregated(name: str) -> set[Taken]:
     """The arguments over which an aggregate is proven."""
     count = _LEAST if name in _OF_PAIRS or name.startswith(("regr_", "covar_")) else 1
     candidates = itertools.product((*TYPES, _WHOLE), repeat=count)
-    return {taken for taken in candidates if _is_proven(lambda taken=taken: _aggregate(name, taken))}  # type: ignore[misc]
+    return {taken for taken in candidates if is_proven(lambda taken=taken: _aggregate(name, taken))}  # type: ignore[misc]
 
 
 def _aggregate(name: str, taken: Taken) -> Proven:
@@ -169,7 +161,7 @@ def _windows() -> Iterator[str]:
 def windowed(name: str) -> set[Taken]:
     """The arguments over which a window function is proven."""
     candidates = itertools.product((*TYPES, _WHOLE), repeat=_WINDOW_ARGUMENTS.get(name, 1))
-    return {taken for taken in candidates if _is_proven(lambda taken=taken: _window(name, taken))}  # type: ignore[misc]
+    return {taken for taken in candidates if is_proven(lambda taken=taken: _window(name, taken))}  # type: ignore[misc]
 
 
 def _window(name: str, taken: Taken) -> Proven:

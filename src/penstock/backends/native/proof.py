@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Never
@@ -37,6 +37,15 @@ class NotProvenError(Exception):
 def not_proven(what: str) -> Never:
     """Leave it to Spark."""
     raise NotProvenError(what)
+
+
+def is_proven(work: Callable[[], object]) -> bool:
+    """True if the work leaves nothing to Spark."""
+    try:
+        work()
+    except NotProvenError:
+        return False
+    return True
 
 
 @contextmanager
