@@ -211,12 +211,11 @@ def there(asked: psycopg.Connection[Any]) -> bool:
 def settled(process: subprocess.Popen[bytes], asked: psycopg.Connection[Any]) -> dict[str, bool]:
     """For each answer whether it is the database's own, after what is under way has come."""
     until = time.monotonic() + PATIENCE
-    while time.monotonic() < until and process.poll() is None:
+    while True:
         right = {ours: there(asked) and same(asked, query, ours) for query, ours in OURS.items()}
-        if all(right.values()):
+        if all(right.values()) or time.monotonic() >= until or process.poll() is not None:
             return right
         time.sleep(0.2)
-    return {ours: there(asked) and same(asked, query, ours) for query, ours in OURS.items()}
 
 
 def same(asked: psycopg.Connection[Any], query: str, ours: str) -> bool:
