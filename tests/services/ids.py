@@ -55,8 +55,7 @@ def killed(text: str, folder: Path, feed: Feed, places: Mapping[str, Place], *, 
     Gives the number of steps.
     """
     chance, count = random.Random(seed), 0
-    command = [sys.executable, "-m", "penstock.cli.main", "run", "--quiet", "--engine", "native"]
-    command += ["--dir", str(folder / "dir"), "--output", str(folder / "out"), "-e", text]
+    command = [*run_of(text, folder), "--output", str(folder / "out")]
     for _ in range(kills):
         with ended(command) as process:
             before = _steps(folder)
@@ -76,8 +75,14 @@ def killed(text: str, folder: Path, feed: Feed, places: Mapping[str, Place], *, 
     return _steps(folder)
 
 
+def run_of(text: str, folder: Path) -> list[str]:
+    """`penstock run` of a program, with a directory in the folder."""
+    command = [sys.executable, "-m", "penstock.cli.main", "run", "--quiet", "--engine", "native"]
+    return [*command, "--dir", str(folder / "dir"), "-e", text]
+
+
 @contextmanager
-def ended(command: Sequence[str | Path]) -> Iterator[subprocess.Popen[bytes]]:
+def ended(command: Sequence[str]) -> Iterator[subprocess.Popen[bytes]]:
     """A process that is killed at the end of the block, whatever becomes of that."""
     with subprocess.Popen(command) as process:
         try:

@@ -5,13 +5,12 @@
 
 import json
 import os
-import sys
 import time
 
 from confluent_kafka.admin import NewTopic
 from deltalake import DeltaTable
 from tests.services.conftest import running, scripted
-from tests.services.ids import GROUPS, Place, compared, ended, killed, program
+from tests.services.ids import GROUPS, Place, compared, ended, killed, program, run_of
 from tests.services.test_postgres_output import asked
 from tests.services.topics import Topics
 
@@ -77,10 +76,8 @@ def test_a_broker_that_starts_again_is_read_and_written_on(tmp_path):
         topic = topics.new("ids", partitions=2)
         places = {"kafka": to_kafka(topics, topic)}
         feed, text = written(topics, topic), program(from_kafka(topic, address), places)
-        command = [sys.executable, "-m", "penstock.cli.main", "run", "--quiet", "--engine", "native"]
-        command += ["--dir", tmp_path / "dir", "-e", text]
         feed(range(100))
-        with ended(command) as process:
+        with ended(run_of(text, tmp_path)) as process:
             there(places["kafka"], 100)
             assert scripted("kill", "kafka", folder=tmp_path / "services").returncode == 0
             time.sleep(1)
