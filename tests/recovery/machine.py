@@ -279,6 +279,7 @@ class Recovering(RuleBasedStateMachine):
             _must(disaster is not None or down, failed.error)
             self._after_a_disaster(before, after)
             self._observed()
+            self.host.call("give")  # the folder of outputs may lack the step
         else:
             self.model = after
         self._check()

@@ -23,7 +23,8 @@ CREATE TABLE bag (k INT, x INT);
 CREATE TABLE timed (ts TIMESTAMP LATENESS INTERVAL 4 SECONDS, k INT);
 CREATE TABLE fed (id INT, k INT) WITH ('connector' = 'files', 'path' = '{folder}/in', 'format' = 'json');
 CREATE MATERIALIZED VIEW counts
-    WITH ('connector' = 'files', 'path' = '{folder}/counts', 'format' = 'json', 'form' = 'retract')
+    WITH ('connector' = 'files', 'path' = '{folder}/counts', 'format' = 'json', 'form' = 'retract',
+        'timeout' = '1 second')
     AS SELECT COUNT(*) AS n, MAX(id) AS m FROM fed;
 CREATE VIEW closed AS SELECT window_end AS w, COUNT(*) AS n
     FROM TABLE(TUMBLE(TABLE timed, DESCRIPTOR(ts), INTERVAL 20 SECONDS)) GROUP BY window_end EMIT AFTER WATERMARK;

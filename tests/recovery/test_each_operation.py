@@ -30,6 +30,12 @@ def run(machine, number, disaster):
     machine.it_runs(disaster=disaster)
 
 
+def run_again(machine, number, disaster):
+    machine.a_file_comes(rows=[(number, 1), (number, 2)])
+    machine.it_is_killed()
+    machine.it_runs(disaster=disaster)
+
+
 def snapshot(machine, number, disaster):
     machine.rows_come(rows=ROWS, later=5, disaster=None)
     machine.a_snapshot_is_written(disaster=disaster)
@@ -39,7 +45,7 @@ def opening(machine, number, disaster):  # no more steps, for each would add ope
     machine.it_is_opened_again_under_a_disaster(disaster=disaster)
 
 
-DONE = (step, deploy, run, snapshot, opening)
+DONE = (step, deploy, run, run_again, snapshot, opening)
 
 
 @pytest.mark.parametrize(
@@ -62,5 +68,22 @@ def test_any_operation_may_fail(what, fails):
             if not machine.met:
                 break
         assert number > 3
+    finally:
+        machine.teardown()
+
+
+def test_a_file_that_cannot_be_read_while_a_run_finds_where_it_was_is_not_read_twice():
+    machine = Recovering()
+    try:
+        machine.begins(seconds="1000")
+        machine.a_file_comes(rows=[(1, 1), (2, None)])
+        machine.it_runs(disaster=None)
+        for number in count(1):
+            machine.it_is_killed()
+            machine.met = False
+            machine.it_runs(disaster=Disaster("error", number, errno=errno.EIO))
+            if not machine.met:
+                break
+        assert number > 2
     finally:
         machine.teardown()

@@ -141,10 +141,21 @@ class Execution:
             if is_source(table, self.catalog) and (known is None or known.table is not table):
                 if isinstance(known, Held):
                     known.close()  # it has a table before that had other columns
-                self.sources[name] = source = open_source(table, self.readers, zone)
-                for taken in self.taken.of(name):
-                    source.skip(taken)
+                self.sources.pop(name, None)
+                self.sources[name] = self._opened_source(table, zone)
         return [source for name, source in self.sources.items() if name in self.catalog.tables]
+
+    def _opened_source(self, table: Table, zone: tzinfo) -> TableSource:
+        """A source that stands where it was; one that cannot go there is not kept, since it would begin anew."""
+        source = open_source(table, self.readers, zone)
+        try:
+            for taken in self.taken.of(table.name):
+                source.skip(taken)
+        except BaseException:
+            if isinstance(source, Held):
+                source.close()
+            raise
+        return source
 
     def source_facts(self) -> list[SourceFact]:
         """The standing of each source; opens none."""
