@@ -23,6 +23,8 @@ def step(machine, number, disaster):
 
 def deploy(machine, number, disaster):
     machine.the_program_changes(chosen={"sums": number % 3, "pairs": number % 2, "best": number % 2}, disaster=disaster)
+    machine.the_clock_ticks(later=1, disaster=None)  # the step that the change would have been is another then
+    machine.it_is_killed()
 
 
 def run(machine, number, disaster):

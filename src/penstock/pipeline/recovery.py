@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any
 from penstock.errors import DataError, Diagnostic
 from penstock.sql.parse import parse
 from penstock.steps.durable import write_atomically
-from penstock.steps.log import manifest_path
 from penstock.steps.manifest import PROGRAM, SESSION, Declaration
 from penstock.steps.recorded import RecordedStep, check_format, declared_since, program_since, recorded_step
 
@@ -36,8 +35,9 @@ class ProgramRecord:
     """The program that a directory belongs to: the statements that declare, and the clock at which it began.
 
     `deployed` are those of the program that has taken its place; the log says how, and at which step. `pending` is a
-    step with which another one takes its place: it has done so if the log has that step. Everything up to step `anew`
-    has been made again by this program: what the log says of others that had taken each other's place is not done.
+    step with which another one takes its place: it has done so if the log says it of that step. Everything up to step
+    `anew` has been made again by this program: what the log says of others that had taken each other's place is not
+    done.
     """
 
     statements: tuple[str, ...]
@@ -77,7 +77,8 @@ class ProgramRecord:
         if self.pending is None:
             return self
         step, statements = self.pending
-        happened = manifest_path(directory / "log", step).exists()
+        made = recorded_step(directory / "log", step)  # another step, if the disk was full when this one had failed
+        happened = made is not None and any(item.deployed for item in made.declarations)
         return replace(self, deployed=statements if happened else self.deployed, pending=None)
 
     def has_itself(self, item: Declaration, step: int) -> bool:
