@@ -18,9 +18,9 @@ class TestAnythingHappens(Recovering.TestCase):
 
 @pytest.mark.extended
 class TestMoreHappens(Recovering.TestCase):
-    settings = settings(max_examples=15, stateful_step_count=30, **_ALWAYS)
+    settings = settings(max_examples=15, stateful_step_count=30, phases=[Phase.generate], **_ALWAYS)
 
 
 @pytest.mark.extended
 class TestAProcessIsReallyKilled(RecoveringApart.TestCase):
-    settings = settings(max_examples=3, stateful_step_count=20, **_ALWAYS)
+    settings = settings(max_examples=3, stateful_step_count=20, phases=[Phase.generate], **_ALWAYS)

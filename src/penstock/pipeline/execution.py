@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
-from datetime import datetime
+from datetime import datetime, tzinfo
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.analysis.waterline import has_waterline
@@ -18,7 +18,7 @@ from penstock.bind.program.queries import bind_query, check_asked
 from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
 from penstock.bind.taking_in import Start, TakingIn, taking_in_view, with_taking_in
-from penstock.catalog.model import ERROR_VIEW, Catalog, View, Writer
+from penstock.catalog.model import ERROR_VIEW, Catalog, Table, View, Writer
 from penstock.catalog.settings import TIME_ZONE, state_seconds_of
 from penstock.engine.constants import constant_row
 from penstock.engine.placing import wants_process
