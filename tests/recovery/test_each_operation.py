@@ -21,6 +21,12 @@ def step(machine, number, disaster):
     machine.rows_come(rows=ROWS, later=5, disaster=disaster)
 
 
+def step_kept(machine, number, disaster):
+    machine.rows_come(rows=ROWS, later=5, disaster=disaster)
+    machine.a_snapshot_is_written(disaster=None)  # from which it goes on, if no output lacks the step
+    machine.it_is_killed()
+
+
 def deploy(machine, number, disaster):
     machine.the_program_changes(chosen={"sums": number % 3, "pairs": number % 2, "best": number % 2}, disaster=disaster)
     machine.the_clock_ticks(later=1, disaster=None)  # the step that the change would have been is another then
@@ -47,7 +53,7 @@ def opening(machine, number, disaster):  # no more steps, for each would add ope
     machine.it_is_opened_again_under_a_disaster(disaster=disaster)
 
 
-DONE = (step, deploy, run, run_again, snapshot, opening)
+DONE = (step, step_kept, deploy, run, run_again, snapshot, opening)
 
 
 @pytest.mark.parametrize(

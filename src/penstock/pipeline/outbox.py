@@ -43,12 +43,13 @@ class Taken:
     def __init__(self, directory: Path | None = None) -> None:
         self._path = None if directory is None else directory / "outputs.json"
         self.steps: dict[str, int] = {}
+        self.is_written = True
         if self._path is not None and self._path.exists():
             self.steps = dict(json.loads(self._path.read_text(encoding="utf-8"))["taken"])
 
     def note(self, steps: Mapping[str, int]) -> None:
-        """Write down what outputs have taken."""
-        if not steps.items() <= self.steps.items():
+        """Write down what outputs have taken, and what could not be written before."""
+        if not self.is_written or not steps.items() <= self.steps.items():
             self.steps |= steps
             self._write()
 
@@ -61,8 +62,10 @@ class Taken:
 
     def _write(self) -> None:
         if self._path is not None:
+            self.is_written = False
             text = json.dumps({"format": FORMAT, "taken": self.steps}, ensure_ascii=False)
             replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
+            self.is_written = True
 
 
 @dataclass
@@ -92,8 +95,8 @@ class Outbox:
         return len(self._waiting)
 
     def is_settled(self, step: int) -> bool:
-        """True if no output, be it one that is not open now, lacks anything of the steps so far."""
-        return self.is_empty and all(last >= step for last in self.taken.steps.values())
+        """True if no output, be it one that is not open now, lacks anything of the steps so far, and this is written."""
+        return self.is_empty and self.taken.is_written and all(last >= step for last in self.taken.steps.values())
 
     @contextmanager
     def giving_back(self) -> Iterator[Mapping[int, Mapping[str, Change]]]:

@@ -35,9 +35,9 @@ class SessionQueries:
         """Have the file name the queries that stand now."""
         if self._path is None or queries == self._noted:
             return
-        self._noted = dict(queries)
-        if not queries:
+        if queries:
+            text = json.dumps({"format": FORMAT, "queries": dict(queries)}, ensure_ascii=False)
+            replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
+        else:
             self._path.unlink(missing_ok=True)
-            return
-        text = json.dumps({"format": FORMAT, "queries": self._noted}, ensure_ascii=False)
-        replace_atomically(self._path, lambda path: path.write_text(text, encoding="utf-8"))
+        self._noted = dict(queries)  # not before it is written: what has failed is tried again
