@@ -95,7 +95,7 @@ class Outbox:
         return len(self._waiting)
 
     def is_settled(self, step: int) -> bool:
-        """True if no output, be it one that is not open now, lacks anything of the steps so far, and this is written."""
+        """True if no output, open or not, lacks anything of the steps so far, and if that is written down."""
         return self.is_empty and self.taken.is_written and all(last >= step for last in self.taken.steps.values())
 
     @contextmanager
