@@ -50,9 +50,10 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def with_state(program: Path) -> Path:
-    """The same program, whose state is written with each step."""
+    """The same program, whose state is written with each step, and whose log is cut."""
     path = program.with_name("with_state.sql")
-    path.write_text(f"SET state_seconds = '0';\n{program.read_text(encoding='utf-8')}", encoding="utf-8")
+    settings = "SET state_seconds = '0'; SET log_retention = 'recovery';"
+    path.write_text(f"{settings}\n{program.read_text(encoding='utf-8')}", encoding="utf-8")
     return path
 
 
@@ -106,7 +107,8 @@ def expected(program: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[st
 def test_a_process_that_is_killed_goes_on(
     name: str, program: Path, expected: dict[str, Counter[Any]], tmp_path: Path
 ) -> None:
-    program = with_state(program) if name.startswith("state.") else program
-    assert run(program, tmp_path, f"{name}:2") == -signal.SIGKILL, "the failpoint was not reached"
+    program = with_state(program) if name.startswith("state.") or name == "log.cut" else program
+    times = 1 if name == "log.cut" else 2  # it is cut only once there are two snapshots
+    assert run(program, tmp_path, f"{name}:{times}") == -signal.SIGKILL, "the failpoint was not reached"
     assert run(program, tmp_path) == 0
     assert shown(tmp_path) == expected

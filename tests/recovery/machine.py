@@ -132,9 +132,9 @@ class Recovering(RuleBasedStateMachine):
         self.has_ended = False  # a run that comes to the end of its input closes the windows that are open
         self.contents: dict[str, dict[int, Counter[Any]]] = {}  # of the outputs' views, after each step
 
-    @initialize(seconds=st.sampled_from(["0", "0.01", "1000"]))
-    def begins(self, seconds: str) -> None:
-        self.seconds = seconds
+    @initialize(seconds=st.sampled_from(["0", "0.01", "1000"]), retention=st.sampled_from(["all", "recovery"]))
+    def begins(self, seconds: str, retention: str = "all") -> None:
+        self.settings = seconds, retention
         self._open()
         self._check()
 
@@ -201,7 +201,7 @@ class Recovering(RuleBasedStateMachine):
         self._receive()
         self._check()
         after = replace(self.model.stepped(self.model.clock, {}), chosen=chosen)
-        text = program(chosen, self.folder, self.seconds)
+        text = program(chosen, self.folder, *self.settings)
         self._do("deploy", text, self.model.clock, disaster=disaster, after=after)
 
     @rule(disaster=st.one_of(st.none(), kills, failures))
@@ -316,7 +316,7 @@ class Recovering(RuleBasedStateMachine):
 
     def _open(self, disaster: Disaster | None = None) -> None:
         """Open it, if need be again after a disaster, and once its receivers answer."""
-        text = program(self.model.chosen, self.folder, self.seconds)
+        text = program(self.model.chosen, self.folder, *self.settings)
         for met in dict.fromkeys((disaster, None)):
             try:
                 self._call("open", text, self.model.clock, disaster=met)

@@ -18,6 +18,7 @@ DELAY, WINDOW = timedelta(seconds=4), timedelta(seconds=20)
 START = datetime(2025, 1, 1)  # noqa: DTZ001 - UTC
 _BEGINNING = """
 SET state_seconds = '{seconds}';
+SET log_retention = '{retention}';
 CREATE TABLE keyed (id INT PRIMARY KEY, k INT, x INT);
 CREATE TABLE bag (k INT, x INT);
 CREATE TABLE timed (ts TIMESTAMP LATENESS INTERVAL 4 SECONDS, k INT);
@@ -77,14 +78,14 @@ Chosen = Mapping[str, int]  # the views that there are, each in one of its forms
 BEGINNING: Chosen = {"sums": 0, "pairs": 0}
 
 
-def program(chosen: Chosen, folder: Path, seconds: str) -> str:
+def program(chosen: Chosen, folder: Path, seconds: str, retention: str) -> str:
     """The program with some views, in an order in which each comes behind those that it reads."""
     views = "".join(
         f"CREATE VIEW {name} {OUTPUTS.get(name, '').format(folder=folder)} AS {forms[chosen[name]]};\n"
         for name, forms in VIEWS.items()
         if name in chosen
     )
-    return _BEGINNING.format(seconds=seconds, folder=folder) + views
+    return _BEGINNING.format(seconds=seconds, retention=retention, folder=folder) + views
 
 
 def answers(chosen: Chosen, tables: Mapping[str, list[tuple[Any, ...]]], clock: datetime) -> dict[str, Counter[Any]]:

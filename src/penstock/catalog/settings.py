@@ -26,6 +26,7 @@ DEFAULT_ENGINE = AUTO
 MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
 ANSWER_FROM_VIEWS = "answer_from_views"
 STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
+LOG_RETENTION, WHOLE_LOG, LOG_FOR_RECOVERY = "log_retention", "all", "recovery"
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
 _NEARLY_MEANT = 0.95  # the names of one family are much alike
@@ -54,6 +55,7 @@ SETTINGS: tuple[Setting, ...] = (
     ),
     Setting("error_history", "how many rows error_view keeps"),
     Setting(STATE_SECONDS, "after how many seconds of steps the state is written to the directory; '0': each step"),
+    Setting(LOG_RETENTION, "which steps of the log a directory keeps: 'all', or what 'recovery' and histories need"),
     Setting("table.exec.emit.early-fire.enabled", "in dialect flink, whether windows are shown before they close"),
     Setting("table.exec.emit.early-fire.delay", "how often by the clock: '1 min'; '0 s' is with each change"),
     Setting("table.exec.emit.late-fire.enabled", "whether late rows show a window again; needs the next but one"),
@@ -108,12 +110,21 @@ def check_setting(name: str, value: str, span: Span | None = None) -> None:
         near = did_you_mean(value.strip().lower(), ENGINES)
         message = f"{ENGINE} cannot be {value[:60]!r}: expected {', '.join(map(repr, ENGINES))}"
         raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
+    if name == LOG_RETENTION and value.strip().lower() not in (WHOLE_LOG, LOG_FOR_RECOVERY):
+        near = did_you_mean(value.strip().lower(), (WHOLE_LOG, LOG_FOR_RECOVERY))
+        message = f"{LOG_RETENTION} cannot be {value[:60]!r}: expected {WHOLE_LOG!r} or {LOG_FOR_RECOVERY!r}"
+        raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
     if name == MEMORY_LIMIT and bytes_allowed(value) is None:
         message = f"{MEMORY_LIMIT} cannot be {value[:60]!r}: expected {MEMORY_SIZES}"
         raise SqlError(Diagnostic("BAD_SETTING", message, span))
     if name == STATE_SECONDS and not _SECONDS.fullmatch(value.strip()):
         message = f"{STATE_SECONDS} cannot be {value[:60]!r}: expected a number of seconds, such as '10'"
         raise SqlError(Diagnostic("BAD_SETTING", message, span))
+
+
+def cuts_log(settings: Mapping[str, str]) -> bool:
+    """True if the log loses what neither going on nor a history needs."""
+    return settings.get(LOG_RETENTION, WHOLE_LOG).strip().lower() == LOG_FOR_RECOVERY
 
 
 def state_seconds_of(settings: Mapping[str, str]) -> float:

@@ -18,7 +18,8 @@ def _lines(found: DirectoryFacts) -> Iterator[str]:
     deployed = ", deployed since" if found.deployed else ""
     yield f"program     {len(found.program)} statements, began {found.began}{deployed}"
     yield f"step        {found.step:,}" + (f", clock {found.clock}" if found.clock else "")
-    yield f"log         {_size(found.log_bytes)}"
+    since = f", from step {found.first_step:,}" if found.first_step > 1 else ""
+    yield f"log         {_size(found.log_bytes)}{since}"
     for item in found.tables:
         yield f"  {item.name}: {item.rows:,} rows of changes in {item.steps:,} steps, {_size(item.bytes)}"
     yield from _some("state", f"{_size(found.state_bytes)}", map(_snapshot, found.snapshots))

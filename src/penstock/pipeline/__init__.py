@@ -24,6 +24,7 @@
 | `parcels` | what they have not taken yet, in the directory |
 | `session_queries` | which queries ended with the session that asked them |
 | `recovery` | a pipeline goes on from its directory |
+| `retention` | which steps of the log a directory keeps |
 | `inspection` | what lies in a directory, read without starting it |
 | `archives` | a directory as one file, for another machine |
 | `source_facts` | what each source is doing: position, lag, rate, last error |

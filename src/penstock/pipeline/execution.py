@@ -19,7 +19,7 @@ from penstock.bind.program.transactions import already_open, no_transaction
 from penstock.bind.program.writers import declare_insert, stands_as_statement, writer_views
 from penstock.bind.taking_in import Start, TakingIn, taking_in_view, with_taking_in
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table, View, Writer
-from penstock.catalog.settings import TIME_ZONE, state_seconds_of
+from penstock.catalog.settings import TIME_ZONE, cuts_log, state_seconds_of
 from penstock.engine.constants import constant_row
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
@@ -40,6 +40,7 @@ from penstock.pipeline.reads import (
     with_views,
     without_hidden,
 )
+from penstock.pipeline.retention import cut_log
 from penstock.pipeline.source_facts import Meters, SourceFact, not_read_yet
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.supported import check_promises, check_supported, is_source, refuse_widened_outputs
@@ -184,8 +185,12 @@ class Execution:
 
     def keep_state(self) -> None:
         """Write a snapshot of what is remembered, where there is a directory, and no output lacks anything."""
-        if self.snapshots is not None and self.transaction is None and self.outbox.is_settled(self.stepper.number):
-            self.stepper.keep_state(self.snapshots, {"taken": self.taken.to_json(), "queries": self.lasting()})
+        if self.snapshots is None or self.transaction is not None or not self.outbox.is_settled(self.stepper.number):
+            return
+        self.snapshots.keeps_two = cuts_log(self.catalog.settings)
+        written = self.stepper.keep_state(self.snapshots, {"taken": self.taken.to_json(), "queries": self.lasting()})
+        if written and self.snapshots.keeps_two:
+            self.snapshots.cut(lambda directory: cut_log(directory, self.stepper.log, self.catalog))
 
     def keep_state_if_due(self) -> None:
         """The same, where making the steps since the last one again would take long."""

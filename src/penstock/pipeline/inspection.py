@@ -15,6 +15,7 @@ from penstock.outputs.names import view_name
 from penstock.pipeline.outbox import Taken
 from penstock.pipeline.parcels import ParcelFiles
 from penstock.pipeline.recovery import program_record
+from penstock.pipeline.retention import cut_of
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.steps.directory import DirectoryLock, lock_holder
 from penstock.steps.log import manifest_path
@@ -58,7 +59,10 @@ class TakenFact:
 
 @dataclass(frozen=True, slots=True)
 class DirectoryFacts:
-    """All of a directory. `program` are the statements of the program at work; times are naive UTC."""
+    """All of a directory. `program` are the statements of the program at work; times are naive UTC.
+
+    `first_step` is the first that the log has, 0 if it has none.
+    """
 
     path: str
     id: str | None
@@ -68,6 +72,7 @@ class DirectoryFacts:
     began: str
     step: int
     clock: str | None
+    first_step: int
     tables: tuple[TableFact, ...]
     snapshots: tuple[SnapshotFact, ...]
     outputs: tuple[TakenFact, ...]
@@ -98,6 +103,7 @@ def directory_facts(directory: Path) -> DirectoryFacts:
         known.began.isoformat(),
         last,
         None if clock is None else clock.isoformat(),
+        max(1, cut_of(log).first) if last else 0,
         tuple(tables.values()),
         tuple(_snapshot(item, log) for item in snapshots_in(directory)),
         tuple(_outputs(directory, last)),
@@ -111,7 +117,7 @@ def directory_facts(directory: Path) -> DirectoryFacts:
 def _steps(log: Path) -> tuple[dict[str, TableFact], SourcePositions, int, datetime | None]:
     """The tables that the manifests tell of, how far sources have been read, and the last step with its clock."""
     tables: dict[str, TableFact] = {}
-    sources = SourcePositions()
+    sources = cut_of(log).sources
     number, clock = 0, None
     for path in sorted((log / "steps").glob("*.json")):
         found = recorded_step(log, int(path.stem))

@@ -18,7 +18,7 @@ from penstock.backends.spark.session import adopt_session, is_local, open_sessio
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import ENGINE, MEMORY_LIMIT, STATE_SECONDS, check_conf, check_setting
+from penstock.catalog.settings import ENGINE, LOG_RETENTION, MEMORY_LIMIT, STATE_SECONDS, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
@@ -29,6 +29,7 @@ from penstock.pipeline.execution import Execution, declaring
 from penstock.pipeline.outbox import Outbox, Taken
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.recovery import ProgramRecord, Recovery, check_program, program_record, settle_program
+from penstock.pipeline.retention import check_reaches
 from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.pipeline.standing_queries import StandingQueries
@@ -167,6 +168,8 @@ class Opened:
             record.write(self.directory)
             execution.begin_program(program.statements, began)
             return
+        if self.rebuild:
+            check_reaches(execution.stepper.log.folder, 0)
         settle_program(self.directory)
         if self.anew:
             known = replace(record, anew=last_step(execution.stepper.log.folder))
@@ -176,6 +179,7 @@ class Opened:
         if self.rebuild:
             snapshots.remove()
         if not self._taken_over(execution, snapshots, catalog):
+            check_reaches(execution.stepper.log.folder, execution.stepper.number)
             _install(execution, catalog, began)
         started = time.perf_counter()
         Recovery(execution, self.standing.restore, known).run()
@@ -210,9 +214,12 @@ def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:
     execution.clock = clock
 
 
+_OF_NO_FORM = {MEMORY_LIMIT, STATE_SECONDS, LOG_RETENTION}
+
+
 def _settings(catalog: Catalog) -> dict[str, str]:
     """The settings on which the form of the state may depend."""
-    return {name: value for name, value in catalog.settings.items() if name not in {MEMORY_LIMIT, STATE_SECONDS}}
+    return {name: value for name, value in catalog.settings.items() if name not in _OF_NO_FORM}
 
 
 def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None, memory_limit: str | None) -> Catalog:

@@ -7,9 +7,9 @@
     <directory>/log/data/<table>/000000000042.held.arrow    rows that have come and wait for later ones (WATERMARK)
 
 A step exists once its manifest does, which appears in one rename, when the files that it names are on the disk; any
-other file is of no step. `steps.manifest` says what a manifest holds. What a table's history does not need is kept too:
-another release makes the state of it. Without a directory the log is a temporary folder, small changes stay in memory
-until they are worth a file, and no manifests are written.
+other file is of no step. `steps.manifest` says what a manifest holds. What a table's history does not need is kept too,
+unless it is cut (`pipeline.retention`): another release makes the state of it. Without a directory the log is a
+temporary folder, small changes stay in memory until they are worth a file, and no manifests are written.
 """
 
 from __future__ import annotations
@@ -148,11 +148,11 @@ class InputLog:
                 if self._durable or table.history.lower() != "none":
                     segments[table.name.lower()] = self._written(step, clock, table, change)
             for name, rows in arrived.items() if self._durable else ():
-                held[name] = self._folder / "data" / _folder_name(name) / f"{step:012}.held{_ARROW}"
+                held[name] = data_folder(self._folder, name) / f"{step:012}.held{_ARROW}"
                 _write_whole(rows, held[name])
         except BaseException:
             _remove(segments)
-            _remove_files(held.values())
+            remove_files(held.values())
             raise
         files = {
             name: {"file": self._relative(segment.path), "rows": segment.rows, "retracts": segment.retracts}
@@ -206,7 +206,7 @@ class InputLog:
     def discard(self, staged: Staged) -> None:
         """Remove what a staged step has written."""
         _remove(staged.segments)
-        _remove_files(staged.held)
+        remove_files(staged.held)
 
     def forget(self, table: Table) -> None:
         """Remove a dropped table's history."""
@@ -257,6 +257,11 @@ class InputLog:
         history = self._histories.get(table.name.lower())
         return table.history.lower() != "none" and (history is None or history.first_step <= first)
 
+    def first_of(self, table: Table) -> int:
+        """The first step whose changes of a table are kept; 0 if all are."""
+        history = self._histories.get(table.name.lower())
+        return 0 if history is None else history.first_step
+
     def manifest_of(self, step: int) -> Path:
         """The file of a step's manifest."""
         return manifest_path(self._folder, step)
@@ -276,7 +281,7 @@ class InputLog:
         self._histories = {name: self._history(name, *item) for name, item in found["histories"].items()}
 
     def _history(self, name: str, first: int, steps: array[int], rows: array[int], kinds: bytes) -> _History:
-        folder, clocks = self._folder / "data" / _folder_name(name), self.moments.clocks_of(steps)
+        folder, clocks = data_folder(self._folder, name), self.moments.clocks_of(steps)
         segments = [
             Segment(step, clock, count, bool(kind & 1), path=folder / f"{step:012}{_ARROW if kind & 2 else _PARQUET}")
             for step, clock, count, kind in zip(steps, clocks, rows, kinds, strict=True)
@@ -315,7 +320,7 @@ class InputLog:
             self._lock.release()
 
     def _written(self, step: int, clock: datetime, table: Table, change: pa.Table | Delta) -> Segment:
-        path = self._folder / "data" / _folder_name(table.name) / f"{step:012}.parquet"
+        path = data_folder(self._folder, table.name) / f"{step:012}.parquet"
         if isinstance(change, pa.Table):
             retracts = -1 in change.column(WEIGHT).unique().to_pylist()
             segment = Segment(step, clock, change.num_rows, retracts, arrow=change)
@@ -345,9 +350,7 @@ class InputLog:
                 parts=array("q", [number for segment in recent for part in segment.steps for number in part]),
             )
             if merged.rows > HELD_ROWS:
-                merged = self._as_file(
-                    table, merged, self._folder / "data" / _folder_name(name) / f"{staged.step:012}m.parquet"
-                )
+                merged = self._as_file(table, merged, data_folder(self._folder, name) / f"{staged.step:012}m.parquet")
             history.segments = [segment for segment in history.segments if segment.arrow is None] + [merged]
         self._drop_old(name, history, table, staged.clock)
 
@@ -461,6 +464,11 @@ def _sync(path: Path | None) -> None:
     sync(path.parent)
 
 
+def data_folder(folder: Path, table: str) -> Path:
+    """The folder of a table's rows in that of a log."""
+    return folder / "data" / _folder_name(table)
+
+
 def _folder_name(table: str) -> str:
     """A table's name as that of a folder, whatever it contains."""
     lower = table.lower()
@@ -469,10 +477,11 @@ def _folder_name(table: str) -> str:
 
 
 def _remove(segments: Mapping[Any, Segment]) -> None:
-    _remove_files(segment.path for segment in segments.values() if segment.path is not None)
+    remove_files(segment.path for segment in segments.values() if segment.path is not None)
 
 
-def _remove_files(paths: Iterable[Path]) -> None:
+def remove_files(paths: Iterable[Path]) -> None:
+    """Remove files of rows, and folders that Spark has written."""
     for path in paths:
         if path.is_dir():
             shutil.rmtree(path, ignore_errors=True)

@@ -70,6 +70,11 @@ class RecordedStep:
         found: Mapping[str, Any] = self.manifest.get("sources", {})
         return found
 
+    @property
+    def held(self) -> list[Path]:
+        """The files of rows that came and waited."""
+        return [self.folder / str(file) for file in self.manifest.get("held", {}).values()]
+
     def given(self, state: State) -> StepInput:
         """The input that makes the step again; DataError if files of it are missing."""
         rejections = Rejections(tolerant=True, rows=self._rejected())
@@ -87,8 +92,7 @@ class RecordedStep:
             name: Segment(self.number, self.clock, item["rows"], item.get("retracts", True), path=self._path(item))
             for name, item in self.manifest["tables"].items()
         }
-        held = tuple(self.folder / file for file in self.manifest.get("held", {}).values())
-        return Staged(self.number, self.clock, segments, self.manifest, held, exists=True)
+        return Staged(self.number, self.clock, segments, self.manifest, tuple(self.held), exists=True)
 
     def _path(self, item: Mapping[str, Any]) -> Path:
         return self.folder / str(item["file"])

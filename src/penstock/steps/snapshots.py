@@ -5,9 +5,9 @@
     <directory>/state/000000000042/memory.bin     all else (`pickled`), as values that refer to those tables by name
     <directory>/state/000000000041.aside/         one that could not be read
 
-A snapshot appears in one rename, and the one before it goes. It is used only by what has written it, to the last byte
-of the code, and only beside the log that it was written beside: anything else makes the steps of the log again, which
-gives the same. State on Spark is not written.
+A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
+by what has written it, to the last byte of the code, and only beside the log that it was written beside: anything else
+makes the steps of the log again, which gives the same. State on Spark is not written.
 """
 
 from __future__ import annotations
@@ -95,6 +95,7 @@ class Snapshots:
         self._cost = 0.0  # seconds of the last one
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
+        self.keeps_two = False  # where the log is cut, so that a damaged one is not the end
         self.refused: str | None = None  # the reason for which the state is not one that can be written
 
     def worked(self, seconds: float) -> None:
@@ -131,6 +132,13 @@ class Snapshots:
             return False
         self._cost, self._worked, self.last = time.perf_counter() - began, 0.0, state.number
         return True
+
+    def cut(self, work: Callable[[Path], None]) -> None:
+        """Have the directory without what no snapshot needs; what keeps it from that is told, and tried again."""
+        try:
+            work(self._directory)
+        except (PenstockError, OSError) as error:
+            self._tell(f"the log is not cut: {error}")
 
     def _put(self, state: State, more: Mapping[str, Any]) -> None:
         path = self.folder / f"{state.number:012}"
@@ -171,8 +179,10 @@ class Snapshots:
         write_atomically(folder / HEADER, json.dumps(header, ensure_ascii=False))
 
     def _remove_others(self, path: Path) -> None:
+        before = [item.path for item in snapshots_in(self._directory) if item.path < path and item.header]
+        kept = {path, *before[:1]} if self.keeps_two else {path}
         for other in self.folder.iterdir():
-            if other != path:
+            if other not in kept:
                 shutil.rmtree(other, ignore_errors=True)
 
     @staticmethod
