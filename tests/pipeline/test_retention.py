@@ -13,6 +13,7 @@ import pytest
 import penstock
 from penstock.errors import DataError, SqlError
 from penstock.pipeline.inspection import directory_facts
+from penstock.steps.events import Event, StateNotKept
 
 PROGRAM = """
 SET state_seconds = '0';
@@ -135,6 +136,20 @@ def test_it_is_cut_when_it_is_asked_for_later(tmp_path: Path) -> None:
         pipeline.execute("SET log_retention = 'recovery'")
         stepped(pipeline, 6, 7)
     assert numbers(folder / "log" / "steps") == [6, 7]
+
+
+@pytest.mark.spark
+def test_it_is_said_that_a_log_is_not_cut_since_operators_work_on_spark(tmp_path: Path) -> None:
+    told: list[str] = []
+
+    def hear(event: Event) -> None:
+        if isinstance(event, StateNotKept):
+            told.append(event.message)
+
+    with penstock.Pipeline(PROGRAM, directory=tmp_path / "dir", engine="spark", on_event=hear) as pipeline:
+        stepped(pipeline, 1, 3)
+    assert told == ["the log is not cut: operators work on Spark, whose state is made again from it"]
+    assert numbers(tmp_path / "dir" / "log" / "steps") == [1, 2, 3]
 
 
 def test_another_value_is_refused(tmp_path: Path) -> None:

@@ -95,6 +95,7 @@ class Snapshots:
         self._cost = 0.0  # seconds of the last one
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
+        self._said = False
         self.keeps_two = False  # where the log is cut, so that a damaged one is not the end
         self.refused: str | None = None  # the reason for which the state is not one that can be written
 
@@ -117,6 +118,7 @@ class Snapshots:
         Raises nothing but what interrupts it: without a snapshot the log is made again.
         """
         if self.refused is not None or state.number in {0, self.last} or not _is_settled(state):
+            self._say_if_never(state)
             return False
         began = time.perf_counter()
         try:
@@ -132,6 +134,12 @@ class Snapshots:
             return False
         self._cost, self._worked, self.last = time.perf_counter() - began, 0.0, state.number
         return True
+
+    def _say_if_never(self, state: State) -> None:
+        """Say once that a log that is to be cut never is."""
+        if self.keeps_two and not self._said and any(item.needs_spark for item in state.engine.installed):
+            self._said = True
+            self._tell("the log is not cut: operators work on Spark, whose state is made again from it")
 
     def cut(self, work: Callable[[Path], None]) -> None:
         """Have the directory without what no snapshot needs; what keeps it from that is told, and tried again."""
