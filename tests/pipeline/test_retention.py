@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import random
 import shutil
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -11,7 +13,8 @@ from pathlib import Path
 import pytest
 
 import penstock
-from penstock.errors import DataError, SqlError
+from penstock.backends.native.store import Store
+from penstock.errors import DataError, PenstockError, SqlError
 from penstock.pipeline.inspection import directory_facts
 from penstock.steps.events import Event, StateNotKept
 
@@ -150,6 +153,142 @@ def test_it_is_said_that_a_log_is_not_cut_since_operators_work_on_spark(tmp_path
         stepped(pipeline, 1, 3)
     assert told == ["the log is not cut: operators work on Spark, whose state is made again from it"]
     assert numbers(tmp_path / "dir" / "log" / "steps") == [1, 2, 3]
+
+
+MIXED = """
+SET state_seconds = '0';
+SET log_retention = 'recovery';
+SET error_history = '3';
+CREATE TABLE p (id INT PRIMARY KEY, x INT, ts TIMESTAMP LATENESS INTERVAL 1 HOUR);
+CREATE STREAM r (k INT) WITH ('history' = '3 minutes');
+CREATE STREAM s (k INT) WITH ('history' = 'none');
+CREATE MATERIALIZED VIEW counted AS SELECT k, COUNT(*) AS n FROM s GROUP BY k;
+CREATE MATERIALIZED VIEW told AS SELECT COUNT(*) AS n FROM error_view;
+"""
+ASKED = (
+    "SELECT * FROM p",
+    "SELECT * FROM r",
+    "SELECT * FROM counted",
+    "SELECT * FROM told",
+    "SELECT message FROM error_view",
+    "SELECT * FROM p FOR SYSTEM_TIME AS OF TIMESTAMP '2030-01-01 00:04:00'",
+)
+
+
+def answered(pipeline: penstock.Pipeline, query: str) -> object:
+    """The answer, or the code of the error that there is instead."""
+    try:
+        return sorted(pipeline.query(query).rows, key=str)
+    except PenstockError as error:
+        return error.code
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_oracle_one_that_is_cut_answers_as_one_that_is_whole(seed: int, tmp_path: Path) -> None:
+    """Tables that do not change in each step, versions, declared views that read what was; damage, and restarts."""
+    chance = random.Random(seed)
+    cut, whole = tmp_path / "cut", tmp_path / "whole"
+    programs = {cut: MIXED, whole: MIXED.replace("'recovery'", "'all'")}
+    pipelines = {folder: opened(folder, text) for folder, text in programs.items()}
+    for step in range(1, 25):
+        clock = START + timedelta(minutes=step)
+        rows: dict[str, list[tuple[object, ...]]] = {}
+        if chance.random() < 0.5:
+            rows["p"] = [
+                (chance.randint(1, 3), chance.randint(0, 9), clock - timedelta(minutes=chance.choice((0, 90))))
+            ]
+        if chance.random() < 0.3:
+            rows["r"] = [(step,)]
+        if chance.random() < 0.7:
+            rows["s"] = [(chance.randint(0, 2),)]
+        happens = chance.random()
+        for folder, pipeline in pipelines.items():
+            if step % 6 == 0:
+                pipeline.execute(f"CREATE TABLE d (k INT); CREATE VIEW v{step} AS SELECT COUNT(*) AS n FROM p")
+                pipeline.step({"d": [(1,)]}, clock=clock)
+                pipeline.execute("DROP TABLE d")
+            pipeline.step(rows, clock=clock)
+            if happens < 0.3:
+                pipeline.close()
+                if folder == cut and happens < 0.15:
+                    last = max((folder / "state").glob("0*[0-9]"))
+                    (last / "memory.bin").write_bytes(b"")
+                pipelines[folder] = opened(folder, programs[folder])
+        found = {folder: [answered(pipeline, query) for query in ASKED] for folder, pipeline in pipelines.items()}
+        assert found[cut] == found[whole], step
+    for pipeline in pipelines.values():
+        pipeline.close()
+    assert len(numbers(cut / "log" / "steps")) < 5
+    assert len(numbers(whole / "log" / "steps")) > 24
+
+
+def test_a_program_without_state_in_the_process_is_opened_again(tmp_path: Path) -> None:
+    program = "SET state_seconds = '0'; SET log_retention = 'recovery'; CREATE STREAM s (k INT);"
+    with opened(tmp_path / "dir", program) as pipeline:
+        for step in range(5):
+            pipeline.step({"s": [(step,)]})
+    with opened(tmp_path / "dir", program) as pipeline:
+        assert pipeline.steps == 5
+        pipeline.execute("CREATE VIEW v AS SELECT COUNT(*) AS n FROM s")
+        assert pipeline.query("SELECT * FROM v").rows == [(5,)]
+
+
+def test_steps_without_rows_are_cut_too(tmp_path: Path) -> None:
+    program = "SET state_seconds = '0'; SET log_retention = 'recovery'; CREATE STREAM s (k INT);"
+    with opened(tmp_path / "dir", program) as pipeline:
+        for minute in range(5):
+            pipeline.step({}, clock=START + timedelta(minutes=minute))
+    assert numbers(tmp_path / "dir" / "log" / "steps") == [4, 5]
+
+
+def test_an_error_that_passes_sets_nothing_aside(cut: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device", "rows.duckdb")
+
+    with monkeypatch.context() as patch:
+        patch.setattr(Store, "restore", full)
+        pipeline = opened(cut)
+        with pytest.raises(DataError, match="no state can be used"):
+            pipeline.query("SELECT 1")
+        pipeline.close()
+    with opened(cut) as pipeline:
+        assert pipeline.steps == 10
+
+
+def test_the_layout_of_the_program_does_not_matter(cut: Path) -> None:
+    with opened(cut, PROGRAM.replace("SELECT k,", "SELECT\n    k,")) as pipeline:
+        assert pipeline.steps == 10
+
+
+def test_a_snapshot_of_other_code_is_none_of_the_two(tmp_path: Path) -> None:
+    folder = tmp_path / "dir"
+    with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
+        stepped(pipeline, 1, 5)
+    other_code(folder)
+    with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
+        pipeline.execute("SET log_retention = 'recovery'")
+        stepped(pipeline, 6, 6)
+        assert numbers(folder / "log" / "steps") == [1, 2, 3, 4, 5, 6]
+        stepped(pipeline, 7, 7)
+    assert numbers(folder / "log" / "steps") == [6, 7]
+
+
+def test_a_directory_that_only_its_log_tells_of_is_one_still(cut: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "old"
+    with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
+        stepped(pipeline, 1, 3)
+    (folder / "program.json").unlink()  # as those of format 1 were
+    with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
+        pipeline.execute("SET log_retention = 'recovery'")
+        stepped(pipeline, 4, 6)
+    assert numbers(folder / "log" / "steps") == [5, 6]
+    with opened(folder, PROGRAM.replace("'recovery'", "'all'")) as pipeline:
+        assert pipeline.steps == 6
+    (cut / "program.json").unlink()
+    pipeline = opened(cut)
+    with pytest.raises(DataError, match="begins with step 9"):
+        pipeline.query("SELECT 1")
+    pipeline.close()
 
 
 def test_another_value_is_refused(tmp_path: Path) -> None:

@@ -52,6 +52,22 @@ def test_a_program_reads_topics_to_their_end(topics):
     assert f'"{orders}/1@100"' in place
 
 
+def test_columns_that_messages_bring_are_added_and_a_restart_reads_on(topics, tmp_path):
+    topic = topics.new(partitions=2)
+    topics.write(topic, {"a": 1})
+    topics.write(topic, {"a": 2, "b": "x"}, partition=1)
+    program = table(topics.address, topic, unknown_columns="add")
+
+    def after_a_run():
+        with penstock.Pipeline(program, engine="native", directory=tmp_path / "dir") as pipeline:
+            pipeline.run(once=True)
+            return sorted(pipeline.query("SELECT a, b FROM t").rows, key=str)
+
+    assert after_a_run() == [(1, None), (2, "x")]
+    topics.write(topic, {"a": 3, "b": "y"})
+    assert after_a_run() == [(1, None), (2, "x"), (3, "y")]
+
+
 @pytest.mark.spark  # the content of a MATERIALIZED view is shown by Spark
 def test_a_keyed_topic_is_a_table_that_changes(topics):
     topic = topics.new()

@@ -166,7 +166,7 @@ class Engine:
         """Have the circuits of a snapshot at work."""
         self.installed, self._views, self._grown = found["installed"], found["views"], found["grown"]
         self.clock = self.workspace.clock = found["clock"]
-        if self.store is not None:
+        if self.store is not None and found["names"] is not None:  # it had none: no operator worked in the process
             self.store.next_name = found["names"]
 
     def gates(self) -> dict[str, Gate | None]:

@@ -190,7 +190,7 @@ class Execution:
         self.snapshots.keeps_two = cuts_log(self.catalog.settings)
         written = self.stepper.keep_state(self.snapshots, {"taken": self.taken.to_json(), "queries": self.lasting()})
         if written and self.snapshots.keeps_two:
-            self.snapshots.cut(lambda directory: cut_log(directory, self.stepper.log, self.catalog))
+            self.snapshots.cut(cut_log)
 
     def keep_state_if_due(self) -> None:
         """The same, where making the steps since the last one again would take long."""

@@ -150,7 +150,8 @@ def _state_of(found: Snapshot, log: Path, origin: Mapping[str, Any]) -> str:
     if damage is not None:
         return damage
     if origin.get("code") != code_digest():
-        return "written by other code: the log is made again"
+        gone = cut_of(log).first > 1
+        return "written by other code: " + ("the log is cut, and cannot be" if gone else "the log is") + " made again"
     if not manifest_path(log, found.step).exists():
         return "the log does not have its step"
     return "usable"

@@ -160,10 +160,12 @@ class Opened:
         self.standing.of_session = SessionQueries(self.directory)
         if left := self.standing.of_session.left():
             self.tell(QueriesEnded(tuple(left.items())))
-        origin = Origin.here(_settings(catalog), self.retain, self._place(), record.text)
+        program_text = (record if known is None or self.anew else known).text  # whose layout may be another
+        origin = Origin.here(_settings(catalog), self.retain, self._place(), program_text)
         snapshots = execution.snapshots = Snapshots(self.directory, origin, lambda text: self.tell(StateNotKept(text)))
         execution.stepper.listen(lambda event, _: snapshots.worked(event.seconds))
         if known is None:
+            check_reaches(execution.stepper.log.folder, 0)
             _install(execution, catalog, began)
             record.write(self.directory)
             execution.begin_program(program.statements, began)
@@ -176,6 +178,7 @@ class Opened:
             known.write(self.directory)
         elif known.deployed is None:
             check_program(known, record.statements, self.directory)
+            known.keep(self.directory)
         if self.rebuild:
             snapshots.remove()
         if not self._taken_over(execution, snapshots, catalog):

@@ -57,6 +57,11 @@ class ProgramRecord:
             facts["anew"] = self.anew
         write_atomically(directory / "program.json", json.dumps(facts, ensure_ascii=False))
 
+    def keep(self, directory: Path) -> None:
+        """Write it down where only the log tells of it."""
+        if not (directory / "program.json").exists():
+            self.write(directory)
+
     @property
     def present(self) -> tuple[str, ...]:
         """The statements of the program that is at work."""

@@ -1,6 +1,6 @@
 """The log of a directory without what nobody needs, where `SET log_retention = 'recovery'` asks for it.
 
-    <directory>/log/cut.json    the first step that is kept, and how far sources had been read before it
+    <directory>/log/cut.json    the first step that is kept, and the positions in sources before it
 
 Two snapshots are kept then, and the steps behind the older of them, so that one may be damaged; of the steps before it
 only the rows that a table's history keeps. What no snapshot of this code stands for cannot be made again any more: an
@@ -10,19 +10,18 @@ upgrade, or `--rebuild`, is refused with `LOG_GONE`.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from penstock.catalog.model import ERROR_VIEW, Catalog, Table
 from penstock.errors import DataError, Diagnostic
 from penstock.failpoints import reach
+from penstock.pipeline.recovery import settle_program
 from penstock.pipeline.source_positions import SourcePositions
 from penstock.steps.durable import write_atomically
-from penstock.steps.log import InputLog, data_folder, history_span, manifest_path, remove_files
+from penstock.steps.log import manifest_path, remove_files
 from penstock.steps.recorded import RecordedStep, check_format, recorded_step
-from penstock.steps.snapshots import snapshots_in
+from penstock.steps.snapshots import Snapshot
 
 FORMAT = 1
 
@@ -31,18 +30,16 @@ FORMAT = 1
 class Cut:
     """The step with which a log begins, 0 for one that is whole, and the positions in sources before it.
 
-    `folders` are those of the tables that there were at step `at`.
+    `folders` has for each folder of rows the step before which nothing of it is kept.
     """
 
     first: int = 0
     sources: SourcePositions = field(default_factory=SourcePositions)
-    at: int = 0
-    folders: frozenset[str] = frozenset()
+    folders: Mapping[str, int] = field(default_factory=dict)
 
     def write(self, log: Path) -> None:
         """Write it down."""
-        facts: dict[str, Any] = {"format": FORMAT, "first": self.first, "sources": self.sources.to_json()}
-        facts |= {"at": self.at, "folders": sorted(self.folders)}
+        facts = {"format": FORMAT, "first": self.first, "sources": self.sources.to_json(), "folders": self.folders}
         write_atomically(log / "cut.json", json.dumps(facts, ensure_ascii=False))
 
 
@@ -53,14 +50,14 @@ def cut_of(log: Path) -> Cut:
         return Cut()
     facts = json.loads(path.read_text(encoding="utf-8"))
     check_format(path, facts["format"], FORMAT)
-    return Cut(int(facts["first"]), SourcePositions(facts["sources"]), int(facts["at"]), frozenset(facts["folders"]))
+    return Cut(int(facts["first"]), SourcePositions(facts["sources"]), dict(facts["folders"]))
 
 
 def check_reaches(log: Path, step: int) -> None:
     """Refuse to make the steps behind one again if some of them are not in the log any more (DataError)."""
     first = cut_of(log).first
     if step + 1 < first:
-        message = f"{log} begins with step {first}, as log_retention = 'recovery' wants it: no step can be made again"
+        message = f"{log} begins with step {first}, as log_retention = 'recovery' wants it, and no state can be used"
         hint = (
             "go on with the release, the libraries and the settings that wrote the state, or begin in another "
             "directory; with log_retention = 'all' the log is kept whole"
@@ -68,28 +65,31 @@ def check_reaches(log: Path, step: int) -> None:
         raise DataError(Diagnostic("LOG_GONE", message, hint=hint))
 
 
-def cut_log(directory: Path, log: InputLog, catalog: Catalog) -> None:
-    """Remove what neither the two last snapshots nor a history needs; raises what a file raises that cannot be."""
-    steps = [found.step for found in snapshots_in(directory) if found.header]
-    before = cut_of(log.folder)
-    if len(steps) < 2 or steps[1] <= before.first:  # noqa: PLR2004 - two snapshots
+def cut_log(directory: Path, snapshots: Sequence[Snapshot]) -> None:
+    """Remove what neither the last two snapshots need nor the histories that they know, the later one given first.
+
+    Raises what a file raises that cannot be removed: the next cut goes on with it.
+    """
+    log = directory / "log"
+    if len(snapshots) < 2:  # noqa: PLR2004 - so that one may be damaged
         return
-    at, first = steps[:2]
-    gone = list(_recorded(log.folder, first))
-    for found in gone:
+    older = snapshots[1]
+    before, first = cut_of(log), older.step
+    if first <= before.first or older.reach is None:
+        return
+    settle_program(directory)  # it asks for the manifest of a step
+    for found in _recorded(log, first):
         before.sources.add(found.sources)
-    folders = {data_folder(log.folder, table.name): table for table in (ERROR_VIEW, *catalog.tables.values())}
-    Cut(first, before.sources, at, frozenset(folder.name for folder in folders)).write(log.folder)
+    rows = [folder for folder in (log / "data").glob("*") if folder.is_dir()]
+    limits = {folder.name: min(first, older.reach.get(folder.name, first)) for folder in rows}
+    Cut(first, before.sources, limits).write(log)
     reach("log.cut")
-    for folder, table in folders.items():
-        remove_files(_files_before(folder, _needed(log, table, first, folder)))
-    for folder in (log.folder / "data").iterdir():
-        # A table that had gone with the older snapshot; one that went since is still made again.
-        if folder not in folders and before.at == first and folder.name not in before.folders:
-            remove_files(_files_before(folder, first))
-    for found in gone:
+    for folder in rows:
+        if limits[folder.name] > before.folders.get(folder.name, 1):
+            remove_files(_files_before(folder, limits[folder.name]))
+    for found in _recorded(log, first):
         remove_files(found.held)
-        manifest_path(log.folder, found.number).unlink(missing_ok=True)
+        manifest_path(log, found.number).unlink(missing_ok=True)
 
 
 def _recorded(log: Path, until: int) -> Iterator[RecordedStep]:
@@ -101,22 +101,5 @@ def _recorded(log: Path, until: int) -> Iterator[RecordedStep]:
             yield found
 
 
-def _needed(log: InputLog, table: Table, step: int, folder: Path) -> int:
-    """The first step whose rows the history of a table keeps after a step."""
-    if table == ERROR_VIEW:
-        return min(step, log.first_of(table))
-    clock, history = log.moments.clock_of(step), table.history.lower()
-    if history in {"all", "none"} or clock is None:
-        return 0 if history == "all" else step
-    last = max((_step_of(path) for path in _files_before(folder, step + 1)), default=0)  # which it keeps, however old
-    return min(last, log.moments.step_before(clock - history_span(table)) + 1)
-
-
 def _files_before(folder: Path, step: int) -> list[Path]:
-    if step <= 1:
-        return []
-    return [path for path in folder.glob("*") if path.name[:12].isdigit() and _step_of(path) < step]
-
-
-def _step_of(path: Path) -> int:
-    return int(path.name[:12])
+    return [path for path in folder.glob("*") if path.name[:12].isdigit() and int(path.name[:12]) < step]

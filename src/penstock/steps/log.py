@@ -257,10 +257,10 @@ class InputLog:
         history = self._histories.get(table.name.lower())
         return table.history.lower() != "none" and (history is None or history.first_step <= first)
 
-    def first_of(self, table: Table) -> int:
-        """The first step whose changes of a table are kept; 0 if all are."""
-        history = self._histories.get(table.name.lower())
-        return 0 if history is None else history.first_step
+    def reach(self) -> dict[str, int]:
+        """The first step of which each history has rows, by the name of its folder."""
+        kept = ((name, history.segments) for name, history in self._histories.items())
+        return {_folder_name(name): segments[0].step for name, segments in kept if segments}
 
     def manifest_of(self, step: int) -> Path:
         """The file of a step's manifest."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from array import array
-from bisect import bisect_left, bisect_right
+from bisect import bisect_right
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from datetime import datetime, timedelta
@@ -38,11 +38,6 @@ class Moments:
         """The clocks of steps that have happened."""
         for step in steps:
             yield _EPOCH + self._clocks[bisect_right(self._steps, step) - 1] * _MICROSECOND
-
-    def step_before(self, clock: datetime) -> int:
-        """The last step whose clock is earlier; 0 before the first."""
-        at = bisect_left(self._clocks, (clock - _EPOCH) // _MICROSECOND)
-        return self._steps[at - 1] if at else 0
 
     def step_at(self, clock: datetime) -> int:
         """The last step whose clock is not later; 0 before the first."""

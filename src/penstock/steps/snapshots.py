@@ -15,7 +15,7 @@ from __future__ import annotations
 import json
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from hashlib import blake2b
 from pathlib import Path
@@ -51,6 +51,12 @@ class Snapshot:
     def bytes(self) -> int:
         """The size of its files."""
         return sum(int(item["bytes"]) for item in self.header["files"].values())
+
+    @property
+    def reach(self) -> Mapping[str, int] | None:
+        """The first step of which each history had rows, by its folder; None if it does not say."""
+        found: Mapping[str, int] | None = self.header.get("reach")
+        return found
 
     def damage(self) -> str | None:
         """In which way it is not what was written; None if it is."""
@@ -141,10 +147,15 @@ class Snapshots:
             self._said = True
             self._tell("the log is not cut: operators work on Spark, whose state is made again from it")
 
-    def cut(self, work: Callable[[Path], None]) -> None:
+    def _own(self) -> list[Snapshot]:
+        """The snapshots that this code can use, the latest first."""
+        origin = asdict(self._origin)
+        return [item for item in snapshots_in(self._directory) if item.header.get("origin") == origin]
+
+    def cut(self, work: Callable[[Path, Sequence[Snapshot]], None]) -> None:
         """Have the directory without what no snapshot needs; what keeps it from that is told, and tried again."""
         try:
-            work(self._directory)
+            work(self._directory, self._own())
         except (PenstockError, OSError) as error:
             self._tell(f"the log is not cut: {error}")
 
@@ -163,6 +174,7 @@ class Snapshots:
             path.replace(self._free(path, _ASIDE))
         temporary.replace(path)
         sync(self.folder)
+        sync(self._directory)
         reach("state.named")
         self._remove_others(path)
         reach("state.removed")
@@ -182,13 +194,13 @@ class Snapshots:
             "clock": None if state.clock is None else state.clock.isoformat(),
             "manifest": digest_of(state.log.manifest_of(state.number)),
             "origin": asdict(self._origin),
+            "reach": state.log.reach(),
             "files": {path.name: {"bytes": path.stat().st_size, "digest": digest_of(path)} for path in written},
         }
         write_atomically(folder / HEADER, json.dumps(header, ensure_ascii=False))
 
     def _remove_others(self, path: Path) -> None:
-        before = [item.path for item in snapshots_in(self._directory) if item.path < path and item.header]
-        kept = {path, *before[:1]} if self.keeps_two else {path}
+        kept = {path, *(item.path for item in self._own()[: 1 + self.keeps_two])}
         for other in self.folder.iterdir():
             if other not in kept:
                 shutil.rmtree(other, ignore_errors=True)
@@ -215,7 +227,8 @@ class Snapshots:
                 if more is not None:
                     self.last = state.number
                     return more
-                found.path.replace(self._free(found.path, _ASIDE))
+                if found.damage() is not None:  # another error may be gone at the next opening
+                    found.path.replace(self._free(found.path, _ASIDE))
             self._tell(f"the state in {found.path} is not used, so steps of the log are made again: {reason}")
         return None
 
@@ -237,7 +250,7 @@ class Snapshots:
             return None, damage
         try:
             remembered = loaded((found.path / MEMORY).read_bytes(), state, self._directory)
-            if state.engine.store is not None:
+            if state.engine.store is not None and ROWS in found.header["files"]:
                 state.engine.store.restore(found.path / ROWS, remembered["indexes"])
         except (PenstockError, OSError) as error:
             return None, str(error)
