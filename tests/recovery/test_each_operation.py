@@ -66,9 +66,20 @@ DONE = (step, step_kept, deploy, run, run_again, snapshot, opening)
     ids=[f"{what.__name__}-{fails}" for what in DONE for fails in FAILS],
 )
 def test_any_operation_may_fail(what, fails):
+    each_operation_fails(what, fails)
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("fails", FAILS)
+@pytest.mark.parametrize("what", [step_kept, deploy])
+def test_any_operation_may_fail_where_each_step_writes_the_state_and_cuts_the_log(what, fails):
+    each_operation_fails(what, fails, seconds="0", retention="recovery")
+
+
+def each_operation_fails(what, fails, **settings):
     machine = Recovering()
     try:
-        machine.begins(seconds="1000")
+        machine.begins(**{"seconds": "1000", **settings})
         machine.rows_come(rows=ROWS, later=5, disaster=None)
         for number in count(1, 1 if (what, fails) == (step, "error") else 3):  # it takes a while to open it again
             machine.met = False
