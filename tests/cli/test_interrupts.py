@@ -162,6 +162,39 @@ def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_pa
     assert "error" not in out
 
 
+def test_ctrl_c_that_python_drops_in_a_finalizer_before_the_run_ends_it(tmp_path):
+    (tmp_path / "rows.json").write_text('{"id": 1}\n')
+    program = f"CREATE TABLE t (id INT) WITH ('connector' = 'files', 'path' = '{tmp_path}/*.json');"
+    dropped = """
+import signal, sys
+from penstock.cli import interpreter
+from penstock.cli.main import main
+
+class Dropped:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+def opened(*arguments, _opened=interpreter.open_interpreter, **more):
+    Dropped()
+    return _opened(*arguments, **more)
+
+interpreter.open_interpreter = opened
+main()
+"""
+    command = [sys.executable, "-c", dropped, "run", "-e", program + "CREATE VIEW v AS SELECT count(*) AS n FROM t;"]
+    running = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=interruptible,
+    )
+    assert "KeyboardInterrupt" in running.stdout  # Python says that it drops it
+    assert (running.returncode, "error" in running.stdout) == (0, False), running.stdout
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number, tmp_path):
