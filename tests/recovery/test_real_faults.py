@@ -114,7 +114,7 @@ def test_writes_that_fail_now_and_then_lose_nothing(tmp_path):
         for name in ("rw/write", "rw/pwrite", "io/sync"):
             failing += ["-c", f"enable_random name=posix/io/{name},probability={probability},failinfo=28"]
         codes.append(run(tmp_path, tmp_path, *failing).returncode)
-    assert set(codes) <= {0, 1}, codes
+    assert set(codes) <= {0, 1, 120}, codes  # 120: not even stderr could be written
     assert codes[-1] == 1, codes
     assert run(tmp_path, tmp_path).returncode == 0
     assert shown(tmp_path) == once(4 * BIG)

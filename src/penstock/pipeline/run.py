@@ -126,7 +126,8 @@ class RunLoop:
 
     def run(self, *, once: bool) -> None:
         """Step until `stop()`, or with `once` until the sources are used up."""
-        with noted(self._interrupt):
+        with noted(self._interrupt) as has_come:
+            self._interrupted = self._interrupted or has_come
             self._run(once=once)
 
     def _interrupt(self) -> None:

@@ -43,22 +43,37 @@ class Hold:
             raise InterruptedAfterStep
 
 
+class _Noted:
+    """The blocks of `noted` in the main thread, one within the other, and whether Ctrl-C has come since the first."""
+
+    depth = 0
+    arrived = False
+
+
 @contextmanager
-def noted(note: Callable[[], None]) -> Iterator[None]:
-    """Have Ctrl-C be noted before it is raised: Python drops an exception that comes while a finalizer runs."""
+def noted(note: Callable[[], None] = lambda: None) -> Iterator[bool]:
+    """Have Ctrl-C be noted before it is raised: Python drops an exception that comes while a finalizer runs.
+
+    Gives whether one has come already, within a block of the same around this one.
+    """
     before = signal.getsignal(signal.SIGINT)
     if threading.current_thread() is not threading.main_thread() or not callable(before):
-        yield
+        yield False
         return
 
     def noting(number: int, frame: FrameType | None) -> None:
+        _Noted.arrived = True
         note()
         before(number, frame)
 
+    if _Noted.depth == 0:
+        _Noted.arrived = False
+    _Noted.depth += 1
     signal.signal(signal.SIGINT, noting)
     try:
-        yield
+        yield _Noted.arrived
     finally:
+        _Noted.depth -= 1
         if signal.getsignal(signal.SIGINT) is noting:  # Spark sets a handler of its own when it starts
             signal.signal(signal.SIGINT, before)
 

@@ -68,16 +68,12 @@ def command(**values: Any) -> None:
     from penstock.cli.watch import watching
     from penstock.steps.interrupts import noted
 
-    interrupted: list[bool] = []  # not an event: a handler must not ask for a lock
     source = program_text(values["program"], values["files"], values["execute"])
-    with (
-        noted(lambda: interrupted.append(True)),
-        watching(values["log_format"], values["tracing"], quiet=values["quiet"]) as watch,
-    ):
-        _run(source, values, watch, interrupted)
+    with noted(), watching(values["log_format"], values["tracing"], quiet=values["quiet"]) as watch:
+        _run(source, values, watch)
 
 
-def _run(source: str, values: dict[str, Any], watch: Watch, interrupted: Sequence[bool]) -> None:
+def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
     from penstock.cli.interpreter import Results, check_finished, open_interpreter
     from penstock.cli.profile import Measurements
     from penstock.cli.rejected import RejectionReport
@@ -122,7 +118,7 @@ def _run(source: str, values: dict[str, Any], watch: Watch, interrupted: Sequenc
         interpreter.pipeline.give(outputs)
         interpreter.run_program(statements, source)
         check_finished(interpreter.pipeline)
-        _follow(interpreter, outputs, values["directory"], interrupted, once=values["once"])
+        _follow(interpreter, outputs, values["directory"], once=values["once"])
         if values["final"]:
             _write_contents(interpreter, views, values["style"], values["output"])
 
@@ -171,14 +167,7 @@ def _changes(interpreter: Interpreter, values: dict[str, Any], views: Sequence[s
     return FormOutput(view.name, values["style"], form, key_of(view, catalog))
 
 
-def _follow(
-    interpreter: Interpreter,
-    outputs: Sequence[Output],
-    directory: str | None,
-    interrupted: Sequence[bool],
-    *,
-    once: bool,
-) -> None:
+def _follow(interpreter: Interpreter, outputs: Sequence[Output], directory: str | None, *, once: bool) -> None:
     """Follow the sources; a program without any ends here. Ctrl-C is the way to end it, and no error."""
     from penstock.cli.attach.server import attachable
     from penstock.pipeline.supported import has_sources
@@ -186,8 +175,6 @@ def _follow(
     if not has_sources(interpreter.pipeline.catalog) and (once or interpreter.pipeline.steps):
         for output in outputs:
             output.close()
-        return
-    if interrupted:  # what was raised then has been dropped, as in a finalizer
         return
     try:
         with attachable(interpreter.pipeline, directory):
