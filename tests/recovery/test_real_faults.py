@@ -1,6 +1,7 @@
 """A real process on a full or read-only disk, and one whose clock jumps: it says so, and goes on.
 
-The disk is a small tmpfs, which wants the right to mount; the clock is turned by Debian's faketime. A test that has not got what it wants is skipped, and says what to install.
+The disk is a small tmpfs, which wants the right to mount; the clock is turned by Debian's faketime. A test that has not
+got what it wants is skipped, and says what to install.
 """
 
 from __future__ import annotations
