@@ -291,6 +291,25 @@ def test_a_directory_that_only_its_log_tells_of_is_one_still(cut: Path, tmp_path
     pipeline.close()
 
 
+def test_a_program_that_is_deployed_may_ask_for_it_and_take_it_back(tmp_path: Path) -> None:
+    folder, whole = tmp_path / "dir", PROGRAM.replace("SET log_retention = 'recovery';", "")
+    with opened(folder, whole) as pipeline:
+        stepped(pipeline, 1, 4)
+        assert pipeline.deployment(PROGRAM).statements == ("SET log_retention = 'recovery';",)
+        pipeline.deploy(PROGRAM)  # which is a step
+        stepped(pipeline, 6, 7)
+    assert numbers(folder / "log" / "steps") == [6, 7]
+    with opened(folder) as pipeline:
+        assert pipeline.deployment(whole).statements == ("SET log_retention = 'all';",)
+        pipeline.deploy(whole)
+        stepped(pipeline, 9, 10)
+    assert numbers(folder / "log" / "steps") == [6, 7, 8, 9, 10]
+    with opened(folder, whole) as pipeline:
+        assert pipeline.steps == 10
+        stepped(pipeline, 11, 11)
+        assert len(pipeline.query("SELECT * FROM t").rows) == 9
+
+
 def test_another_value_is_refused(tmp_path: Path) -> None:
     with pytest.raises(SqlError, match="log_retention cannot be 'recover'") as refused:
         opened(tmp_path / "dir", PROGRAM.replace("'recovery'", "'recover'")).check()

@@ -27,6 +27,8 @@ MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
 ANSWER_FROM_VIEWS = "answer_from_views"
 STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 LOG_RETENTION, WHOLE_LOG, LOG_FOR_RECOVERY = "log_retention", "all", "recovery"
+# Settings on which no answer and no state depends, with what they are unless they are set: a deploy may change them.
+CHANGEABLE = {STATE_SECONDS: DEFAULT_STATE_SECONDS, LOG_RETENTION: WHOLE_LOG}
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
 _NEARLY_MEANT = 0.95  # the names of one family are much alike

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from penstock.bind.program.add_columns import refuse_added
 from penstock.bind.program.compile import Program, declare
 from penstock.catalog.model import PASSED, Catalog, Table, View
-from penstock.catalog.settings import TIME_ZONE
+from penstock.catalog.settings import CHANGEABLE, TIME_ZONE
 from penstock.errors import Diagnostic, PenstockError
 from penstock.pipeline.alike import alike
 from penstock.pipeline.reads import read_by, tables_read
@@ -256,6 +256,10 @@ def _statements(  # noqa: PLR0917 - all that changes
     for name in before.functions:
         if name in functions or name not in program.catalog.functions:
             yield f"DROP FUNCTION {quoted(before.functions[name].name)};"
+    for name, usual in CHANGEABLE.items():
+        wanted = program.catalog.settings.get(name, usual)
+        if wanted != before.settings.get(name, usual):
+            yield f"SET {name} = '{wanted}';"
     later = []
     last = {_declares_table(item): item for item in program.statements}
     for item in program.statements:
@@ -385,7 +389,7 @@ def _statement_problems(before: Catalog, after: Catalog) -> Iterator[Diagnostic]
     changed = {
         key
         for key in {**before.settings, **after.settings}
-        if key != TIME_ZONE and before.settings.get(key) != after.settings.get(key)
+        if key != TIME_ZONE and key not in CHANGEABLE and before.settings.get(key) != after.settings.get(key)
     }
     for key in sorted(changed):
         message = f"the setting {key} would be another"
