@@ -38,10 +38,14 @@ def run(machine, number, disaster):
     machine.it_runs(disaster=disaster)
 
 
-def run_again(machine, number, disaster):
-    machine.a_file_comes(rows=[(number, 1), (number, 2)])
+def run_alone(machine, number, disaster):  # nothing has come, so that it is done as often as the one before
     machine.it_is_killed()
     machine.it_runs(disaster=disaster)
+
+
+def run_again(machine, number, disaster):
+    machine.a_file_comes(rows=[(number, 1), (number, 2)])
+    run_alone(machine, number, disaster)
 
 
 def snapshot(machine, number, disaster):
@@ -76,17 +80,23 @@ def test_any_operation_may_fail_where_each_step_writes_the_state_and_cuts_the_lo
     each_operation_fails(what, fails, seconds="0", retention="recovery")
 
 
+def first_that_meets_none(machine, what, fails, by):
+    """The number of the operation, the first that it does not come to."""
+    for number in count(1, by):
+        machine.met = False
+        what(machine, number, FAILS[fails](number))
+        if not machine.met:
+            return number
+    raise AssertionError
+
+
 def each_operation_fails(what, fails, **settings):
     machine = Recovering()
     try:
         machine.begins(**{"seconds": "1000", **settings})
         machine.rows_come(rows=ROWS, later=5, disaster=None)
-        for number in count(1, 1 if (what, fails) == (step, "error") else 3):  # it takes a while to open it again
-            machine.met = False
-            what(machine, number, FAILS[fails](number))
-            if not machine.met:
-                break
-        assert number > 3
+        by = 1 if (what, fails) == (step, "error") else 3  # it takes a while to open it again
+        assert first_that_meets_none(machine, what, fails, by) > 3
     finally:
         machine.teardown()
 
@@ -97,12 +107,6 @@ def test_a_file_that_cannot_be_read_while_a_run_finds_where_it_was_is_not_read_t
         machine.begins(seconds="1000")
         machine.a_file_comes(rows=[(1, 1), (2, None)])
         machine.it_runs(disaster=None)
-        for number in count(1):
-            machine.it_is_killed()
-            machine.met = False
-            machine.it_runs(disaster=Disaster("error", number, errno=errno.EIO))
-            if not machine.met:
-                break
-        assert number > 2
+        assert first_that_meets_none(machine, run_alone, "error", 1) > 2
     finally:
         machine.teardown()

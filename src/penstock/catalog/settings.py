@@ -29,6 +29,7 @@ STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 LOG_RETENTION, WHOLE_LOG, LOG_FOR_RECOVERY = "log_retention", "all", "recovery"
 # Settings on which no answer and no state depends, with what they are unless they are set: a deploy may change them.
 CHANGEABLE = {STATE_SECONDS: DEFAULT_STATE_SECONDS, LOG_RETENTION: WHOLE_LOG}
+_CHOICES = {ENGINE: ENGINES, LOG_RETENTION: (WHOLE_LOG, LOG_FOR_RECOVERY)}
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
 _NEARLY_MEANT = 0.95  # the names of one family are much alike
@@ -108,13 +109,10 @@ def check_setting(name: str, value: str, span: Span | None = None) -> None:
     """UnsupportedError for what would switch ANSI mode off, by which types and errors go; SqlError for a bad value."""
     if name == ANSI and value.strip().lower() != "true":
         raise UnsupportedError(Diagnostic("ANSI_MODE", f"{ANSI} cannot be {value[:60]!r}", span, hint=_ANSI_HINT))
-    if name == ENGINE and value.strip().lower() not in ENGINES:
-        near = did_you_mean(value.strip().lower(), ENGINES)
-        message = f"{ENGINE} cannot be {value[:60]!r}: expected {', '.join(map(repr, ENGINES))}"
-        raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
-    if name == LOG_RETENTION and value.strip().lower() not in (WHOLE_LOG, LOG_FOR_RECOVERY):
-        near = did_you_mean(value.strip().lower(), (WHOLE_LOG, LOG_FOR_RECOVERY))
-        message = f"{LOG_RETENTION} cannot be {value[:60]!r}: expected {WHOLE_LOG!r} or {LOG_FOR_RECOVERY!r}"
+    choices = _CHOICES.get(name)
+    if choices is not None and value.strip().lower() not in choices:
+        near = did_you_mean(value.strip().lower(), choices)
+        message = f"{name} cannot be {value[:60]!r}: expected {', '.join(map(repr, choices))}"
         raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
     if name == MEMORY_LIMIT and bytes_allowed(value) is None:
         message = f"{MEMORY_LIMIT} cannot be {value[:60]!r}: expected {MEMORY_SIZES}"

@@ -18,7 +18,7 @@ from penstock.backends.spark.session import adopt_session, is_local, open_sessio
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import ENGINE, LOG_RETENTION, MEMORY_LIMIT, STATE_SECONDS, check_conf, check_setting
+from penstock.catalog.settings import CHANGEABLE, ENGINE, MEMORY_LIMIT, check_conf, check_setting
 from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
@@ -217,7 +217,7 @@ def _install(execution: Execution, catalog: Catalog, began: datetime) -> None:
     execution.clock = clock
 
 
-_OF_NO_FORM = {MEMORY_LIMIT, STATE_SECONDS, LOG_RETENTION}
+_OF_NO_FORM = {MEMORY_LIMIT, *CHANGEABLE}
 
 
 def _settings(catalog: Catalog) -> dict[str, str]:

@@ -148,7 +148,7 @@ class InputLog:
                 if self._durable or table.history.lower() != "none":
                     segments[table.name.lower()] = self._written(step, clock, table, change)
             for name, rows in arrived.items() if self._durable else ():
-                held[name] = data_folder(self._folder, name) / f"{step:012}.held{_ARROW}"
+                held[name] = _data_folder(self._folder, name) / f"{step:012}.held{_ARROW}"
                 _write_whole(rows, held[name])
         except BaseException:
             _remove(segments)
@@ -281,7 +281,7 @@ class InputLog:
         self._histories = {name: self._history(name, *item) for name, item in found["histories"].items()}
 
     def _history(self, name: str, first: int, steps: array[int], rows: array[int], kinds: bytes) -> _History:
-        folder, clocks = data_folder(self._folder, name), self.moments.clocks_of(steps)
+        folder, clocks = _data_folder(self._folder, name), self.moments.clocks_of(steps)
         segments = [
             Segment(step, clock, count, bool(kind & 1), path=folder / f"{step:012}{_ARROW if kind & 2 else _PARQUET}")
             for step, clock, count, kind in zip(steps, clocks, rows, kinds, strict=True)
@@ -320,7 +320,7 @@ class InputLog:
             self._lock.release()
 
     def _written(self, step: int, clock: datetime, table: Table, change: pa.Table | Delta) -> Segment:
-        path = data_folder(self._folder, table.name) / f"{step:012}.parquet"
+        path = _data_folder(self._folder, table.name) / f"{step:012}.parquet"
         if isinstance(change, pa.Table):
             retracts = -1 in change.column(WEIGHT).unique().to_pylist()
             segment = Segment(step, clock, change.num_rows, retracts, arrow=change)
@@ -350,7 +350,7 @@ class InputLog:
                 parts=array("q", [number for segment in recent for part in segment.steps for number in part]),
             )
             if merged.rows > HELD_ROWS:
-                merged = self._as_file(table, merged, data_folder(self._folder, name) / f"{staged.step:012}m.parquet")
+                merged = self._as_file(table, merged, _data_folder(self._folder, name) / f"{staged.step:012}m.parquet")
             history.segments = [segment for segment in history.segments if segment.arrow is None] + [merged]
         self._drop_old(name, history, table, staged.clock)
 
@@ -464,7 +464,7 @@ def _sync(path: Path | None) -> None:
     sync(path.parent)
 
 
-def data_folder(folder: Path, table: str) -> Path:
+def _data_folder(folder: Path, table: str) -> Path:
     """The folder of a table's rows in that of a log."""
     return folder / "data" / _folder_name(table)
 
