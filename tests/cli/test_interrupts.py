@@ -16,6 +16,7 @@ from penstock.cli.changes import change_output
 from penstock.cli.interpreter import Results, open_interpreter
 from penstock.cli.options import EngineOptions
 from penstock.cli.repl.shell import Shell
+from penstock.steps.interrupts import interrupt_behind
 
 PROGRAM = """
 CREATE TABLE t (id BIGINT, k BIGINT);
@@ -71,6 +72,31 @@ def test_ctrl_c_stops_only_the_statement(spark, capsys):
         "(2 rows)",
     ]
     assert time.perf_counter() - began < 120
+    assert not spark.sparkContext.statusTracker().getActiveJobsIds()
+
+
+class BeforeTheJob:
+    """A SparkContext that is told to cancel its jobs when there is none yet, and again later."""
+
+    def __init__(self, context):
+        self.context = context
+        self.asked = 0
+
+    def cancelAllJobs(self):  # noqa: N802 - PySpark's name
+        self.asked += 1
+        if self.asked > 1:
+            self.context.cancelAllJobs()
+
+
+def test_ctrl_c_before_the_job_that_sends_rows_has_begun_stops_it(spark, monkeypatch):
+    handler = signal.getsignal(signal.SIGINT)
+    context = BeforeTheJob(spark.sparkContext)
+    monkeypatch.setattr(handler, "_context", context)
+    threading.Timer(1.5, os.kill, (os.getpid(), signal.SIGINT)).start()
+    with pytest.raises(Exception, match="cancelled") as caught:
+        spark.sql(LONG[0]).toArrow()
+    assert isinstance(interrupt_behind(caught.value), KeyboardInterrupt)
+    assert context.asked > 1
     assert not spark.sparkContext.statusTracker().getActiveJobsIds()
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import logging
 import signal
+import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -35,17 +36,22 @@ class Interrupts:
         """Ctrl-C, always in the main thread."""
         waiting = _within(frame, self.send.__code__)
         insisting, self._pending = self._pending, waiting
-        threading.Thread(target=self._cancel, name="penstock-cancel", daemon=True).start()
+        call = _outermost_of_pyspark(frame)
+        threading.Thread(target=self._cancel, args=(call,), name="penstock-cancel", daemon=True).start()
         if not waiting or insisting:
             self._pending = False
             raise KeyboardInterrupt
 
-    def _cancel(self) -> None:
-        """Cancel what runs, and what the interrupted call still starts."""
+    def _cancel(self, call: FrameType | None) -> None:
+        """Cancel what runs, and what the interrupted call still starts.
+
+        A call that read rows when it was interrupted waits on its way out for the job that sends them, which may not
+        have begun by now.
+        """
         self._context.cancelAllJobs()
-        while self._pending:
+        while self._pending or _is_under_way(call):
             time.sleep(_AGAIN_SECONDS)
-            if self._pending:
+            if self._pending or _is_under_way(call):
                 self._context.cancelAllJobs()
 
     def send(self, command: str, *arguments: Any, **options: Any) -> Any:
@@ -103,8 +109,21 @@ def _in_main_thread() -> bool:
 
 
 def _within(frame: FrameType | None, code: Any) -> bool:
+    return any(each.f_code is code for each in _stack(frame))
+
+
+def _outermost_of_pyspark(frame: FrameType | None) -> FrameType | None:
+    """The call into PySpark that a frame belongs to, or None."""
+    found = [each for each in _stack(frame) if str(each.f_globals.get("__name__")).partition(".")[0] == "pyspark"]
+    return found[-1] if found else None
+
+
+def _is_under_way(call: FrameType | None) -> bool:
+    main = sys._current_frames().get(threading.main_thread().ident or 0)  # noqa: SLF001 - the documented way
+    return call is not None and any(each is call for each in _stack(main))
+
+
+def _stack(frame: FrameType | None) -> Iterator[FrameType]:
     while frame is not None:
-        if frame.f_code is code:
-            return True
+        yield frame
         frame = frame.f_back
-    return False
