@@ -221,6 +221,36 @@ main()
     assert (running.returncode, "error" in running.stdout) == (0, False), running.stdout
 
 
+def test_ctrl_c_while_duckdb_is_loaded_does_not_abort(tmp_path):
+    (tmp_path / "rows.json").write_text('{"id": 1}\n')
+    program = f"CREATE TABLE t (id INT) WITH ('connector' = 'files', 'path' = '{tmp_path}/*.json');"
+    within = """
+import enum, signal, sys
+from penstock.cli.main import main
+
+def made(mcls, *arguments, _made=enum.EnumType._create_, **more):
+    if "duckdb" in sys.modules and not arrived:
+        arrived.append(mcls)
+        signal.raise_signal(signal.SIGINT)
+    return _made(mcls, *arguments, **more)
+
+arrived = []
+enum.EnumType._create_ = made  # which the library calls while it is loaded
+main()
+"""
+    command = [sys.executable, "-c", within, "run", "-e", program + "CREATE VIEW v AS SELECT count(*) AS n FROM t;"]
+    found = subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=interruptible,
+    )
+    assert (found.returncode, found.stdout.strip()) == (130, "interrupted")
+
+
 @pytest.mark.spark
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
 def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number, tmp_path):

@@ -6,11 +6,9 @@ import signal
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from types import FrameType
-from typing import ClassVar
 
-from penstock.backends.native.interrupts import INTERRUPTS
+from penstock.backends.native.interrupts import Hold
 
 
 class InterruptedAfterStep(KeyboardInterrupt):
@@ -23,24 +21,6 @@ def interrupt_behind(error: BaseException) -> KeyboardInterrupt | None:
     while found is not None and not isinstance(found, KeyboardInterrupt):
         found = found.__context__
     return found
-
-
-@dataclass
-class Hold:
-    """Holds Ctrl-C back; once `obeying`, only the first one."""
-
-    arrived: int = 0
-    obeying: bool = False
-    holds_back: ClassVar[bool] = True  # asked by backends.native.interrupts: no statement is to be stopped now
-
-    def obey_the_second(self) -> None:
-        """From here on nothing can be torn apart any more: whoever insists is obeyed at once."""
-        self.obeying = True
-
-    def __call__(self, _number: int, _frame: FrameType | None) -> None:
-        self.arrived += 1
-        if self.obeying and self.arrived > 1:
-            raise InterruptedAfterStep
 
 
 class _Noted:
@@ -79,27 +59,9 @@ def noted(note: Callable[[], None] = lambda: None) -> Iterator[bool]:
 
 
 @contextmanager
-def undivided() -> Iterator[None]:
-    """Hold Ctrl-C back until the block has ended; then it comes to whom it would have come."""
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    hold = Hold()
-    before = signal.signal(signal.SIGINT, hold)
-    try:
-        yield
-    finally:
-        if hold.arrived:
-            INTERRUPTS.settle()  # seen while it stops no statement, that is, not the next one
-        signal.signal(signal.SIGINT, before)
-        if hold.arrived and callable(before):
-            before(signal.SIGINT, None)
-
-
-@contextmanager
 def uninterrupted() -> Iterator[Hold]:
     """Hold Ctrl-C back until the block has ended; then it is InterruptedAfterStep."""
-    hold = Hold()
+    hold = Hold(raises=InterruptedAfterStep)
     if threading.current_thread() is not threading.main_thread():
         yield hold
         return

@@ -12,7 +12,11 @@ import os
 import signal
 import threading
 import time
-from typing import Protocol
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import ClassVar, Protocol
 from weakref import WeakSet
 
 _SEEN = 0  # the byte for which nothing is stopped
@@ -99,3 +103,40 @@ def _raises(handler: object) -> bool:
 
 
 INTERRUPTS = Interrupts()
+
+
+@dataclass
+class Hold:
+    """Holds Ctrl-C back; once `obeying`, only the first one: another `raises`."""
+
+    arrived: int = 0
+    obeying: bool = False
+    raises: type[KeyboardInterrupt] = KeyboardInterrupt
+    holds_back: ClassVar[bool] = True  # no statement is to be stopped now
+
+    def obey_the_second(self) -> None:
+        """From here on nothing can be torn apart any more: whoever insists is obeyed at once."""
+        self.obeying = True
+
+    def __call__(self, _number: int, _frame: FrameType | None) -> None:
+        self.arrived += 1
+        if self.obeying and self.arrived > 1:
+            raise self.raises
+
+
+@contextmanager
+def undivided() -> Iterator[None]:
+    """Hold Ctrl-C back until the block has ended; then it comes to whom it would have come."""
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    hold = Hold()
+    before = signal.signal(signal.SIGINT, hold)
+    try:
+        yield
+    finally:
+        if hold.arrived:
+            INTERRUPTS.settle()  # seen while it stops no statement, that is, not the next one
+        signal.signal(signal.SIGINT, before)
+        if hold.arrived and callable(before):
+            before(signal.SIGINT, None)

@@ -20,7 +20,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.backends.native.functions import know_functions
-from penstock.backends.native.interrupts import INTERRUPTS
+from penstock.backends.native.interrupts import INTERRUPTS, undivided
 from penstock.backends.native.kinds import from_arrow
 from penstock.backends.native.memory import memory_allowed, no_room
 from penstock.backends.native.proof import quoted
@@ -54,7 +54,8 @@ class Store:
 
     def __init__(self, folder: Path | None = None, memory_limit: str = DEFAULT_MEMORY_LIMIT) -> None:
         """Rows that do not fit lie in `folder`, which nobody else uses, or in a temporary one."""
-        import duckdb  # noqa: PLC0415 - 100 ms that `check` need not wait
+        with undivided():  # Ctrl-C in the middle of loading DuckDB ends the process by SIGABRT
+            import duckdb  # noqa: PLC0415 - 100 ms that `check` need not wait
 
         self._temporary = None
         if folder is None:

@@ -15,6 +15,7 @@ import pyarrow as pa
 
 from penstock.backends.api import Delta, Stored, Workspace
 from penstock.backends.columns import arrow_rows, arrow_schema, in_arrow, python_rows, weighted_schema
+from penstock.backends.native.interrupts import undivided
 from penstock.backends.rows import Key, Row
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
@@ -23,7 +24,6 @@ from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
 from penstock.steps.intake.process import ProcessRows, positions
-from penstock.steps.interrupts import undivided
 from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:
