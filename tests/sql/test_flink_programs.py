@@ -74,11 +74,6 @@ def test_other_dialects_have_no_such_settings():
     ("text", "message", "hint"),
     [
         (
-            "CREATE TABLE t (s STRING, at AS TO_TIMESTAMP(s), WATERMARK FOR at AS at - INTERVAL '5' SECOND)",
-            "a WATERMARK on the computed column at",
-            "CREATE VIEW timed AS SELECT * FROM t; LATENESS timed.at INTERVAL '5' SECOND",
-        ),
-        (
             "CREATE MATERIALIZED TABLE r FRESHNESS = INTERVAL '30' SECOND AS SELECT 1",
             "a FRESHNESS",
             "MATERIALIZED VIEW r",

@@ -346,6 +346,9 @@ class Workspace(Protocol):
     def given(self, rows: pa.Table) -> Relation:
         """Rows as a relation in the types that Arrow says."""
 
+    def selected(self, relation: Relation, terms: Sequence[str]) -> Relation:
+        """Terms of Spark SQL over the rows of a relation."""
+
     def rows(self, relation: Relation) -> list[tuple[Any, ...]]:
         """The rows of a relation as tuples of Python values."""
 

@@ -42,7 +42,7 @@ def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden:
     if found.event_time is None and found.shown == found.columns and not found.computed:
         return BoundQuery(plan, tuple(item.label for item in found.columns))
     fields = dict(zip(plan.names, plan.fields, strict=True))
-    listed = [item for item in found.columns if hidden or not item.hidden]
+    listed = [item for item in found.columns if not item.hidden or (hidden and item.computed is None)]
     named = [(item.name, item.name) for item in listed]
     named += [] if found.event_time is None else [(EVENT_TIME, found.event_time)]
     items = [(name, column(of, fields[of].type, fields[of].nullable)) for name, of in named]
@@ -55,6 +55,8 @@ def rows_of(found: Table | View, place: exp.Expression | None = None, *, hidden:
 
 def computed_of(item: ComputedColumn, fields: Mapping[str, Field]) -> Scalar:
     """The value of a computed column over the columns of its row; it has no place in a query."""
+    if item.kept is not None:
+        return column(item.kept, fields[item.kept].type, fields[item.kept].nullable)
     return replace(scalar_of(parse_scalar(item.text), fields), span=None)
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from penstock.catalog.reserved import ENDED, ORDER, VERSIONS
+from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS
 from penstock.catalog.settings import without_meaning
 from penstock.catalog.types import Type, is_temporal
 from penstock.errors import Diagnostic, Span
@@ -98,8 +98,9 @@ class Column:
 
     Rows given by position need not have an `optional` column, which is behind all others, and is the step's clock where
     it is left out. A `hidden` one is optional, given by nobody, and no part of `*`. `written` is its name where another
-    column's differs by case only, which `name` then does not. `earlier` is what rows have in it that were there before
-    it was added: a constant of Spark SQL. `text` is its declaration as it is written.
+    column's differs by case only, which `name` then does not. `computed` is Spark SQL over the names of the others: a
+    hidden column that keeps the value of a computed one, made when the row comes. `earlier` is what rows have in it
+    that were there before it was added: a constant of Spark SQL. `text` is its declaration as it is written.
     """
 
     name: str
@@ -114,6 +115,7 @@ class Column:
     hidden: bool = False
     written: str | None = None
     metadata: str | None = None
+    computed: str | None = None
     earlier: str | None = field(default=None, compare=False)
     text: str = field(default="", compare=False, repr=False)
     span: Span | None = field(default=None, compare=False, repr=False)
@@ -123,18 +125,25 @@ class Column:
         """The name that the program gives it."""
         return self.written or self.name
 
+    @property
+    def told(self) -> str:
+        """The name by which rows and waterlines tell of it: of one that keeps a computed column's value, that one's."""
+        return self.name.removeprefix(COMPUTED)
+
 
 @dataclass(frozen=True)
 class ComputedColumn:
     """A column that is not kept: its value is made of the row's others where it is read, by Spark SQL over their names.
 
-    It stands behind the first `place` of those that are kept.
+    It stands behind the first `place` of those that are kept. One that has a bound is kept nevertheless, in the hidden
+    column `kept`.
     """
 
     name: str
     text: str
     place: int
     lateness: Lateness | None = None
+    kept: str | None = None
     span: Span | None = field(default=None, compare=False, repr=False)
 
 
@@ -181,6 +190,11 @@ class Table:
     def shown(self) -> tuple[Column, ...]:
         """The columns that anybody can see."""
         return tuple(item for item in self.columns if not item.hidden)
+
+    @cached_property
+    def computing(self) -> tuple[Column, ...]:
+        """The columns whose values are computed when a row comes."""
+        return tuple(item for item in self.columns if item.computed is not None)
 
     @property
     def history(self) -> str:

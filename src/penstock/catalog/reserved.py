@@ -31,5 +31,7 @@ RESERVED: Mapping[str, str] = {
     ORDER: "versions of a row say by it which came last",
     ENDED: "versions of a row say by it that there is none any more",
 }
+COMPUTED = "__computed_"
+"""The beginning of the name of a column that keeps the value of a computed one, which none of a program has."""
 VERSIONS = "__versions_of_"
 """The beginning of the name of a table's versions, which no relation of a program can have."""

@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import Any
 
 from penstock.catalog.model import Catalog, View
+from penstock.catalog.reserved import COMPUTED
 
 _INTERNAL = re.compile(r"(?<!\w)(h?)__([a-z]\w*)(?=(\.)?)")
 _PARTS = re.compile(r"([a-z_]+?)_?(\d+)?(?:_(\d+))?")
@@ -56,6 +57,8 @@ class ShownNames:
         return [self.values(value) for value in found] if isinstance(found, list) else found
 
     def _shown(self, found: re.Match[str]) -> str:
+        if found[0].startswith(COMPUTED):
+            return found[0].removeprefix(COMPUTED)  # the program's own name
         if found[0] in self._written:
             return found[0]
         name = f"{'found_' if found[1] else ''}{_said(found[2], relation=found[3] is not None)}"
@@ -73,7 +76,7 @@ class ShownNames:
 
 def _texts(relation: Any) -> Iterable[str]:
     yield relation.source or relation.text if isinstance(relation, View) else relation.text
-    yield from (column.name for column in relation.columns)
+    yield from (column.told for column in relation.columns)
 
 
 def _said(name: str, *, relation: bool) -> str:

@@ -153,7 +153,8 @@ def _columns(relation: Declared | View) -> list[tuple[str, str, str]]:
         if not column.hidden
     ]
     for item in reversed(relation.computed if isinstance(relation, Declared) else ()):
-        found.insert(item.place, (item.name, "computed", f"AS {item.text}"))
+        late = "" if item.lateness is None else f", LATENESS {item.lateness.bound}"
+        found.insert(item.place, (item.name, "computed", f"AS {item.text}{late}"))
     return found
 
 

@@ -16,6 +16,7 @@
 | raising      | rows of a change for which an expression raises, by one query              |
 | schemas      | the Spark schemas of the changes in a circuit                              |
 | typed        | types that no JVM is asked for                                             |
+| terms        | what is computed of rows when they come: in the process, or by Spark       |
 | constants    | constant expressions evaluated: in the process, or by Spark                |
 | profiler     | the cost of each operator, while that is asked for                         |
 """

@@ -8,7 +8,7 @@ from penstock.catalog.model import Catalog
 from penstock.catalog.settings import engine_of, why_on_spark
 from penstock.circuit.build import Typing, build_circuit
 from penstock.circuit.narrowing import narrowed
-from penstock.circuit.operators import Circuit, OfStep
+from penstock.circuit.operators import Circuit, OfStep, Source
 from penstock.circuit.places import IN_PROCESS, ON_SPARK, Placed
 from penstock.plan.nodes import Plan
 
@@ -25,12 +25,17 @@ def foreseen(plans: Mapping[str, Plan], catalog: Catalog, *, local: bool = True)
 def _judged(plans: Mapping[str, Plan], catalog: Catalog, engine: str) -> Placed:
     # What is proven takes a tenth of a second to import, which a program on Spark need not wait for.
     from penstock.backends.native.sketch import Sketch  # noqa: PLC0415
-    from penstock.engine.placing import placed  # noqa: PLC0415
+    from penstock.engine.placing import computed_on_spark, placed  # noqa: PLC0415
     from penstock.engine.typed import ProvenTyping  # noqa: PLC0415
 
     circuit = build_circuit(plans, catalog, ProvenTyping(catalog, Typing()), bucketed=False)
     _, reasons = placed(Sketch(), narrowed(circuit))
     places = {number: reasons.get(number, IN_PROCESS) for number in _placed_numbers(circuit)}
+    for operator in circuit.operators:
+        table = catalog.table(operator.relation) if isinstance(operator, Source) else None
+        place = None if table is None else computed_on_spark(table)
+        if place is not None:
+            places[operator.number] = place
     return Placed(circuit, engine, places=places)
 
 

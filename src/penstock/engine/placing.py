@@ -10,10 +10,11 @@ from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.proof import NotProvenError, not_proven
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
-from penstock.catalog.model import Catalog
+from penstock.catalog.model import Catalog, Table
 from penstock.catalog.settings import AUTO, ENGINE, NATIVE, TIME_ZONE, UTC, engine_of, why_on_spark
-from penstock.circuit.operators import Circuit, OfStep, Operator
+from penstock.circuit.operators import Circuit, OfStep, Operator, Source
 from penstock.circuit.places import SPARK, Place
+from penstock.engine.terms import proven_term
 from penstock.errors import Diagnostic, Span, UnsupportedError
 from penstock.plan.expressions import scalars_of
 from penstock.plan.nodes import Recompute
@@ -82,6 +83,11 @@ def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]
     if engine_of(catalog.settings) != NATIVE:
         return
     for operator in circuit.operators:
+        table = catalog.table(operator.relation) if isinstance(operator, Source) else None
+        place = None if table is None else computed_on_spark(table)
+        if table is not None and place is not None:
+            message = f"table {table.name}: its rows need Spark when they come, for {place.not_proven}"
+            raise UnsupportedError(Diagnostic("NOT_NATIVE", message, place.span, hint=_AUTO_HINT))
         place = others.get(operator.number)
         if place is not None:
             views = [catalog.views[name].name for name in circuit.readers[operator.number]]
@@ -89,6 +95,16 @@ def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]
             view = catalog.views[circuit.readers[operator.number][0]]
             found = Diagnostic("NOT_NATIVE", message, place.span, hint=_AUTO_HINT)
             raise UnsupportedError(found, view.source)
+
+
+def computed_on_spark(table: Table) -> Place | None:
+    """The place of a column that Spark has to compute when a row comes; None if there is none."""
+    for column in table.computing:
+        try:
+            proven_term(table, column)
+        except NotProvenError as error:
+            return Place(SPARK, f"{error.what}, of the computed column {column.told}", column.span)
+    return None
 
 
 def _places(operator: Operator) -> Iterator[Span]:

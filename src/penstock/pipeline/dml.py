@@ -85,8 +85,9 @@ def _ended_now(table: Table, rows: pa.Table) -> pa.Table:
 
 def _read(reader: RowReader, rows: pa.Table) -> pa.Table:
     """The rows checked; what is hidden of them, which nobody can change, stays as it is."""
-    hidden = [column.name for column in reader.table.columns if column.hidden]
-    found = reader.read_arrow(rows.drop_columns(hidden), Rejections(), carried=True).rows
+    hidden = [column.name for column in reader.table.columns if column.hidden and column.computed is None]
+    computed = [column.name for column in reader.table.computing]
+    found = reader.read_arrow(rows.drop_columns([*hidden, *computed]), Rejections(), carried=True).rows
     for name in hidden:
         found = found.set_column(found.schema.get_field_index(name), name, rows.column(name))
     return found

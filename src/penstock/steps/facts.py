@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog
+from penstock.catalog.reserved import COMPUTED
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.measured import Measured
 from penstock.steps.intake.apart import holding_back
@@ -125,7 +126,12 @@ def inferred_facts(catalog: Catalog, reader: LineReader, lines: Lines) -> Iterat
     for (view, name, derived), value in zip(wanted, values, strict=True):
         late = name.lower() in {column.lower() for column in view.lateness}
         if not late:
-            yield WaterlineFact(view.name, name, value, None, 0, 0, 0, f"follows {derived.shown.replace('`', '')}")
+            yield WaterlineFact(view.name, name, value, None, 0, 0, 0, f"follows {_told(derived.shown)}")
+
+
+def _told(text: str) -> str:
+    """A term without quotes, over the program's names."""
+    return text.replace("`", "").replace(COMPUTED, "")
 
 
 def facts_of(
@@ -134,13 +140,13 @@ def facts_of(
     """The facts about one relation."""
     late = rejected.get((relation, LATE), 0)
     aside = rejected.get((relation, FUTURE), 0) + rejected.get((relation, INFINITE), 0)
-    for item in (item for item in lateness.columns if not item.column.hidden):
+    for item in (item for item in lateness.columns if not item.column.hidden or item.column.computed is not None):
         found = lateness.waterline(item)
         line = holding.line(item.column.name, found.at)
         waits = _waits_for(item)
         if (partition := holding_back(lateness, item)) is not None:
             waits += f" in {partition}, the partition that is furthest behind"
-        yield WaterlineFact(relation, item.column.name, line, found.seen, late, aside, holding.count, waits)
+        yield WaterlineFact(relation, item.column.told, line, found.seen, late, aside, holding.count, waits)
     with_lateness = {item.column.name for item in lateness.columns}
     for held in holding.columns:
         if held.column.name not in with_lateness:

@@ -14,7 +14,7 @@ import os
 import shutil
 import threading
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import closing, contextmanager, suppress
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -327,6 +327,13 @@ class Store:
         """The rows of a query."""
         with self._working() as connection:
             return connection.sql(query).to_arrow_table()
+
+    def apart(self, query: str, **given: pa.Table) -> pa.Table:
+        """The rows of a query over Arrow tables alone, by their names, outside of any step: its error ends none."""
+        with self._working(stoppable=False) as connection, closing(connection.cursor()) as cursor:
+            for name, rows in given.items():
+                cursor.register(name, from_arrow(rows))
+            return cursor.sql(query).to_arrow_table()
 
     def fetched(self, query: str, values: Sequence[object] = ()) -> list[tuple[Any, ...]]:
         """The few rows of a query with `?` for values."""

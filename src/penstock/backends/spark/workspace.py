@@ -236,6 +236,10 @@ class Workspace:
         """The rows of a relation of a table's columns, in the Arrow types of the declaration."""
         return declared_rows(relation, table)
 
+    def selected(self, relation: DataFrame, terms: Sequence[str]) -> DataFrame:
+        """Terms of Spark SQL over the rows of a relation."""
+        return relation.selectExpr(*terms)
+
     def rows(self, relation: DataFrame) -> list[tuple[Any, ...]]:
         """The rows of a relation as tuples of Python values."""
         return fetched_rows(relation)

@@ -6,12 +6,14 @@ from dataclasses import replace
 
 from sqlglot import exp
 
+from penstock.analysis.declarations import late_bounds
 from penstock.bind.binder import context_of
 from penstock.bind.from_.event_time import counted_from
 from penstock.bind.level import Level
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.scope import Scope, relation_in_scope
-from penstock.catalog.model import Catalog, ComputedColumn, Lateness, Table
+from penstock.catalog.model import Catalog, Column, ComputedColumn, Lateness, Table
+from penstock.catalog.reserved import COMPUTED
 from penstock.catalog.types import plain_type
 from penstock.errors import PenstockError, Span, SqlError
 from penstock.plan.forms import reads_clock
@@ -23,10 +25,11 @@ from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.trees import aggregate_calls, replace_nodes, window_calls
 from penstock.types.durations import Duration, duration_of
+from penstock.types.infer import infer
 
 
 def with_computed(table: Table, catalog: Catalog) -> Table:
-    """The table with its computed columns bound, and with the bounds of times that are computed of numbers."""
+    """The table with its computed columns bound, and with their bounds."""
     computed = tuple(_bound(catalog, table, item) for item in table.computed)
     table = replace(table, computed=computed)
     for item in table.computed:
@@ -66,7 +69,7 @@ def _bound(catalog: Catalog, table: Table, item: ComputedColumn) -> ComputedColu
         message = f"{what} reads {'another table' if tree.find(exp.Query) else 'the clock'}"
         hint = "AS PROCTIME() alone is the time at which a row comes; a view may compute with it"
         raise wrong(code="COMPUTED_COLUMN", message=message, place=item.span, hint=hint)
-    fields = tuple(Field(one.name, plain_type(one.type), one.nullable) for one in table.columns)
+    fields = _fields(table)
     context = context_of(catalog)
     names = tuple(one.label for one in table.columns)
     level = Level(context, Scope((relation_in_scope(table.name, names, fields, exact=context.exact),)))
@@ -81,18 +84,44 @@ def _bound(catalog: Catalog, table: Table, item: ComputedColumn) -> ComputedColu
 
 
 def _with_watermark(table: Table, item: ComputedColumn, lateness: Lateness) -> Table:
-    """The table in which the number that a time is computed of has the bound of this time, in its own unit."""
+    """The table with the bound of a computed time: on the number that it counts, in its own unit, or on its value."""
     name, unit = counted_from(parse_scalar(item.text)) or ("", 1)
-    of, length = table.column(name), _length(parse_scalar(lateness.bound))
-    if of is None or of.lateness is not None or length.months:
-        message = f"a WATERMARK on the computed column {item.name}, which is no TO_TIMESTAMP_LTZ of one column"
-        view = f"CREATE VIEW timed AS SELECT * FROM {table.name}; LATENESS timed.{item.name} {lateness.bound}"
-        hint = f"leave it out, and read a view that has it: {view}"
-        raise unsupported(code="COMPUTED_WATERMARK", message=message, place=item.span, hint=hint)
+    of, bound = table.column(name), parse_scalar(lateness.bound)
+    length = _length(bound) if isinstance(bound, exp.Interval) else None
+    if of is None or of.lateness is not None or length is None or length.months:
+        return _with_value_kept(table, item, lateness)
     bounded = replace(of, lateness=Lateness(str(length.micros // unit), span=lateness.span))
     return replace(table, columns=tuple(bounded if one is of else one for one in table.columns))
 
 
-def _length(bound: exp.Expression) -> Duration:
-    nothing = isinstance(bound, exp.Interval) and bound.this is not None and not bound.this.name.strip("0. ")
+def _with_value_kept(table: Table, item: ComputedColumn, lateness: Lateness) -> Table:
+    """The table that keeps the value of a computed column, made when a row comes, so that it can be late by it."""
+    kind, nullable = infer(parse_scalar(item.text), {one.name: one for one in _fields(table)})
+    if kind is None:
+        message = f"a WATERMARK on the computed column {item.name}, whose type is not known before Spark is asked"
+        hint = f"say it: {item.name} AS CAST({item.text} AS TIMESTAMP)"
+        raise unsupported(code="COMPUTED_WATERMARK", message=message, place=item.span, hint=hint)
+    kept = Column(
+        COMPUTED + item.name,
+        kind,
+        nullable=nullable,
+        lateness=lateness,
+        optional=True,
+        hidden=True,
+        computed=item.text,
+        span=item.span,
+    )
+    late_bounds(table.name, kept)  # SqlError for a bound that is none of its type
+    computed = tuple(replace(one, kept=kept.name) if one is item else one for one in table.computed)
+    return replace(table, columns=(*table.columns, kept), computed=computed)
+
+
+def _fields(table: Table) -> tuple[Field, ...]:
+    """The columns that rows are given."""
+    given = (one for one in table.columns if one.computed is None)
+    return tuple(Field(one.name, plain_type(one.type), one.nullable) for one in given)
+
+
+def _length(bound: exp.Interval) -> Duration:
+    nothing = bound.this is not None and not bound.this.name.strip("0. ")
     return Duration(0, 0) if nothing else duration_of(bound)

@@ -26,7 +26,7 @@ from penstock.plan.emission import Content
 from penstock.plan.nodes import Plan, Project, SortKey, TopK
 from penstock.plan.scalar import Scalar, column
 from penstock.plan.showing import Showing
-from penstock.sql.complaints import wrong
+from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import TableFunction
 from penstock.sql.points import refuse_point
 from penstock.sql.statements import CreateView, Insert
@@ -181,6 +181,12 @@ def _of_key(statement: Insert, table: Table, rows: _Rows) -> tuple[Column, ...]:
         if item is None or item.hidden:
             raise unknown_column(name, tuple(each.name for each in table.shown), place)
         found.append(item)
+    if what == "UPDATE" and table.computing:
+        message = (
+            f"UPDATE that stands cannot compute {table.computing[0].told} anew, by which rows of {table.name} are late"
+        )
+        hint = "UPSERT INTO gives whole rows"
+        raise unsupported(code="STANDING_STATEMENT", message=message, place=statement.table_span, hint=hint)
     names = [item.name.lower() for item in found]
     key = [item.lower() for item in table.key]
     if len(set(names)) < len(names) or not set(key) <= set(names) or (what == "DELETE" and set(names) != set(key)):

@@ -35,6 +35,7 @@ from penstock.steps.rows.defaults import Defaults
 from penstock.steps.rows.rejected import row_json
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from pyspark.sql import DataFrame
 
     from penstock.backends.spark.workspace import Workspace
@@ -62,7 +63,10 @@ class FrameBatch:
     @cached_property
     def checked(self) -> DataFrame:
         """The columns in declared types, not evaluated yet."""
-        return self.frame.selectExpr(*_selection(self.table, self.frame, self.reader.defaults))
+        given = self.frame.selectExpr(*_selection(self.table, self.frame, self.reader.defaults))
+        if not self.table.computing:
+            return given
+        return given.selectExpr(*_with_computed(self.table, given.columns))
 
     def fetched(self, judge: Judge) -> Batch:
         """The rows on the driver."""
@@ -76,13 +80,17 @@ class FrameBatch:
                 twice = process.twice(given)
             if twice is not None:
                 _refuse_twice(self.table, twice)
-        return self.reader.read_arrow(rows, judge.rejections, carried=True)
+        return self._read(rows, judge)
 
     def fetched_from(self, frame: DataFrame, judge: Judge) -> Batch:
         """The rows of the checked frame, evaluated already, on the driver."""
         _check_keys(self.table, frame)
         rows = declared_rows(frame, self.table)
-        return self.reader.read_arrow(rows, judge.rejections, carried=True)
+        return self._read(rows, judge)
+
+    def _read(self, rows: pa.Table, judge: Judge) -> Batch:
+        hidden = [column.name for column in self.table.columns if column.hidden]  # which the reader makes anew
+        return self.reader.read_arrow(rows.drop_columns(hidden), judge.rejections, carried=True)
 
 
 def _selection(table: Table, frame: DataFrame, defaults: Defaults) -> list[str]:
@@ -100,6 +108,12 @@ def _selection(table: Table, frame: DataFrame, defaults: Defaults) -> list[str]:
         _check_type(table, column, plain_type(found.dataType.simpleString()))
         chosen.append(f"CAST({quoted(found.name)} AS {plain_type(column.type)}) AS {quoted(column.name)}")
     return chosen + [name for name in (OPERATION, SEQUENCE) if name in given]
+
+
+def _with_computed(table: Table, given: Sequence[str]) -> list[str]:
+    """The given columns, with the values of computed columns in the places of the columns that keep them."""
+    terms = {item.name: f"CAST(({item.computed}) AS {item.type}) AS {quoted(item.name)}" for item in table.computing}
+    return [terms.get(name, quoted(name)) for name in given]
 
 
 def _check_type(table: Table, column: Column, found: str) -> None:

@@ -25,7 +25,7 @@ from penstock.steps.intake.apart import moved_by_change, moved_by_rows
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable, comparable_value
-from penstock.steps.intake.refusing import chosen_rows, without_refused, without_refused_held
+from penstock.steps.intake.refusing import without_refused, without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
 from penstock.steps.rows.identity import identity_of, unordered
@@ -169,7 +169,7 @@ def _set_aside(batch: Batch, chosen: pa.ChunkedArray, message: str, rejections: 
         return batch
     for index in places:
         rejections.add(batch.table.name, message, batch.json(index))
-    return chosen_rows(batch, [index for index, gone in enumerate(chosen.to_pylist()) if not gone])
+    return batch.chosen([index for index, gone in enumerate(chosen.to_pylist()) if not gone])
 
 
 def _check_present(batch: Batch, counts: RowCounts, rejections: Rejections) -> Batch:

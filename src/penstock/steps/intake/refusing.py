@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
 import pyarrow as pa
 
 from penstock.backends.columns import python_rows
@@ -13,15 +11,6 @@ from penstock.steps.rows.batch import Batch
 from penstock.steps.rows.identity import identity_of
 from penstock.steps.rows.refused import Refused, set_aside
 from penstock.steps.rows.rejected import Rejections, row_json
-
-
-def chosen_rows(batch: Batch, kept: Sequence[int]) -> Batch:
-    """Some rows of the batch, with their operations and places."""
-    operations = None if batch.operations is None else tuple(batch.operations[index] for index in kept)
-    place = batch.place
-    rows = batch.rows.take(pa.array(kept, pa.int64()))
-    partitions = None if batch.partitions is None else batch.partitions.taken(kept)
-    return Batch(batch.table, rows, operations, lambda index: place(kept[index]), partitions)
 
 
 def without_refused(batch: Batch, refused: Refused, rejections: Rejections) -> Batch:
@@ -34,7 +23,7 @@ def without_refused(batch: Batch, refused: Refused, rejections: Rejections) -> B
     for index, reason in enumerate(found):
         if reason is not None:
             set_aside(rejections, batch.table, reason, batch.place(index), batch.json(index))
-    return chosen_rows(batch, [index for index, reason in enumerate(found) if reason is None])
+    return batch.chosen([index for index, reason in enumerate(found) if reason is None])
 
 
 def without_refused_held(

@@ -25,7 +25,6 @@ from penstock.catalog.reserved import ENDED, ORDER, WEIGHT
 from penstock.steps.intake.fold import Intake, Judge, deletions, fold_rows, impossible
 from penstock.steps.intake.lateness import LateColumn
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.intake.refusing import chosen_rows
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch
 from penstock.steps.rows.rejected import LATE_VERSION, Rejections
@@ -75,7 +74,7 @@ def _completed(batch: Batch, content: TableMemory) -> Batch:
         kept.append(index)
     operations = tuple(DELETE if item == DELETE else INSERT for item in batch.operations)
     whole = replace(batch, rows=arrow_rows(batch.rows.schema, rows), operations=operations)
-    return chosen_rows(whole, kept)
+    return whole.chosen(kept)
 
 
 def _possible(batch: Batch, item: LateColumn, clock: datetime) -> Batch:
@@ -88,7 +87,7 @@ def _possible(batch: Batch, item: LateColumn, clock: datetime) -> Batch:
 
 def _without(batch: Batch, mask: Any) -> Batch:
     kept = pc.indices_nonzero(pc.invert(pc.fill_null(mask, False))).to_pylist()  # noqa: FBT003
-    return batch if len(kept) == len(batch) else chosen_rows(batch, kept)
+    return batch if len(kept) == len(batch) else batch.chosen(kept)
 
 
 def _with_times(batch: Batch, item: LateColumn, judge: Judge) -> Batch:

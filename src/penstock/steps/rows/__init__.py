@@ -7,6 +7,7 @@
 | `cells` | values of Arrow columns that Python or Spark cannot hold |
 | `added` | what rows have in columns that were added after them |
 | `defaults` | what stands in a column that a row leaves out |
+| `computing` | the values of computed columns, and what is wrong with a row that has none |
 | `new_columns` | what rows have beyond the columns of their table, and in which types |
 | `identity` | when rows are the same |
 | `refused` | rows that a step goes without because a view raises for them |

@@ -19,8 +19,10 @@ from penstock.backends.columns import arrow_schema, arrow_type, python_rows
 from penstock.backends.parts import part_changer
 from penstock.catalog.model import EVENT_TIME, Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
+from penstock.engine.terms import Terms
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
+from penstock.steps.rows.computing import values_of
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.new_columns import (
     NewColumns,
@@ -78,8 +80,15 @@ class Batch:
 
     def json(self, index: int) -> str:
         """One row as JSON."""
-        names = self.rows.column_names
-        return row_json(dict(zip(names, python_rows(self.rows.slice(index, 1))[0], strict=True)))
+        return row_json(self._values(index, self.table.columns))
+
+    def given(self, index: int) -> dict[str, Any]:
+        """One row as it can be given: without what is hidden."""
+        return self._values(index, self.table.shown)
+
+    def _values(self, index: int, columns: Sequence[Column]) -> dict[str, Any]:
+        rows = self.rows.select([column.name for column in columns]).slice(index, 1)
+        return dict(zip((column.name for column in columns), python_rows(rows)[0], strict=True))
 
     def stamped(self, clock: datetime, step: int = 0) -> Batch:
         """The batch with what a step gives to an inserted row that leaves an `optional` column open.
@@ -88,7 +97,7 @@ class Batch:
         """
         rows = self.rows
         for at, column in enumerate(self.table.columns):
-            if column.optional and rows.column(at).null_count:
+            if column.optional and column.computed is None and rows.column(at).null_count:
                 inserted = pa.array([self.operation(index) == INSERT for index in range(len(self))])
                 given = self._positions(step) if column.name == POSITION else clock_in(clock, column)
                 filled = pc.if_else(inserted, given, None)
@@ -106,6 +115,14 @@ class Batch:
         partitions = None if self.partitions is None else self.partitions.taken(slice(start, start + length))
         rows = self.rows.slice(start, length)
         return Batch(self.table, rows, operations, lambda index: self.place(start + index), partitions)
+
+    def chosen(self, kept: Sequence[int]) -> Batch:
+        """Some rows of the batch, with their operations and places."""
+        operations = None if self.operations is None else tuple(self.operations[index] for index in kept)
+        place = self.place
+        rows = self.rows.take(pa.array(kept, pa.int64()))
+        partitions = None if self.partitions is None else self.partitions.taken(kept)
+        return Batch(self.table, rows, operations, lambda index: place(kept[index]), partitions)
 
 
 def first_position(step: int) -> int:
@@ -143,7 +160,8 @@ class RowReader:
     """Checks rows against a table's declaration.
 
     `defaults` fill the columns that a row by name leaves out; `lenient` is for sources that do not know all kinds.
-    `new` is told of columns that rows have and the table lacks, where these are not left out or refused.
+    `new` is told of columns that rows have and the table lacks, where these are not left out or refused. `terms` give
+    the values of computed columns that are kept.
     """
 
     def __init__(
@@ -153,11 +171,14 @@ class RowReader:
         zone: tzinfo = UTC,
         lenient: Leniency = STRICT,
         new: NewColumns | None = None,
+        *,
+        terms: Terms | None = None,
     ) -> None:
         self.table = table
         self.defaults = defaults
         self._lenient = lenient
         self._new = new
+        self._terms = terms
         self._columns = table.columns
         self._names = {column.name.lower(): at for at, column in enumerate(table.columns) if not column.hidden}
         self._written = {column.written: at for at, column in enumerate(table.columns) if column.written}
@@ -186,12 +207,33 @@ class RowReader:
             rows.append(row)
             places.append(index)
         columns = [[row[at] for row in rows] for at in range(len(self._columns))]
-        return Batch(
+        found = Batch(
             self.table,
             self._arrow(columns),
             None if all(operation == INSERT for operation in operations) else tuple(operations),
             lambda index: place(places[index]),
         )
+        return self._computed(found, rejections)
+
+    def _computed(self, batch: Batch, rejections: Rejections) -> Batch:
+        """The batch with the values of computed columns that are kept; a row of which one raises is a bad one."""
+        if self._terms is None or not len(batch):
+            return batch
+        values, reasons = values_of(self._terms, batch.rows)
+        rows = batch.rows
+        for name in values.column_names:
+            at = rows.schema.get_field_index(name)
+            rows = rows.set_column(at, rows.field(at), values.column(name))
+        found = replace(batch, rows=rows)
+        if not reasons:
+            return found
+        for index, why in reasons.items():
+            place = batch.place(index)
+            error = bad_value(self.table, f"{place}, column {self._terms.labels}", why)
+            if not rejections.tolerant:
+                raise error
+            reject_row(rejections, self.table, place, error, batch.given(index))
+        return found.chosen([index for index in range(len(batch)) if index not in reasons])
 
     def _arrow(self, columns: list[list[Any]]) -> pa.Table:
         schema = arrow_schema(self._columns)
@@ -228,6 +270,8 @@ class RowReader:
         if operation not in OPERATIONS:
             found = f"found {shown(operation)}, expected '+', '-' or '~'"
             refuse(self.table, f"{place}, column {OPERATION}", found)
+        if operation == UPDATE and self._terms is not None:
+            refuse(self.table, place, f"a partial update, by which {self._terms.labels} cannot be computed anew")
         if alone and operation == UPDATE and not self._key:
             refuse_update(self.table, place)
         if alone and self.table.append_only:
@@ -325,7 +369,8 @@ class RowReader:
         plain = operations is None or self._takes(operations, alone=rejections.tolerant)
         if not plain or any(column is None for column in columns) or not self._complete(columns, operations):
             return self._row_by_row(data, rejections, place, carried=carried)
-        return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
+        rows = pa.Table.from_arrays(columns, schema=arrow_schema(self._columns))
+        return self._computed(Batch(self.table, rows, operations, place), rejections)
 
     def _known_columns(self, data: pa.Table) -> pa.Table:
         known = [name for name in data.column_names if self._place(name) is not None or name in (OPERATION, SEQUENCE)]
@@ -361,6 +406,8 @@ class RowReader:
     def _takes(self, operations: tuple[Any, ...], *, alone: bool) -> bool:
         """True if all are operations that the table takes."""
         if not all(operation in OPERATIONS for operation in operations):
+            return False
+        if self._terms is not None and UPDATE in operations:
             return False
         return not alone or (not self.table.append_only and (bool(self._key) or UPDATE not in operations))
 
@@ -502,7 +549,12 @@ def split_operation(item: Any) -> tuple[Any, Any]:
 
 def refuse(table: Table, place: str, what: str) -> NoReturn:
     """Raise the DataError of a row that does not fit."""
-    raise DataError(Diagnostic("BAD_VALUE", f"table {table.name}, {place}: {what}"))
+    raise bad_value(table, place, what)
+
+
+def bad_value(table: Table, place: str, what: str) -> DataError:
+    """The DataError of a row that does not fit."""
+    return DataError(Diagnostic("BAD_VALUE", f"table {table.name}, {place}: {what}"))
 
 
 def refuse_update(table: Table, place: str) -> NoReturn:

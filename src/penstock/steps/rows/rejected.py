@@ -15,7 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.catalog.model import ERROR_VIEW
-from penstock.catalog.reserved import ENDED, HIDDEN, ORDER, WEIGHT
+from penstock.catalog.reserved import COMPUTED, ENDED, HIDDEN, ORDER, WEIGHT
 
 LATE = "Late value"
 LATE_VERSION = "Late version"
@@ -58,7 +58,8 @@ class Rejections:
 
 def row_json(row: Mapping[str, Any]) -> str:
     """A row as one line of JSON, without what is hidden of it."""
-    return json_text({name: value for name, value in row.items() if name not in HIDDEN | {ORDER, ENDED}})
+    told = {name.removeprefix(COMPUTED): value for name, value in row.items() if name not in HIDDEN | {ORDER, ENDED}}
+    return json_text(told)
 
 
 def json_text(value: Any) -> str:

@@ -219,7 +219,8 @@ def _with_computed(rows: DataFrame, table: Table | None) -> DataFrame:
     """A table's rows, or its versions, with the columns that are computed of them, each in its place."""
     if table is None or not table.computed:
         return rows
-    items = [f"`{name}`" for name in rows.columns]
+    kept = {item.name for item in table.computing}  # the oracle computes them itself
+    items = [f"`{name}`" for name in rows.columns if name not in kept]
     first = rows.columns.index(table.columns[0].name)
     for item in reversed(table.computed):
         items.insert(first + item.place, f"{item.text} AS `{item.name}`")

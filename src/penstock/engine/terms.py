@@ -1,0 +1,92 @@
+"""Terms over the rows that come into a table, evaluated before any step has them.
+
+    price * 2, to_timestamp(told)       over the rows  (price 3, told '2026-01-02')
+
+It is done in the process where all of them are proven, by Spark otherwise.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TYPE_CHECKING
+
+import pyarrow as pa
+
+from penstock.backends.native.kinds import schema_in_arrow, to_arrow
+from penstock.backends.native.proof import NotProvenError, Proven, not_proven
+from penstock.backends.native.scalars import proven
+from penstock.catalog.model import Column, Table
+from penstock.catalog.types import plain_type
+from penstock.plan.scalar import parsed, quoted, scalar_of
+
+if TYPE_CHECKING:
+    from penstock.backends.api import Workspace
+    from penstock.backends.native.store import Store
+
+_PLACE = "__place"
+
+
+@dataclass(frozen=True)
+class Terms:
+    """The values of some columns of a table, each by its `computed` term over the others."""
+
+    table: Table
+    columns: tuple[Column, ...]
+    workspace: Callable[[], Workspace]
+    store: Callable[[], Store | None]
+
+    def values(self, rows: pa.Table) -> pa.Table:
+        """The values for rows of the table, in their order; an exception of DuckDB or Spark if a term raises."""
+        store = self.store()
+        if store is None or self._proven is None:
+            return self._by_spark(rows)
+        items = [f"{item.text} AS v{at}" for at, item in enumerate(self._proven)]
+        found = store.apart(f"SELECT {', '.join(items)} FROM come ORDER BY {_PLACE}", come=self._placed(rows))
+        return to_arrow(found, schema_in_arrow((column.name, column.type) for column in self.columns))
+
+    @property
+    def labels(self) -> str:
+        """The names under which the values are read."""
+        return ", ".join(column.told for column in self.columns)
+
+    @cached_property
+    def _proven(self) -> list[Proven] | None:
+        try:
+            return [proven_term(self.table, column) for column in self.columns]
+        except NotProvenError:
+            return None
+
+    @cached_property
+    def _read(self) -> tuple[Column, ...]:
+        """The columns that the terms read."""
+        names = frozenset().union(*(scalar_of(parsed(str(column.computed))).columns for column in self.columns))
+        return tuple(column for column in self.table.columns if column.name in names)
+
+    def _placed(self, rows: pa.Table) -> pa.Table:
+        """The columns that are read, with the place of each row."""
+        chosen = rows.select([column.name for column in self._read])
+        return pa.table({**dict(zip(chosen.column_names, chosen.columns, strict=True)), _PLACE: _count(rows.num_rows)})
+
+    def _by_spark(self, rows: pa.Table) -> pa.Table:
+        workspace, place = self.workspace(), Column(_PLACE, "bigint")
+        given = workspace.relation_of(Table(self.table.name, (*self._read, place)), self._placed(rows))
+        terms = [f"CAST(({item.computed}) AS {item.type}) AS {quoted(item.name)}" for item in self.columns]
+        found = workspace.declared_rows(
+            workspace.selected(given, [*terms, _PLACE]), Table(self.table.name, (*self.columns, place))
+        )
+        return found.sort_by(_PLACE).drop_columns([_PLACE])
+
+
+def proven_term(table: Table, column: Column) -> Proven:
+    """The term of a column that is computed when a row comes, in DuckDB's SQL; raises NotProvenError."""
+    kinds = {item.name: plain_type(item.type) for item in table.columns if item.computed is None}
+    found = proven(parsed(str(column.computed)), kinds)
+    if found.type != plain_type(column.type):
+        not_proven(f"a {found.type} as {column.type}")
+    return found
+
+
+def _count(rows: int) -> pa.Array:
+    return pa.array(range(rows), pa.int64())
