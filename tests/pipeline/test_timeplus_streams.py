@@ -8,6 +8,7 @@ import pyarrow as pa
 import pytest
 
 from penstock import Pipeline
+from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.errors import DataError, SqlError
 from penstock.steps.rows.batch import RowReader
 
@@ -98,3 +99,11 @@ def test_other_dialects_have_no_time_of_their_own():
     with Pipeline("CREATE STREAM s (a INT, ts TIMESTAMP) WITH ('event_time_column' = 'ts')") as pipeline:
         pipeline.step({"s": [(1, CLOCK)]})
         assert pipeline.query("SELECT * FROM s").columns == ("a", "ts")
+
+
+@pytest.mark.parametrize("rows", [2, DRIVER_ROWS + 1])
+def test_rows_of_a_dataframe_are_told_when_they_have_come(spark, rows):
+    program = "CREATE STREAM s (a INT); CREATE VIEW v AS SELECT count(*) AS n, max(a) AS a, max(_tp_time) AS at FROM s;"
+    with Pipeline(program, dialect="timeplus", spark=spark) as pipeline:
+        pipeline.step({"s": spark.range(rows).selectExpr("CAST(id AS INT) AS a")}, clock=CLOCK)
+        assert pipeline.content("v").rows == [(rows, rows - 1, CLOCK)]

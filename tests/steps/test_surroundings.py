@@ -7,6 +7,7 @@ import resource
 import signal
 import subprocess
 import sys
+from contextlib import contextmanager
 
 import pyarrow as pa
 import pytest
@@ -16,14 +17,16 @@ from penstock.outputs.lines import FolderOutput
 from penstock.steps.durable import write_atomically
 
 
-@pytest.fixture
-def small_disk(monkeypatch):
-    """No file may be larger than 100 bytes, as on a disk that is full."""
+@contextmanager
+def small_disk():
+    """No file may be larger than 100 bytes within the block, as on a disk that is full; pytest may write one later."""
     before, ignored = resource.getrlimit(resource.RLIMIT_FSIZE), signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
     resource.setrlimit(resource.RLIMIT_FSIZE, (100, before[1]))
-    yield
-    resource.setrlimit(resource.RLIMIT_FSIZE, before)
-    signal.signal(signal.SIGXFSZ, ignored)
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, before)
+        signal.signal(signal.SIGXFSZ, ignored)
 
 
 class Told:
@@ -37,8 +40,9 @@ class Told:
 
 
 @pytest.mark.parametrize("style", ["json", "parquet"])
-def test_an_output_that_has_no_room_names_its_file_and_leaves_no_part_of_it(style, tmp_path, small_disk):
-    with pytest.raises(DataError, match=f"{tmp_path}/v/step-000000000001.{style} cannot be written: ") as caught:
+def test_an_output_that_has_no_room_names_its_file_and_leaves_no_part_of_it(style, tmp_path):
+    message = f"{tmp_path}/v/step-000000000001.{style} cannot be written: "
+    with small_disk(), pytest.raises(DataError, match=message) as caught:
         FolderOutput(tmp_path, style).write({"v": Told()})
     assert caught.value.code == "CANNOT_WRITE"
     assert list((tmp_path / "v").iterdir()) == []
