@@ -10,11 +10,9 @@ from typing import Any
 from penstock.analysis.derived import Derived, OfKeys, SourceColumn
 from penstock.backends.api import KeyedLines
 from penstock.backends.lines import alone, keyed_line_text, line_text
-from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven, quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
-from penstock.backends.rows import python_values
 from penstock.backends.waterlines import typed_literal
 from penstock.catalog.types import Type
 from penstock.engine.constants import constant_row
@@ -130,9 +128,9 @@ _NOTHING = (None, None)
 def _evaluated(store: Store, wanted: Sequence[Proven], times: Iterable[tuple[str, datetime | None]]) -> list[Any]:
     """The (comparable) values of expressions over times by their names."""
     items = ", ".join(f"{item.text} AS v{place}" for place, item in enumerate(wanted))
-    given = ", ".join(f"{_time(at)} AS {quoted(name)}" for name, at in times)
-    schema = schema_in_arrow((f"v{place}", item.type) for place, item in enumerate(wanted))
-    (row,) = python_values(to_arrow(store.arrow(f"SELECT {items} FROM (SELECT {given})"), schema))
+    given = dict(times)
+    named = ", ".join(f"CAST(${place} AS TIMESTAMP) AS {quoted(name)}" for place, name in enumerate(given, 1))
+    (row,) = store.prepared(f"SELECT {items} FROM (SELECT {named})", list(map(_time, given.values())))
     return [comparable_value(value) for value in row]
 
 

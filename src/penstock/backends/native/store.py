@@ -47,6 +47,7 @@ _SETTINGS = (
     "SET enable_progress_bar = false",
     "SET enable_external_access = false",  # but the folder for what does not fit into memory
 )
+_MOST_PREPARED = 100
 
 
 class Store:
@@ -77,6 +78,7 @@ class Store:
         self._lock = threading.RLock()
         self._names = itertools.count(1)
         self._large: list[str] = []
+        self._prepared: dict[str, str] = {}  # the names of statements by their queries
         self._given = 0
         self._variables: tuple[datetime | None, datetime | None] | None = None
         self._clocks: tuple[datetime | None, datetime | None] = (None, None)
@@ -340,6 +342,18 @@ class Store:
         with self._working() as connection:
             found: list[tuple[Any, ...]] = connection.execute(query, values).fetchall()
         return found
+
+    def prepared(self, query: str, values: Sequence[str]) -> list[tuple[Any, ...]]:
+        """The few rows of a query with `$1`, … for constants of SQL; it is planned when it is first asked for."""
+        with self._working() as connection:
+            if query not in self._prepared:
+                if len(self._prepared) >= _MOST_PREPARED:
+                    connection.execute("DEALLOCATE " + self._prepared.pop(next(iter(self._prepared))))
+                name = f"q{next(self._names)}"
+                connection.execute(f"PREPARE {name} AS {query}")
+                self._prepared[query] = name
+            found = connection.execute(f"EXECUTE {self._prepared[query]}({', '.join(values)})").fetchall()
+        return list(found)
 
     def value(self, query: str) -> object:
         """The first value of a query."""
