@@ -79,6 +79,13 @@ CREATE VIEW counted AS SELECT COUNT(*) AS n, SUM(b) AS s, MAX(at) AS last FROM t
 CREATE VIEW kept AS SELECT asked.a, asked.at, t.b, t.at AS since
   FROM asked JOIN t FOR SYSTEM_TIME AS OF asked.at ON t.a = asked.a;
 """
+
+
+def ended(operation: str, row: Row) -> tuple[int | None, int | None, datetime | None]:
+    """A row of a key with its time; a deletion does not say until when the row has been there."""
+    return told(row) if operation == "+" else (*row, None)
+
+
 some = st.lists(st.tuples(st.sampled_from("+-"), st.tuples(st.integers(0, 3), numbers)), max_size=5)
 
 
@@ -91,7 +98,7 @@ def test_the_versions_of_a_key_go_by_it(brought):
         for rows, questions in brought:
             asked = [(a, at(seconds)) for a, seconds in questions]
             mine = one.step({"t": rows, "asked": asked})
-            theirs = other.step({"t": [(operation, told(row)) for operation, row in rows], "asked": asked})
+            theirs = other.step({"t": [(operation, ended(operation, row)) for operation, row in rows], "asked": asked})
             assert changes(mine) == changes(theirs)
             assert seen(one) == seen(other)
 
@@ -157,6 +164,15 @@ def test_a_row_of_which_the_term_raises_does_not_fit():
         assert caught.value.diagnostics[0].code == "BAD_VALUE"
         pipeline.step({"t": [(1, 2), (8, 5)]})
         assert rows_of(pipeline) == [(1, 2, at(1)), (8, 5, at(3))]
+
+
+def test_a_deletion_that_is_rejected_is_told_as_one(tmp_path):
+    (tmp_path / "rows.json").write_text('{"delete": {"a": 1, "b": 0}}\n')
+    source = f" WITH ('connector' = 'files', 'path' = '{tmp_path}', 'format' = 'json')"
+    with penstock.Pipeline(TERM_RAISES.replace("SECONDS)", f"SECONDS){source}"), engine="native") as pipeline:
+        pipeline.run(once=True)
+        ((_, text),) = pipeline.query("SELECT message, metadata FROM error_view").rows
+        assert json.loads(text)["row"] == ["-", {"a": 1, "b": 0}]
 
 
 def test_of_a_file_it_is_that_row_alone(tmp_path):
@@ -289,6 +305,73 @@ def test_rows_of_a_dataframe_get_it(interpreting, engine, rows):
         step = pipeline.step({"t": interpreting.sql("SELECT CAST(NULL AS INT) AS a, 2 AS b UNION ALL SELECT -60, 1")})
         assert len(step["error_view"].rows) == 1
         assert rows_of(pipeline, "counted") == [(rows + 1, at(rows), 0)]
+
+
+def test_a_term_reads_the_time_of_arrival():
+    program = """CREATE STREAM t (a INT, at AS _tp_time + INTERVAL 1 HOUR, WATERMARK FOR at AS at - INTERVAL 5 SECOND);
+        CREATE VIEW kept AS SELECT a, at FROM t;"""
+    with penstock.Pipeline(program, dialect="timeplus", engine="native") as pipeline:
+        pipeline.step({"t": [(1,)]}, clock=at(60))
+        assert rows_of(pipeline) == [(1, at(3660))]
+        assert pipeline.waterlines()["t.at"] == at(3655)
+
+
+@pytest.mark.parametrize("term", ["timestamp_seconds(100 % coalesce(b, 0))", "timestamp_seconds(coalesce(b, 1000000))"])
+def test_a_deletion_by_key_has_no_value(term):
+    views = "CREATE VIEW kept AS SELECT k, at FROM t;"
+    program = f"CREATE TABLE t (k INT PRIMARY KEY, b INT, at AS {term}, WATERMARK FOR at AS at - INTERVAL 5 SECONDS);"
+    with penstock.Pipeline(program + views, engine="native") as pipeline:
+        pipeline.step({"t": [(1, 7)]})
+        pipeline.step({"t": [("-", (1,))]})
+        assert rows_of(pipeline) == []
+        pipeline.step({"t": [(2, 8)]})
+        assert len(rows_of(pipeline)) == 1
+        assert pipeline.query("SELECT * FROM error_view").rows == []
+
+
+def test_columns_of_folders_are_read_by_it(tmp_path):
+    (tmp_path / "b=3").mkdir()
+    (tmp_path / "b=3" / "rows.json").write_text('{"a": 1}\n{"a": 2}\n')
+    source = f" WITH ('connector' = 'files', 'path' = '{tmp_path}', 'format' = 'json', 'partitioned_by' = 'b')"
+    with penstock.Pipeline(COMPUTED.replace("SECONDS)", f"SECONDS){source}") + VIEWS, engine="native") as pipeline:
+        pipeline.run(once=True)
+        assert rows_of(pipeline) == [(1, 3, at(4)), (2, 3, at(5))]
+
+
+def test_a_value_beyond_the_year_9999_is_that_of_a_bad_row():
+    program = """CREATE TABLE t (ts TIMESTAMP, at AS ts + INTERVAL 10 DAY, WATERMARK FOR at AS at - INTERVAL 5 SECOND);
+        CREATE VIEW kept AS SELECT * FROM t;"""
+    with (
+        penstock.Pipeline(program, engine="native") as pipeline,
+        pytest.raises(DataError, match=r"row 2, column at: found .* beyond the years 1 to 9999"),
+    ):
+        pipeline.step({"t": [(at(1),), (datetime(9999, 12, 30),), (at(2),)]})  # noqa: DTZ001 - UTC
+
+
+def test_statements_know_of_it_by_its_name():
+    program = """CREATE TABLE t (a INT NOT NULL, b INT, x AS a + 1, WATERMARK FOR x AS x - 50);
+        CREATE TABLE u (a INT); CREATE VIEW kept AS SELECT * FROM t;"""
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.execute("INSERT INTO t (a) VALUES (2), (3), (4)")
+        pipeline.execute("INSERT INTO u VALUES (3)")
+        pipeline.execute("UPDATE t SET b = (SELECT MAX(a) FROM u) WHERE a IN (SELECT a FROM u)")
+        pipeline.execute("DELETE FROM t WHERE a IN (SELECT a + 1 FROM u)")
+        assert rows_of(pipeline) == [(2, None, 3), (3, 3, 4)]
+        pipeline.execute("ADVANCE t.x TO 100")
+        assert pipeline.waterlines()["t.x"] == 100
+        with pytest.raises(SqlError, match="__computed_x"):
+            pipeline.execute("UPDATE t SET b = 1 WHERE __computed_x = 3")
+        with pytest.raises(SqlError, match="__computed_x"):
+            pipeline.execute("ALTER TABLE t ADD COLUMNS (c INT AFTER __computed_x)")
+
+
+def test_a_column_may_be_called_as_places_are():
+    program = (
+        "CREATE TABLE t (place INT, x AS place * 2, WATERMARK FOR x AS x - 5); CREATE VIEW kept AS SELECT * FROM t;"
+    )
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.step({"t": [(7,), (5,)]})
+        assert rows_of(pipeline) == [(5, 10), (7, 14)]
 
 
 def test_explain_says_what_needs_spark_when_rows_come():

@@ -12,7 +12,7 @@ from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.settings import AUTO, ENGINE, NATIVE, TIME_ZONE, UTC, engine_of, why_on_spark
-from penstock.circuit.operators import Circuit, OfStep, Operator, Source
+from penstock.circuit.operators import Circuit, OfStep, Operator
 from penstock.circuit.places import SPARK, Place
 from penstock.engine.terms import proven_term
 from penstock.errors import Diagnostic, Span, UnsupportedError
@@ -83,11 +83,6 @@ def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]
     if engine_of(catalog.settings) != NATIVE:
         return
     for operator in circuit.operators:
-        table = catalog.table(operator.relation) if isinstance(operator, Source) else None
-        place = None if table is None else computed_on_spark(table)
-        if table is not None and place is not None:
-            message = f"table {table.name}: its rows need Spark when they come, for {place.not_proven}"
-            raise UnsupportedError(Diagnostic("NOT_NATIVE", message, place.span, hint=_AUTO_HINT))
         place = others.get(operator.number)
         if place is not None:
             views = [catalog.views[name].name for name in circuit.readers[operator.number]]
@@ -95,6 +90,15 @@ def check_native(catalog: Catalog, circuit: Circuit, others: Mapping[int, Place]
             view = catalog.views[circuit.readers[operator.number][0]]
             found = Diagnostic("NOT_NATIVE", message, place.span, hint=_AUTO_HINT)
             raise UnsupportedError(found, view.source)
+
+
+def check_native_tables(catalog: Catalog) -> None:
+    """UnsupportedError for the first table whose rows need Spark when they come, if the program wants none."""
+    for table in catalog.tables.values() if engine_of(catalog.settings) == NATIVE else ():
+        place = computed_on_spark(table)
+        if place is not None:
+            message = f"table {table.name}: its rows need Spark when they come, for {place.not_proven}"
+            raise UnsupportedError(Diagnostic("NOT_NATIVE", message, place.span, hint=_AUTO_HINT))
 
 
 def computed_on_spark(table: Table) -> Place | None:

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import count
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -24,8 +25,6 @@ from penstock.plan.scalar import parsed, quoted, scalar_of
 if TYPE_CHECKING:
     from penstock.backends.api import Workspace
     from penstock.backends.native.store import Store
-
-_PLACE = "__place"
 
 
 @dataclass(frozen=True)
@@ -43,13 +42,19 @@ class Terms:
         if store is None or self._proven is None:
             return self._by_spark(rows)
         items = [f"{item.text} AS v{at}" for at, item in enumerate(self._proven)]
-        found = store.apart(f"SELECT {', '.join(items)} FROM come ORDER BY {_PLACE}", come=self._placed(rows))
+        found = store.apart(f"SELECT {', '.join(items)} FROM come ORDER BY {self._place}", come=self._placed(rows))
         return to_arrow(found, schema_in_arrow((column.name, column.type) for column in self.columns))
 
     @property
-    def labels(self) -> str:
+    def told(self) -> str:
         """The names under which the values are read."""
         return ", ".join(column.told for column in self.columns)
+
+    @cached_property
+    def _place(self) -> str:
+        """The name of a column for the places of rows, which no column has."""
+        names = {column.name.lower() for column in self.table.columns}
+        return next(name for name in (f"place{'_' * more}" for more in count()) if name not in names)
 
     @cached_property
     def _proven(self) -> list[Proven] | None:
@@ -66,17 +71,17 @@ class Terms:
 
     def _placed(self, rows: pa.Table) -> pa.Table:
         """The columns that are read, with the place of each row."""
-        chosen = rows.select([column.name for column in self._read])
-        return pa.table({**dict(zip(chosen.column_names, chosen.columns, strict=True)), _PLACE: _count(rows.num_rows)})
+        chosen = {column.name: rows.column(column.name) for column in self._read}
+        return pa.table({**chosen, self._place: pa.array(range(rows.num_rows), pa.int64())})
 
     def _by_spark(self, rows: pa.Table) -> pa.Table:
-        workspace, place = self.workspace(), Column(_PLACE, "bigint")
+        workspace, place = self.workspace(), Column(self._place, "bigint")
         given = workspace.relation_of(Table(self.table.name, (*self._read, place)), self._placed(rows))
         terms = [f"CAST(({item.computed}) AS {item.type}) AS {quoted(item.name)}" for item in self.columns]
         found = workspace.declared_rows(
-            workspace.selected(given, [*terms, _PLACE]), Table(self.table.name, (*self.columns, place))
+            workspace.selected(given, [*terms, self._place]), Table(self.table.name, (*self.columns, place))
         )
-        return found.sort_by(_PLACE).drop_columns([_PLACE])
+        return found.sort_by(self._place).drop_columns([self._place])
 
 
 def proven_term(table: Table, column: Column) -> Proven:
@@ -86,7 +91,3 @@ def proven_term(table: Table, column: Column) -> Proven:
     if found.type != plain_type(column.type):
         not_proven(f"a {found.type} as {column.type}")
     return found
-
-
-def _count(rows: int) -> pa.Array:
-    return pa.array(range(rows), pa.int64())

@@ -363,6 +363,8 @@ def _lost(known: Table, table: Table) -> str | None:
     """The difference in words, where it is that of a column that is there; None if it is another one."""
     for column in known.columns:
         other = table.column(column.name)
+        if other is None and column.computed is not None:
+            return f"table {table.name} would lose the WATERMARK of its computed column {column.told}"
         if other is None:
             return f"table {table.name} would lose the column {column.name}, which its rows have"
         if other.type != column.type:

@@ -22,6 +22,7 @@ from penstock.circuit.error_view import reads_error_view
 from penstock.circuit.measured import is_measured
 from penstock.emit.policies import emission_of
 from penstock.engine.engine import Engine
+from penstock.engine.placing import check_native_tables
 from penstock.rewrite import rewrite_views
 from penstock.steps.announcing import (
     Keeper,
@@ -186,6 +187,7 @@ class Stepper:
         state, engine, typed = self._state, self.engine, wanted.typed
         emissions = {name.lower(): emission_of(typed.views[name.lower()], typed) for name in wanted.added}
         earlier = list(engine.installed)
+        check_native_tables(typed)
         self._widen(wanted)
         if wanted.added:
             gate = partial(view_gate, clock=state.step_clock, catalog=typed)

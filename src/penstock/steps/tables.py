@@ -13,6 +13,7 @@ from penstock.backends.thresholds import MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import VERSIONS
+from penstock.engine.terms import Terms
 from penstock.steps.intake.apart import next_silence, origin_of_change, settled
 from penstock.steps.intake.bulk import FrameBatch, fold_frame
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
@@ -52,6 +53,7 @@ class Tables:
         self._workspace = workspace
         self._log = log
         self._memories: dict[str, TableMemory] = {}
+        self._terms: dict[str, Terms] = {}
         # The store in the process, for tables that may lie there.
         self.process: Callable[[], Store | None] = lambda: None
 
@@ -111,8 +113,9 @@ class Tables:
         memory = self.memory(batches[0].table)
         if memory.table.versions is None:
             return [self._folded(batches, judge, read)]
-        judge = replace(judge, lateness=memory.lateness)
+        judge = replace(judge, lateness=memory.lateness, terms=self._terms_of(memory.table))
         given = concatenated([item if isinstance(item, Batch) else self._here(item, memory, judge) for item in batches])
+        given = judge.stamped(given)
         content = self._folded([given], judge, read)
         versions = self.memory(memory.table.versions)
         if memory.table.append_only:
@@ -120,6 +123,16 @@ class Tables:
             given = Batch(memory.table, rows, partitions=origin_of_change(rows, given))
         judge = replace(judge, lateness=versions.lateness)
         return [content, fold_versions(judge.stamped(given), judge, versions, memory)]
+
+    def _terms_of(self, table: Table) -> Terms | None:
+        """The terms of the columns that are computed when a row comes; None where there are none."""
+        if not table.computing:
+            return None
+        found = self._terms.get(table.name.lower())
+        if found is None or found.table != table:
+            found = Terms(table, table.computing, lambda: self._workspace, self.process)
+            self._terms[table.name.lower()] = found
+        return found
 
     @staticmethod
     def _here(batch: FrameBatch, memory: TableMemory, judge: Judge) -> Batch:
@@ -129,7 +142,8 @@ class Tables:
 
     def _folded(self, batches: Sequence[Incoming], judge: Judge, read: Read) -> Intake:
         memory = self.memory(batches[0].table)
-        judge = replace(judge, lateness=memory.lateness, holding=memory.holding)
+        terms = self._terms_of(memory.table)
+        judge = replace(judge, lateness=memory.lateness, holding=memory.holding, terms=terms)
         if any(isinstance(batch, FrameBatch) for batch in batches):
             columns = read(memory.table.name.lower())
             return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)

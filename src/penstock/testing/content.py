@@ -139,7 +139,7 @@ class Observed:
 def _kept_columns(table: Table) -> str:
     """A SELECT list of what a table keeps; the oracle computes the rest itself."""
     computed = ", ".join(f"`{item.name}`" for item in table.computed)
-    hidden = (f", `{column.name}`" for column in table.columns if column.hidden)
+    hidden = (f", `{column.name}`" for column in table.columns if column.hidden and column.computed is None)
     return "".join(["*", f" EXCEPT ({computed})" if computed else "", *hidden])
 
 

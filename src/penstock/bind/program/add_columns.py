@@ -42,7 +42,7 @@ def _is_there(table: Table, name: str) -> bool:
 def _with_column(catalog: Catalog, table: Table, item: AddedColumn) -> Table:
     refuse_reserved([(item.column.name, item.column.span)])
     refuse_added(item.column)
-    if item.after and all(item.after.lower() != other.name.lower() for other in table.columns):
+    if item.after and all(item.after.lower() != other.name.lower() for other in table.shown):
         raise unknown_column(item.after, tuple(other.name for other in table.shown), item.after_span)
     column = item.column if item.column.default is None else with_default(catalog, item.column)
     return table.with_column(column, item.after)

@@ -16,6 +16,7 @@ from penstock.bind.program.queries import bind_named
 from penstock.bind.scalars import fields_of
 from penstock.bind.scope import Scope, relation_in_scope
 from penstock.catalog.model import EVENT_TIME, SYSTEM_TABLES, Catalog, Column, Table
+from penstock.catalog.reserved import COMPUTED
 from penstock.catalog.types import plain_type
 from penstock.errors import Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.plan.nodes import Field, Plan, Project, Values
@@ -137,7 +138,7 @@ def targets(statement: Insert, table: Table, names: Iterable[tuple[str, Span]]) 
         return table.required
     given = {item.name for item in found}
     for item in table.columns:
-        if item.name not in given and not item.nullable and item.default is None:
+        if item.name not in given and not item.nullable and item.default is None and item.computed is None:
             message = f"the column {item.name!r} is NOT NULL, has no DEFAULT and is not among the columns"
             raise wrong(code="MISSING_VALUE", message=message, place=statement.table_span, sqlstate="23502")
     return tuple(found)
@@ -249,7 +250,8 @@ def _rows(statement: Update | Delete, more: tuple[exp.Expression, ...], table: T
         return None
     name = exp.to_identifier(statement.alias or table.name, quoted=True)
     alias = exp.TableAlias(this=name)
-    own = [exp.Column(this=exp.to_identifier(item.label, quoted=True), table=name.copy()) for item in table.columns]
+    labels = [item.label if item.computed is None else item.told for item in table.columns]
+    own = [exp.Column(this=exp.to_identifier(label, quoted=True), table=name.copy()) for label in labels]
     values = [exp.alias_(tree.copy(), f"__new_{place}", quoted=True) for place, tree in enumerate(more)]
     query = exp.Select(expressions=[*own, *values])
     query.set("from_", exp.From(this=exp.Table(this=exp.to_identifier(table.name, quoted=True), alias=alias)))
@@ -289,6 +291,8 @@ def advanced_column(catalog: Catalog, statement: Advance) -> tuple[Table, Column
     """The column with LATENESS that ADVANCE names; SqlError if it is none."""
     table = catalog.tables.get(statement.table.lower())
     found = None if table is None else table.column(statement.column)
+    if table is not None and found is None:
+        found = table.column(COMPUTED + statement.column)
     if table is None or found is None or found.lateness is None:
         message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
         place = statement.table_span if table is None else statement.column_span
@@ -306,8 +310,9 @@ def refuse_unfindable(table: Table, span: Span | None = None) -> None:
 
 
 def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
-    fields = tuple(Field(item.name, plain_type(item.type), item.nullable) for item in table.columns)
-    names, shown = tuple(item.label for item in table.columns), fields
+    columns = [item for item in table.columns if item.computed is None]
+    fields = tuple(Field(item.name, plain_type(item.type), item.nullable) for item in columns)
+    names, shown = tuple(item.label for item in columns), fields
     if table.event_time is not None:
         time = next(item for item in fields if item.name == table.event_time)
         names, shown = (*names, EVENT_TIME), (*fields, time)

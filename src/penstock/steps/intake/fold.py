@@ -20,6 +20,7 @@ from penstock.backends.thresholds import MANY_ROWS
 from penstock.backends.waterlines import above, below
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
+from penstock.engine.terms import Terms
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.apart import moved_by_change, moved_by_rows
 from penstock.steps.intake.holding import Holding
@@ -28,6 +29,7 @@ from penstock.steps.intake.lateness import LateColumn, TableLateness, comparable
 from penstock.steps.intake.refusing import without_refused, without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, refuse_deletion, refuse_update, reject_row
+from penstock.steps.rows.computing import completed
 from penstock.steps.rows.identity import identity_of, unordered
 from penstock.steps.rows.refused import Refused, gone, set_aside
 from penstock.steps.rows.rejected import FUTURE, INFINITE, LATE, Rejections, row_json
@@ -65,7 +67,8 @@ class Intake:
 class Judge:
     """Judges a step's rows: by lateness and held rows of the steps before, by the clock, by what views refuse.
 
-    The rejected go here. `step` is the step's number, by which rows have their place in the order of arrival.
+    The rejected go here. `step` is the step's number, by which rows have their place in the order of arrival. `terms`
+    are those of columns that are computed when a row comes.
     """
 
     lateness: TableLateness
@@ -74,10 +77,12 @@ class Judge:
     holding: Holding = field(default_factory=Holding)
     refused: Refused = field(default_factory=Refused)
     step: int = 0
+    terms: Terms | None = None
 
     def stamped(self, batch: Batch) -> Batch:
-        """The batch with the time and the order in which its rows have arrived."""
-        return batch.stamped(self.clock, self.step)
+        """The batch with the time and the order in which its rows have arrived, and what is computed of them."""
+        found = batch.stamped(self.clock, self.step)
+        return found if self.terms is None else completed(found, self.terms, self.rejections)
 
 
 def fold_rows(batch: Batch, judge: Judge, counts: Callable[[], RowCounts], live: RowCounts | None) -> Intake:

@@ -11,7 +11,6 @@ import pyarrow as pa
 
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.zones import zone_named
-from penstock.engine.terms import Terms
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import Batch, RowReader
@@ -39,26 +38,13 @@ class Readers:
         store: Callable[[], Store | None] = lambda: None,
     ) -> None:
         self._defaults = Defaults(workspace, clock, store)
-        self._workspace = workspace
-        self._store = store
-        self._terms: dict[str, Terms] = {}
         self._zone = zone
         self._new: dict[str, NewColumns] = {}
 
     def __call__(self, table: Table, lenient: Leniency = STRICT) -> RowReader:
         """The reader of one table."""
         new = self._new.setdefault(table.name.lower(), NewColumns()) if lenient.new else None
-        return RowReader(table, self._defaults, self._zone, lenient, new, terms=self._terms_of(table))
-
-    def _terms_of(self, table: Table) -> Terms | None:
-        """The terms of the columns that are computed when a row comes, of which one that has them is kept."""
-        if not table.computing:
-            return None
-        name = table.name.lower()
-        found = self._terms.get(name)
-        if found is None or found.table != table:
-            found = self._terms[name] = Terms(table, table.computing, self._workspace, self._store)
-        return found
+        return RowReader(table, self._defaults, self._zone, lenient, new)
 
     def new_columns(self) -> dict[str, dict[str, str]]:
         """The columns that rows have been found to have since the last time: of each table, with their types."""

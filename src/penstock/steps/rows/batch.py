@@ -19,10 +19,8 @@ from penstock.backends.columns import arrow_schema, arrow_type, python_rows
 from penstock.backends.parts import part_changer
 from penstock.catalog.model import EVENT_TIME, Column, Table
 from penstock.catalog.reserved import OPERATION, POSITION, SEQUENCE
-from penstock.engine.terms import Terms
 from penstock.errors import DataError, Diagnostic, did_you_mean
 from penstock.steps.rows.cells import cells, is_sound
-from penstock.steps.rows.computing import values_of
 from penstock.steps.rows.defaults import Defaults, draws
 from penstock.steps.rows.new_columns import (
     NewColumns,
@@ -58,7 +56,8 @@ class Operated:
 class Batch:
     """Rows for one table: `rows` in the table's columns and types, `operations` (None: all inserts), their places.
 
-    `partitions` says from which partition of a source each row has come, where there are several.
+    `partitions` says from which partition of a source each row has come, where there are several. A `complete` one has
+    the values of the computed columns that its table keeps.
     """
 
     table: Table
@@ -66,6 +65,7 @@ class Batch:
     operations: tuple[str, ...] | None = None
     place: Place = field(default=row_number)
     partitions: Partitioned | None = None
+    complete: bool = False
 
     def __post_init__(self) -> None:
         """Each row has its place among the partitions."""
@@ -160,8 +160,7 @@ class RowReader:
     """Checks rows against a table's declaration.
 
     `defaults` fill the columns that a row by name leaves out; `lenient` is for sources that do not know all kinds.
-    `new` is told of columns that rows have and the table lacks, where these are not left out or refused. `terms` give
-    the values of computed columns that are kept.
+    `new` is told of columns that rows have and the table lacks, where these are not left out or refused.
     """
 
     def __init__(
@@ -171,14 +170,11 @@ class RowReader:
         zone: tzinfo = UTC,
         lenient: Leniency = STRICT,
         new: NewColumns | None = None,
-        *,
-        terms: Terms | None = None,
     ) -> None:
         self.table = table
         self.defaults = defaults
         self._lenient = lenient
         self._new = new
-        self._terms = terms
         self._columns = table.columns
         self._names = {column.name.lower(): at for at, column in enumerate(table.columns) if not column.hidden}
         self._written = {column.written: at for at, column in enumerate(table.columns) if column.written}
@@ -207,33 +203,12 @@ class RowReader:
             rows.append(row)
             places.append(index)
         columns = [[row[at] for row in rows] for at in range(len(self._columns))]
-        found = Batch(
+        return Batch(
             self.table,
             self._arrow(columns),
             None if all(operation == INSERT for operation in operations) else tuple(operations),
             lambda index: place(places[index]),
         )
-        return self._computed(found, rejections)
-
-    def _computed(self, batch: Batch, rejections: Rejections) -> Batch:
-        """The batch with the values of computed columns that are kept; a row of which one raises is a bad one."""
-        if self._terms is None or not len(batch):
-            return batch
-        values, reasons = values_of(self._terms, batch.rows)
-        rows = batch.rows
-        for name in values.column_names:
-            at = rows.schema.get_field_index(name)
-            rows = rows.set_column(at, rows.field(at), values.column(name))
-        found = replace(batch, rows=rows)
-        if not reasons:
-            return found
-        for index, why in reasons.items():
-            place = batch.place(index)
-            error = bad_value(self.table, f"{place}, column {self._terms.labels}", why)
-            if not rejections.tolerant:
-                raise error
-            reject_row(rejections, self.table, place, error, batch.given(index))
-        return found.chosen([index for index in range(len(batch)) if index not in reasons])
 
     def _arrow(self, columns: list[list[Any]]) -> pa.Table:
         schema = arrow_schema(self._columns)
@@ -270,8 +245,9 @@ class RowReader:
         if operation not in OPERATIONS:
             found = f"found {shown(operation)}, expected '+', '-' or '~'"
             refuse(self.table, f"{place}, column {OPERATION}", found)
-        if operation == UPDATE and self._terms is not None:
-            refuse(self.table, place, f"a partial update, by which {self._terms.labels} cannot be computed anew")
+        if operation == UPDATE and self.table.computing:
+            told = self.table.computing[0].told
+            refuse(self.table, place, f"a partial update, by which {told} cannot be computed anew")
         if alone and operation == UPDATE and not self._key:
             refuse_update(self.table, place)
         if alone and self.table.append_only:
@@ -369,8 +345,7 @@ class RowReader:
         plain = operations is None or self._takes(operations, alone=rejections.tolerant)
         if not plain or any(column is None for column in columns) or not self._complete(columns, operations):
             return self._row_by_row(data, rejections, place, carried=carried)
-        rows = pa.Table.from_arrays(columns, schema=arrow_schema(self._columns))
-        return self._computed(Batch(self.table, rows, operations, place), rejections)
+        return Batch(self.table, pa.Table.from_arrays(columns, schema=arrow_schema(self._columns)), operations, place)
 
     def _known_columns(self, data: pa.Table) -> pa.Table:
         known = [name for name in data.column_names if self._place(name) is not None or name in (OPERATION, SEQUENCE)]
@@ -407,7 +382,7 @@ class RowReader:
         """True if all are operations that the table takes."""
         if not all(operation in OPERATIONS for operation in operations):
             return False
-        if self._terms is not None and UPDATE in operations:
+        if self.table.computing and UPDATE in operations:
             return False
         return not alone or (not self.table.append_only and (bool(self._key) or UPDATE not in operations))
 

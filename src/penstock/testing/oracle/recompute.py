@@ -17,7 +17,7 @@ from sqlglot import exp
 
 from penstock.backends.spark.fetched import fetched_rows
 from penstock.catalog.model import Catalog, Function, Table, View
-from penstock.catalog.reserved import ARRIVED, HIDDEN, VERSIONS
+from penstock.catalog.reserved import ARRIVED, ENDED, HIDDEN, VERSIONS
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches
 from penstock.sql.parse import parse_query
@@ -219,7 +219,7 @@ def _with_computed(rows: DataFrame, table: Table | None) -> DataFrame:
     """A table's rows, or its versions, with the columns that are computed of them, each in its place."""
     if table is None or not table.computed:
         return rows
-    kept = {item.name for item in table.computing}  # the oracle computes them itself
+    kept = set() if ENDED in rows.columns else {item.name for item in table.computing}  # versions go by them
     items = [f"`{name}`" for name in rows.columns if name not in kept]
     first = rows.columns.index(table.columns[0].name)
     for item in reversed(table.computed):

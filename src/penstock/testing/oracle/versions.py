@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog
-from penstock.catalog.reserved import ENDED, ORDER, VERSIONS
+from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS
 from penstock.sql.parse import parse_expression, parse_query
 from penstock.sql.text import spark_sql
 from penstock.testing.oracle.time_windows import cannot_say
@@ -23,6 +23,11 @@ class Versioned:
 
     key: tuple[str, ...]
     time: str
+
+    @property
+    def hidden(self) -> tuple[str, ...]:
+        """The columns that a star has nothing of."""
+        return (*_HIDDEN, self.time) if self.time.startswith(COMPUTED) else _HIDDEN
 
 
 def versioned_tables(catalog: Catalog) -> Mapping[str, Versioned]:
@@ -76,7 +81,8 @@ def _holds(alias: str, found: Versioned, at: str) -> str:
 def _at_a_point(table: exp.Table, tables: Mapping[str, Versioned]) -> exp.Expression:
     found, at = _found(table, tables), spark_sql(table.args["version"].expression)
     at = f"TIMESTAMP {at}" if at.startswith("'") else at
-    text = f"SELECT * EXCEPT ({', '.join(_HIDDEN)}) FROM ({_ranges(table, found)}) AS h WHERE {_holds('h', found, at)}"
+    shown = f"* EXCEPT ({', '.join(found.hidden)})"
+    text = f"SELECT {shown} FROM ({_ranges(table, found)}) AS h WHERE {_holds('h', found, at)}"
     alias = exp.TableAlias(this=exp.to_identifier(table.alias or table.name, quoted=True))
     return exp.Subquery(this=parse_query(text), alias=table.args.get("alias") or alias)
 
@@ -96,7 +102,7 @@ def _with_ranges(select: exp.Select, join: exp.Join, tables: Mapping[str, Versio
         if star.find(exp.AggFunc, exp.Anonymous):
             continue
         if isinstance(star, exp.Star):
-            hidden = [parse_expression(f"{alias}.{name}") for name in _HIDDEN]
+            hidden = [parse_expression(f"{alias}.{name}") for name in found.hidden]
             star.set("except_", [*(star.args.get("except_") or []), *hidden])
         elif isinstance(star, exp.Column) and f"`{star.table.lower()}`" == alias.lower():
             cannot_say("the star of a table beside its versions")
