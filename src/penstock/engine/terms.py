@@ -1,4 +1,4 @@
-"""Terms over the rows that come into a table, evaluated before any step has them.
+"""Terms over the rows that come into a table, evaluated before these are judged.
 
     price * 2, to_timestamp(told)       over the rows  (price 3, told '2026-01-02')
 
