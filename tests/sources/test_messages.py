@@ -2,6 +2,7 @@
 
 import json
 from datetime import UTC, datetime
+from decimal import Decimal
 from types import SimpleNamespace
 
 import pytest
@@ -172,3 +173,10 @@ def test_a_topic_that_was_made_just_now_is_asked_for_again(monkeypatch):
     assert client.spread(lambda: next(asked)) is answers[-1]
     monkeypatch.setattr(client, "_SPREADING", 0)
     assert client.spread(lambda: answers[0]) is answers[0]
+
+
+def test_values_of_types_that_arrow_does_not_read_from_json_are_read_one_by_one():
+    table = declared("CREATE TABLE t (id INT, price DECIMAL(10, 2)) WITH ('connector' = 'http', 'listen' = 'h:1');")
+    rows = rows_of(table, lambda one, lenient: RowReader(one, NO_DEFAULTS, lenient=lenient), upserts=False)
+    found = rows.batch([Message(b'{"id": 1, "price": 9.50}'), Message(b'{"id": 2}')], Rejections())
+    assert found.rows.to_pylist() == [{"id": 1, "price": Decimal("9.50")}, {"id": 2, "price": None}]

@@ -95,8 +95,8 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "url", "password", "table", "query", "column", "every", "timeout", "on_error", "epoch",
         ),
         "http": (
-            "listen", "token", FORMAT, "max_bytes", "queue_bytes", "timeout", "on_error", "unknown_columns", "epoch",
-            "delimiter", "quote", "null_text",
+            "listen", "url", "start", "header.*", "every", "token", FORMAT, "max_bytes", "queue_bytes", "timeout",
+            "on_error", "unknown_columns", "epoch", "delimiter", "quote", "null_text",
         ),
         "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
         "kafka": _OF_KAFKA,

@@ -12,6 +12,7 @@
 | `flow` | a transport whose bytes flow by, as those of a connection do |
 | `successive` | several sources of one table, one after the other |
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
+| `patience` | when something is asked next, and how long it may not answer |
 | `packages` | packages of an extra, and what is said where one is missing |
 | `properties` | what a table may say in WITH about its source |
 | `delta/` | the connector `delta` |
@@ -20,7 +21,7 @@
 | `datagen/` | the connector `datagen`: rows by rule, at a rate |
 | `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
 | `polled/` | the connector `sql`: rows of a database, by a column that grows |
-| `http/` | the connector `http`: rows that others push |
+| `http/` | the connector `http`: rows that others push, or that an address is asked for |
 | `kafka/` | the connectors `kafka` and `upsert-kafka`: the messages of topics |
 | `messages/` | the formats of whole messages: json, csv, raw, debezium, upserts |
 | `formats/` | json, csv, parquet, avro: records cut from a stream, and made rows |

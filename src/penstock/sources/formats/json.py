@@ -57,17 +57,16 @@ class JsonLines:
         """The rows of its lines."""
         if not isinstance(piece.data, bytes) or not piece.data:
             return broken_batch(self._table, piece, self._reader, rejections)
-        if self._fast is not None:
-            table = self.parsed(piece)
-            if table is not None:
-                return self._reader.read_arrow(table, rejections, piece.place)
+        table = self.parsed(piece)
+        if table is not None:
+            return self._reader.read_arrow(table, rejections, piece.place)
         return self._line_by_line(piece, rejections)
 
     def parsed(self, piece: Piece) -> pa.Table | None:
         """All lines at once, where each is a plain row or an insert; None where a line must be looked at alone."""
         text = piece.data
-        objects = _objects(text)
-        if objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
+        objects = 0 if self._fast is None else _objects(text)
+        if self._fast is None or objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
             return None
         options = arrow_json.ParseOptions(explicit_schema=self._fast, unexpected_field_behavior=self._unexpected)
         read = arrow_json.ReadOptions(use_threads=False, block_size=max(1 << 20, len(text) + 1))

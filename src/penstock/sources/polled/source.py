@@ -16,6 +16,7 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.declared import EPOCH
+from penstock.sources.patience import Patience
 from penstock.sources.polled.anywhere import Anywhere
 from penstock.sources.polled.databases import AwayError, DuckDb, Growing, Postgres, RefusedError, Sqlite, Written
 from penstock.sources.polled.declared import (
@@ -34,8 +35,6 @@ from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.batch import INSERT, Batch, Operated, RowReader
 from penstock.steps.rows.rejected import Rejections
 from penstock.steps.rows.values import Leniency
-
-_PAUSE = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +59,15 @@ class PolledSource:
     at: Any = None
     _read: _Read | None = None
     _again: tuple[Any, Any] | None = None
-    _next: float = 0.0
-    _failing: float | None = None
-    _said: str = ""
 
     def __post_init__(self) -> None:
         """The seconds between two looks."""
-        self._every = duration(EVERY.value(self.table)).total_seconds()
+        every, timeout = (duration(item.value(self.table)).total_seconds() for item in (EVERY, TIMEOUT))
+        self._looks = Patience(every, timeout, lambda: self.now())  # noqa: PLW0108 - a test puts another clock in
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """About so many of the rows that have come, or those that `seek` has named; None if it is not time to ask."""
-        if self.now() < self._next and not (ended and self._failing is None):
+        if not self._looks.is_due(ended=ended):
             return None
         try:
             found = self._asked(rows)
@@ -80,9 +77,9 @@ class PolledSource:
         except RefusedError as error:
             message = f"{self.where} refuses: {masked(str(error), self.secrets)}"
             raise self._error(message, code="SOURCE_REFUSED") from None
-        self._failing, self._said = None, ""
+        self._looks.answered()
         if found is None:
-            self._next = self.now() + self._every
+            self._looks.rest()
             return None
         self._read = found
         items = [Operated(INSERT, row) for row in found.rows]
@@ -115,13 +112,10 @@ class PolledSource:
 
     def _away(self, why: str) -> None:
         """It does not answer; DataError once it has not for too long."""
-        self._said = why = masked(why, self.secrets)
-        self._failing = self.now() if self._failing is None else self._failing
-        if self.now() - self._failing >= duration(TIMEOUT.value(self.table)).total_seconds():
-            self._failing = None
+        why = masked(why, self.secrets)
+        if self._looks.is_over(why):
             message = f"{self.where} does not answer: {why}"
             raise self._error(message)
-        self._next = self.now() + _PAUSE
 
     def _error(self, message: str, *, code: str = "SOURCE_UNREACHABLE") -> DataError:
         hint = "the run goes on where it was once it is started again" if code == "SOURCE_UNREACHABLE" else None
@@ -147,11 +141,13 @@ class PolledSource:
     def commit(self) -> None:
         """Go on behind what a step has; there may be more at once."""
         if self._read is not None:
-            self.at, self._read, self._again, self._next = self._read.end, None, None, 0.0
+            self.at, self._read, self._again = self._read.end, None, None
+            self._looks.at_once()
 
     def rewind(self) -> None:
         """Ask for the same again."""
-        self._read, self._next = None, 0.0
+        self._read = None
+        self._looks.at_once()
 
     def waiting(self) -> tuple[int, int]:
         """Nothing that is known."""
@@ -159,7 +155,7 @@ class PolledSource:
 
     def trouble(self) -> str:
         """The words of the database, while it does not answer."""
-        return self._said
+        return self._looks.said
 
     def close(self) -> None:
         """Let go of the connection."""

@@ -1,0 +1,78 @@
+"""An address that is asked: what it answers, that it has nothing new, or that it does not answer now.
+
+Redirections are not followed: headers with secrets are for one address.
+"""
+
+from __future__ import annotations
+
+import urllib.error
+import urllib.request
+from collections.abc import Mapping
+from dataclasses import dataclass
+from http import HTTPStatus
+from http.client import HTTPException, InvalidURL
+from typing import Any
+
+_ASKING = 10.0  # seconds for one request
+_LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
+_NOTHING = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
+_MOST_PAUSE = 60.0
+
+
+class AwayError(Exception):
+    """It does not answer, or not now; `pause` are the seconds after which it wants to be asked again."""
+
+    def __init__(self, why: str, pause: float = 1.0) -> None:
+        super().__init__(why)
+        self.pause = pause
+
+
+class RefusedError(Exception):
+    """It answers, and not with rows."""
+
+
+class _NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: it is the answer."""
+
+    def redirect_request(self, *_: Any) -> None:
+        """None: nothing is asked instead."""
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """A body, and the mark by which its server knows it again."""
+
+    body: bytes
+    mark: str | None
+
+
+def ask(url: str, headers: Mapping[str, str], most: int) -> Answer | None:
+    """The answer of an address; None if it has nothing new. AwayError, RefusedError."""
+    try:
+        request = urllib.request.Request(url, None, dict(headers))  # noqa: S310 - of http or https, as is checked
+        with urllib.request.build_opener(_NoRedirect).open(request, timeout=_ASKING) as answer:
+            body = answer.read(most + 1)
+            if len(body) > most:
+                message = f"its answer has more than {most} bytes ('max_bytes')"
+                raise RefusedError(message)
+            return Answer(body, answer.headers.get("ETag")) if answer.status not in _NOTHING else None
+    except urllib.error.HTTPError as error:
+        error.close()
+        if error.code not in _NOTHING:
+            raise _without_rows(error) from None
+        return None
+    except (ValueError, InvalidURL) as error:
+        raise RefusedError(str(error)) from None
+    except (OSError, HTTPException) as error:
+        raise AwayError(str(getattr(error, "reason", None) or error or type(error).__name__)) from None
+
+
+def _without_rows(error: urllib.error.HTTPError) -> AwayError | RefusedError:
+    why = f"{error.code} {error.reason}"
+    if error.code in _LATER or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+        return AwayError(why, _pause(error.headers.get("Retry-After")))
+    return RefusedError(why)
+
+
+def _pause(said: str | None) -> float:
+    return min(float(said), _MOST_PAUSE) if said is not None and said.isascii() and said.isdigit() else 1.0
