@@ -274,7 +274,7 @@ class AskedSource:
         return 0, 0
 
     def trouble(self) -> str:
-        """Why it does not answer, while it does not."""
+        """The reason for which it does not answer, while it does not."""
         return self._looks.said
 
     def describe(self) -> str:
