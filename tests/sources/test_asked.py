@@ -38,6 +38,7 @@ class Shop:
     document: str = ""
     asked: list[tuple[str, dict[str, str]]] = field(default_factory=list)
     port: int = 0
+    length: int | None = None
 
     def answer(self, path: str, headers: dict[str, str]) -> tuple[int, str, dict[str, str]]:
         self.asked.append((path, headers))
@@ -70,6 +71,8 @@ def server() -> Iterator[tuple[ThreadingHTTPServer, list[Shop]]]:
             self.send_response(status)
             for name, value in headers.items():
                 self.send_header(name, value)
+            if shops[-1].length is not None:
+                self.send_header("Content-Length", str(shops[-1].length))
             self.end_headers()
             self.wfile.write(body.encode(UTF8))
 
@@ -344,3 +347,134 @@ def test_each_row_comes_once_whatever_the_pages_and_restarts(server, tmp_path_fa
         with penstock.Pipeline(program, directory=folder / "dir", engine="native") as pipeline:
             pipeline.run(once=True)
             assert sorted(pipeline.content("n").rows) == [(row["id"], 1) for row in shop.rows]
+
+
+def test_an_answer_that_ends_in_the_middle_is_no_answer(shop):
+    shop.body = lambda _: "1,100\n2,25"
+    shop.length = 14
+    source = source_of(text(shop.url, "id INT, n INT", format="csv"))
+    assert source.read(1000, Rejections()) is None
+    assert "ends after 10 of 14 bytes" in source.trouble()
+    assert source.is_away
+
+
+def test_values_compare_in_full_whatever_the_column_keeps_of_them(shop):
+    texts = [f"2026-01-01T00:00:00.123456{last}Z" for last in range(1, 6)]
+    said = [{"id": value, "s": str(at)} for at, value in enumerate(texts)]
+    shop.document = "[]"
+
+    def page(_):
+        after = parse_qs(urlsplit(shop.asked[-1][0]).query).get("after", [""])[0]
+        return json.dumps([row for row in said if row["id"] > after][:2])
+
+    shop.body = page
+    shop.answer = lambda path, headers: (shop.asked.append((path, headers)), (200, page(None), {}))[1]
+    source = source_of(text(shop.url, "id TIMESTAMP, s STRING"))
+    seen = []
+    while (batch := source.read(1000, Rejections())) is not None:
+        seen += batch.rows.column(1).to_pylist()
+        source.commit()
+    assert seen == ["0", "1", "2", "3", "4"]
+
+
+@pytest.mark.parametrize("odd", ['{"id": 1, "x": 1e9999999999999999999}', '{"id": NaN}', "[[[1]]]", "7", "null"])
+def test_odd_values_are_those_of_one_row(shop, odd):
+    shop.body = lambda _: f'[{odd}, {{"id": 2}}]'
+    source = source_of(text(shop.url, "id DOUBLE, s STRING"))
+    rejections = Rejections(tolerant=True)
+    assert 2.0 in ids(source.read(1000, rejections))
+    source.commit()
+    assert source.at.text == "2"
+    assert len(rejections.rows) == 1
+
+
+def test_rows_without_a_value_are_told_once_and_not_taken(shop):
+    shop.page, shop.rows = 2, rows(1, 2, 3, 4, 5)
+    shop.body = lambda found: json.dumps([{"id": None, "s": "x"}, *found])
+    source = source_of(text(shop.url))
+    rejections = Rejections(tolerant=True)
+    seen = []
+    for _ in range(3):
+        seen += ids(source.read(1000, rejections))
+        source.commit()
+    assert seen == [1, 2, 3, 4, 5]
+    assert len(rejections.rows) == 1
+    with pytest.raises(DataError, match="a row without a value of id"):
+        source_of(text(shop.url)).read(1000, Rejections())
+
+
+def test_a_null_of_csv_is_no_value(shop):
+    shop.body = lambda _: "NULL,1\n2026-01,2\n"
+    source = source_of(text(shop.url, "id STRING, n INT", format="csv", null_text="NULL"))
+    assert ids(source.read(1000, Rejections(tolerant=True))) == ["2026-01"]
+
+
+def test_envelopes_say_the_value_within(shop):
+    shop.body = lambda _: '{"insert": {"id": 1}, "v": 0}\n{"delete": {"id": 2}}'
+    source = source_of(text(shop.url, KEYED))
+    assert source.read(1000, Rejections()).operations == ("+", "-")
+    source.commit()
+    assert source.read(1000, Rejections()) is None
+
+
+def test_no_secret_is_in_an_error(shop, monkeypatch):
+    monkeypatch.setenv("KEY", "moon-key\n'\\")
+    for said in ({"header.Authorization": "Bearer ${env:KEY}"}, {}):
+        url = shop.url if said else shop.url.replace("orders?", "orders?key=${env:KEY}&")
+        with pytest.raises(DataError, match="refuses") as caught:
+            source_of(text(url, **said)).read(1000, Rejections())
+        assert "moon" not in str(caught.value)
+    monkeypatch.setenv("KEY", "a{b}c")
+    source_of(text(shop.url.replace("orders?", "orders?key=${env:KEY}&"))).read(1000, Rejections())
+    assert "key=a{b}c&after=" in shop.asked[-1][0]
+
+
+def test_an_address_of_a_file_is_none(monkeypatch):
+    monkeypatch.setenv("U", "file:///etc/hostname?{id}")
+    with pytest.raises(DataError, match="no address of http"):
+        source_of(text("${env:U}", "a STRING", format="raw")).read(1000, Rejections())
+
+
+def test_a_bounded_run_waits_for_what_is_away_and_reads_a_document_once(server):
+    shop = opened_shop(server, page=2, rows=rows(1, 2, 3, 4, 5))
+    failing = iter([200, 503, 200, 200, 200])
+    answer = shop.answer
+
+    def sometimes(path, headers):
+        shop.status = next(failing, 200)
+        return answer(path, headers)
+
+    shop.answer = sometimes
+    views = "CREATE MATERIALIZED VIEW n AS SELECT COUNT(*) AS n FROM t;"
+    with penstock.Pipeline(text(shop.url) + views, engine="native") as pipeline:
+        pipeline.run(once=True)
+        assert pipeline.content("n").rows == [(5,)]
+    changing = opened_shop(server)
+    numbers = iter(range(1000))
+    changing.answer = lambda path, headers: (
+        changing.asked.append((path, headers)),
+        (200, json.dumps([{"id": 1, "s": str(next(numbers))}]), {}),
+    )[1]
+    program = text(changing.document_url, KEYED, every="1 hour") + views
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.run(once=True)
+    assert len(changing.asked) == 1
+
+
+def test_what_comes_before_is_not_left_while_it_is_away(server, tmp_path):
+    shop = opened_shop(server, page=2, rows=rows(1, 2, 3))
+    failing, answer = iter([200, 503, 200, 200]), shop.answer
+
+    def sometimes(path, headers):
+        shop.status = next(failing, 200)
+        return answer(path, headers)
+
+    shop.answer = sometimes
+    (tmp_path / "now.json").write_text('{"id": 100}\n')
+    past = f"'start_after' = 'http', 'start_after.url' = '{shop.url}'"
+    program = f"""CREATE TABLE t (id INT, s STRING) WITH (
+        'connector' = 'files', 'path' = '{tmp_path}', 'format' = 'json', {past});
+        CREATE MATERIALIZED VIEW n AS SELECT id FROM t;"""
+    with penstock.Pipeline(program, engine="native") as pipeline:
+        pipeline.run(once=True)
+        assert sorted(pipeline.content("n").rows) == [(1,), (2,), (3,), (100,)]

@@ -111,8 +111,9 @@ class Webhook:
             if error.code in _LATER or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
                 raise unreachable(self.where, why) from None
             raise refused(self.where, why, "a receiver that takes a step answers 2xx") from None
-        except (ValueError, InvalidURL) as error:
-            raise refused(self.where, masked(str(error), self.secrets)) from None
+        except (ValueError, InvalidURL):
+            why = "the address, or a header, has something that cannot be sent"  # which may be a secret
+            raise refused(self.where, why) from None
         except (OSError, HTTPException) as error:
             why = str(getattr(error, "reason", None) or error or type(error).__name__)
             raise unreachable(self.where, masked(why, self.secrets)) from None

@@ -9,6 +9,11 @@ from dataclasses import dataclass
 _PAUSE = 1.0
 
 
+def is_away(source: object) -> bool:
+    """True while a source does not answer, of which it makes an error itself when that has lasted too long."""
+    return bool(getattr(source, "is_away", False))
+
+
 @dataclass
 class Patience:
     """The looks of one source: `every` so many seconds while there is nothing new, a `timeout` while it is away."""
@@ -19,6 +24,11 @@ class Patience:
     said: str = ""
     _next: float = 0.0
     _away_since: float | None = None
+
+    @property
+    def is_away(self) -> bool:
+        """True while it does not answer; it is an error when it has not for too long."""
+        return self._away_since is not None
 
     def is_due(self, *, ended: bool) -> bool:
         """True if it is time to ask; with `ended` it is asked at once, but for what is away."""

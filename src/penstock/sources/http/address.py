@@ -5,6 +5,7 @@ Redirections are not followed: headers with secrets are for one address.
 
 from __future__ import annotations
 
+import time
 import urllib.error
 import urllib.request
 from collections.abc import Mapping
@@ -13,7 +14,8 @@ from http import HTTPStatus
 from http.client import HTTPException, InvalidURL
 from typing import Any
 
-_ASKING = 10.0  # seconds for one request
+_ASKING, _WHOLE = 10.0, 30.0  # seconds without a word, and for all of an answer
+_PART = 1 << 16
 _LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 _NOTHING = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 _MOST_PAUSE = 60.0
@@ -51,20 +53,36 @@ def ask(url: str, headers: Mapping[str, str], most: int) -> Answer | None:
     try:
         request = urllib.request.Request(url, None, dict(headers))  # noqa: S310 - of http or https, as is checked
         with urllib.request.build_opener(_NoRedirect).open(request, timeout=_ASKING) as answer:
-            body = answer.read(most + 1)
-            if len(body) > most:
-                message = f"its answer has more than {most} bytes ('max_bytes')"
-                raise RefusedError(message)
+            body = _whole(answer, most)
             return Answer(body, answer.headers.get("ETag")) if answer.status not in _NOTHING else None
     except urllib.error.HTTPError as error:
         error.close()
         if error.code not in _NOTHING:
             raise _without_rows(error) from None
         return None
-    except (ValueError, InvalidURL) as error:
-        raise RefusedError(str(error)) from None
+    except (ValueError, InvalidURL):
+        message = "its address, or a header, has something that cannot be sent"  # which may be a secret
+        raise RefusedError(message) from None
     except (OSError, HTTPException) as error:
         raise AwayError(str(getattr(error, "reason", None) or error or type(error).__name__)) from None
+
+
+def _whole(answer: Any, most: int) -> bytes:
+    """The body; AwayError if it ends in the middle, or takes too long, RefusedError if it is too large."""
+    found, ends = bytearray(), time.monotonic() + _WHOLE
+    while part := answer.read1(_PART):
+        found += part
+        if len(found) > most:
+            message = f"its answer has more than {most} bytes ('max_bytes')"
+            raise RefusedError(message)
+        if time.monotonic() > ends:
+            message = f"its answer has not come within {_WHOLE:.0f} seconds"
+            raise AwayError(message)
+    said = answer.headers.get("Content-Length")
+    if said is not None and said.isdigit() and len(found) < int(said):
+        message = f"its answer ends after {len(found)} of {said} bytes"
+        raise AwayError(message)
+    return bytes(found)
 
 
 def _without_rows(error: urllib.error.HTTPError) -> AwayError | RefusedError:

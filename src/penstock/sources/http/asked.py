@@ -11,7 +11,9 @@ from __future__ import annotations
 
 import csv
 import hashlib
+import io
 import json
+import math
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -23,6 +25,8 @@ from urllib.parse import urlsplit
 from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.choice import csv_shape, leniency
+from penstock.sources.formats.csv import Shape
+from penstock.sources.formats.rows import readable
 from penstock.sources.http.address import AwayError, RefusedError, ask
 from penstock.sources.http.cut import BadBodyError, cut
 from penstock.sources.http.declared import (
@@ -33,6 +37,7 @@ from penstock.sources.http.declared import (
     TIMEOUT,
     URL,
     growing,
+    is_address,
     with_value,
 )
 from penstock.sources.messages.api import Message
@@ -41,20 +46,31 @@ from penstock.sources.patience import Patience
 from penstock.sources.properties import duration
 from penstock.sources.secrets import expanded, masked, secret_values
 from penstock.steps.exact import exact, from_exact
-from penstock.steps.rows.batch import Batch
+from penstock.steps.rows.batch import Batch, bad_value, reject_row
 from penstock.steps.rows.rejected import BAD_FILE, Rejections, row_json
 from penstock.steps.rows.values import Convert, converter
 
 _HEADER = "header."
 _OPERATIONS = ("insert", "delete", "update")
+_SHOWN = 500
+_TOLD = 100_000
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """A value of the growing column, as it compares and as an address is told it."""
+    """A value of the growing column: as the table has it, and as the address has said it and is told it again.
+
+    Values compare in full: a table's may have lost digits that the address goes by.
+    """
 
     value: Any
     text: str
+
+    @property
+    def order(self) -> tuple[Any, ...]:
+        """The value to compare by."""
+        number = isinstance(self.value, int | float | Decimal)
+        return (Decimal(self.text),) if number else (self.value, self.text)
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,31 +89,33 @@ class Growing:
 
     column: Column
     convert: Convert
-    place: int
-    options: Mapping[str, Any] | None  # those of CSV
+    names: tuple[str, ...]
+    shape: Shape | None  # that of CSV
 
     def value(self, message: bytes) -> Value | None:
         """The value of a row; None if it has none that fits the column."""
-        found = self._given(message)
-        if found is None or isinstance(found, bool | list | dict):
-            return None
         try:
-            number = float(found) if isinstance(found, Decimal) and "decimal" not in self.column.type.lower() else found
-            return Value(self.convert(number), str(found))
-        except (ArithmeticError, ValueError, TypeError):
+            found = self._given(message)
+            if found is None or isinstance(found, bool | list | dict):
+                return None
+            exactly = isinstance(found, Decimal) and not self.column.type.lower().startswith("decimal")
+            value = self.convert(float(found) if exactly else found)
+            return Value(value, str(found)) if not isinstance(value, float) or math.isfinite(value) else None
+        except (ArithmeticError, ValueError, TypeError, RecursionError, csv.Error):
             return None
 
     def _given(self, message: bytes) -> Any:
-        if self.options is not None:
-            fields = next(csv.reader([message.decode()], **self.options), [])
-            return fields[self.place] if self.place < len(fields) else None
-        row = json.loads(message, parse_float=Decimal)
-        if isinstance(row, dict) and len(row) == 1 and isinstance(inner := next(iter(row.values())), dict):
-            row = inner if next(iter(row)) in _OPERATIONS else row
-        if not isinstance(row, dict):
-            return None
         lower = self.column.label.lower()
-        return next((value for name, value in row.items() if name.lower() == lower), None)
+        if self.shape is not None:
+            fields = next(csv.reader(io.StringIO(message.decode(), newline=""), **self.shape.options), [])
+            place = self.names.index(lower)
+            return fields[place] if place < len(fields) and fields[place] != self.shape.null_text else None
+        row = json.loads(message, parse_float=Decimal)
+        for name in _OPERATIONS:
+            if isinstance(row, dict) and isinstance(row.get(name), dict) and name not in self.names:
+                row = row[name]
+        named = row.items() if isinstance(row, dict) else ()
+        return next((value for name, value in named if name.lower() == lower), None)
 
 
 @dataclass
@@ -113,6 +131,7 @@ class AskedSource:
     secrets: frozenset[str] = frozenset()
     now: Callable[[], float] = time.monotonic
     at: Value | None = None
+    told: set[bytes] = field(default_factory=set)
     known: str = ""
     mark: str | None = None
     _read: _Read | None = None
@@ -133,7 +152,8 @@ class AskedSource:
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:  # noqa: ARG002
         """The rows of the next answer, or those that `seek` has named; None if there are none, or it is not time."""
-        if not self._looks.is_due(ended=ended):
+        at_once = ended and (self.growing is not None or not self._asked)  # a document may differ each time
+        if not self._looks.is_due(ended=at_once):
             return None
         try:
             found = self._next(rejections)
@@ -159,15 +179,15 @@ class AskedSource:
         if self.growing is None:
             return self._document(rejections)
         if self._again is not None:
-            return self._between(self.growing, *self._again)
-        return self._page(self.growing, self.at, None)
+            return self._between(self.growing, *self._again, rejections)
+        return self._page(self.growing, self.at, None, rejections)
 
-    def _between(self, by: Growing, start: Value | None, end: Value) -> _Read:
+    def _between(self, by: Growing, start: Value | None, end: Value, rejections: Rejections) -> _Read:
         """The rows that a manifest names, of as many answers as it takes."""
         messages: list[bytes] = []
         at = start
-        while at is None or at.value < end.value:
-            page = self._page(by, at, end)
+        while at is None or at.order < end.order:
+            page = self._page(by, at, end, rejections)
             if page is None or page.end is None:
                 message = f"it has no rows any more up to {by.column.label} {end.text}, which a step has had"
                 raise RefusedError(message)
@@ -175,10 +195,10 @@ class AskedSource:
             at = page.end
         return _Read(messages, end)
 
-    def _page(self, by: Growing, start: Value | None, end: Value | None) -> _Read | None:
+    def _page(self, by: Growing, start: Value | None, end: Value | None, rejections: Rejections) -> _Read | None:
         """The rows of one answer that are above `start`, and not above `end`."""
         text = START.value(self.table) if start is None else start.text
-        answer = ask(with_value(self.url, text), self.headers, self._most)
+        answer = ask(self._expanded(with_value(self.url, text)), self.headers, self._most)
         if answer is None:
             return None
         try:
@@ -186,23 +206,47 @@ class AskedSource:
         except BadBodyError as error:
             message = f"its answer cannot be read: {error}"
             raise RefusedError(message) from None
-        return self._above(by, messages, start, end)
+        return self._above(by, messages, start, end, rejections)
 
-    def _above(self, by: Growing, messages: list[bytes], start: Value | None, end: Value | None) -> _Read | None:
+    def _expanded(self, url: str) -> str:
+        """An address with its secrets; RefusedError if it is none then."""
+        found = expanded(url, f"table {self.table.name}: '{URL.name}'")
+        if not is_address(found):
+            message = "it is no address of http or https"
+            raise RefusedError(message)
+        return found
+
+    def _above(
+        self, by: Growing, messages: list[bytes], start: Value | None, end: Value | None, rejections: Rejections
+    ) -> _Read | None:
         """The rows of an answer that are not there yet: an address may give those of the last value again."""
         values = [by.value(message) for message in messages]
         if messages and not any(values):
             message = f"no row of its answer has a value of {by.column.label}, by which it would be asked for more"
             raise RefusedError(message)
-        kept = [at for at, value in enumerate(values) if value is None or _is_within(value, start, end)]
-        new = [value for at in kept if (value := values[at]) is not None]
+        self._tell([message for message, value in zip(messages, values, strict=True) if value is None], by, rejections)
+        new = [(at, value) for at, value in enumerate(values) if value is not None and _is_within(value, start, end)]
         if not new:
             return None
-        return _Read([messages[at] for at in kept], max(new, key=lambda item: item.value))
+        return _Read([messages[at] for at, _ in new], max((value for _, value in new), key=lambda item: item.order))
+
+    def _tell(self, messages: Sequence[bytes], by: Growing, rejections: Rejections) -> None:
+        """Set rows aside of which nothing tells whether they are there already, each once; DataError if none may be."""
+        for message in messages:
+            digest = hashlib.sha256(message).digest()
+            if digest in self.told:
+                continue
+            what = f"a row without a value of {by.column.label}, by which it would be known again: {readable(message)}"
+            error = bad_value(self.table, self.where, what[:_SHOWN])
+            if not rejections.tolerant:
+                raise error
+            reject_row(rejections, self.table, self.where, error, readable(message))
+            if len(self.told) < _TOLD:
+                self.told.add(digest)
 
     def _document(self, rejections: Rejections) -> _Read | None:
         marked = {} if self.mark is None else {"If-None-Match": self.mark}
-        answer = ask(self.url, {**self.headers, **marked}, self._most)
+        answer = ask(self._expanded(self.url), {**self.headers, **marked}, self._most)
         if answer is None:
             return None
         digest = hashlib.sha256(answer.body).hexdigest()
@@ -273,6 +317,11 @@ class AskedSource:
         """Nothing that is known."""
         return 0, 0
 
+    @property
+    def is_away(self) -> bool:
+        """True while it does not answer: there may be more."""
+        return self._looks.is_away
+
     def trouble(self) -> str:
         """The reason for which it does not answer, while it does not."""
         return self._looks.said
@@ -284,7 +333,7 @@ class AskedSource:
 
 
 def _is_within(value: Value, start: Value | None, end: Value | None) -> bool:
-    return (start is None or value.value > start.value) and (end is None or value.value <= end.value)
+    return (start is None or value.order > start.order) and (end is None or value.order <= end.order)
 
 
 def _kept(value: Value | None) -> dict[str, Any]:
@@ -304,16 +353,18 @@ def opened(table: Table, rows: MessageRows, zone: tzinfo) -> AskedSource:
         if name.startswith(_HEADER)
     }
     options = dict(csv_shape(table).options) if FORMAT.value(table) == "csv" else {}
-    url = expanded(URL.value(table), f"{what}: '{URL.name}'")
+    url = URL.value(table)
+    expanded(url, f"{what}: '{URL.name}'")  # a secret that is not there is told before the start
     secrets = frozenset(secret_values(table.properties.values()))
-    return AskedSource(table, rows, url, headers, options, _growing(table, zone, options), secrets)
+    return AskedSource(table, rows, url, headers, options, _growing(table, zone), secrets)
 
 
-def _growing(table: Table, zone: tzinfo, options: Mapping[str, Any]) -> Growing | None:
+def _growing(table: Table, zone: tzinfo) -> Growing | None:
     name, style = growing(table), FORMAT.value(table)
     if name is None:
         return None
     filled = [column for column in table.shown if column.metadata is None]
-    place = next(at for at, column in enumerate(filled) if column.label.lower() == name.lower())
-    convert = converter(filled[place].type, zone, leniency(style, table))
-    return Growing(filled[place], convert, place, options if style == "csv" else None)
+    column = next(item for item in filled if item.label.lower() == name.lower())
+    convert = converter(column.type, zone, leniency(style, table))
+    names = tuple(item.label.lower() for item in filled)
+    return Growing(column, convert, names, csv_shape(table) if style == "csv" else None)

@@ -39,8 +39,16 @@ def _check_size(text: str) -> str | None:
 
 
 def _check_url(text: str) -> str | None:
-    known = text.startswith("${") or urlsplit(text).scheme.lower() in ("http", "https")
-    return None if known else "it is no address of http or https"
+    return None if text.startswith("${") or is_address(text) else "it is no address of http or https"
+
+
+def is_address(text: str) -> bool:
+    """True for the address of a server of HTTP."""
+    try:
+        parts = urlsplit(text)
+    except ValueError:
+        return False
+    return parts.scheme.lower() in ("http", "https") and bool(parts.netloc)
 
 
 LISTEN = Property(
@@ -128,6 +136,7 @@ PROPERTIES = (
 
 
 _PUSHED, _ASKED = (TOKEN, QUEUE_BYTES), (START, EVERY)
+_GROW = ("string", "varchar", "char")
 _COLUMN = re.compile(r"(?<!\$)\{([^{}]+)\}")
 
 
@@ -154,7 +163,9 @@ def check_ways(table: Table) -> None:
         hint = f"'listen' = '127.0.0.1:8080' for rows that are pushed, 'url' {URL.takes} for rows that are asked for"
         raise SqlError(Diagnostic("MISSING_PROPERTY", message, table.span, hint=hint))
     asked = is_asked(table)
-    other = next((item.name for item in (_PUSHED if asked else _ASKED) if item.name in table.properties), None)
+    others = [item.name for item in (_PUSHED if asked else _ASKED) if item.name in table.properties]
+    others += [] if asked else [name for name in table.properties if name.startswith("header.")]
+    other = next(iter(others), None)
     if other is not None:
         message = f"table {table.name}: '{other}' is for rows that are {'pushed' if asked else 'asked for'}"
         hint = f"'header.Authorization' = 'Bearer …' is sent to '{URL.name}'" if asked else f"it goes with '{URL.name}'"
@@ -177,7 +188,7 @@ def check_asked(table: Table) -> None:
             what = f"{name[:60]!r}, which is no column of it" if column is None else f"more than {names[0]}"
             message = f"table {table.name}: '{URL.name}' names {what}"
             raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, table.span, did_you_mean(name, known)))
-        if not (is_numeric(column.type) or is_temporal(column.type) or column.type.lower() == "string"):
+        if not (is_numeric(column.type) or is_temporal(column.type) or column.type.lower().startswith(_GROW)):
             message = f"table {table.name}: {name} is {column.type.upper()}, which does not grow"
             raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint="numbers, times and texts do"))
         if style not in ("json", "csv"):

@@ -153,6 +153,11 @@ class PolledSource:
         """Nothing that is known."""
         return 0, 0
 
+    @property
+    def is_away(self) -> bool:
+        """True while the database does not answer: there may be more."""
+        return self._looks.is_away
+
     def trouble(self) -> str:
         """The words of the database, while it does not answer."""
         return self._looks.said
