@@ -251,7 +251,7 @@ STANDING = "UPDATE t SET b = s.b FROM (SELECT STREAM a, b FROM s) AS s WHERE t.a
 )
 def test_what_is_refused(text, error, said):
     with pytest.raises(error, match=said):
-        penstock.Pipeline(text, engine="native")
+        penstock.Pipeline(text, engine="native").step({})
 
 
 def test_nobody_gives_the_value():

@@ -17,14 +17,21 @@ import pyarrow as pa
 
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven, not_proven
+from penstock.backends.native.raised import diagnosed
 from penstock.backends.native.scalars import proven
+from penstock.backends.spark.raised import clipped, reported
 from penstock.catalog.model import Column, Table
 from penstock.catalog.types import plain_type
+from penstock.errors import Diagnostic, SqlError
 from penstock.plan.scalar import parsed, quoted, scalar_of
 
 if TYPE_CHECKING:
     from penstock.backends.api import Workspace
     from penstock.backends.native.store import Store
+
+
+class TermRaisedError(Exception):
+    """A term that has raised for some row, with what it says."""
 
 
 @dataclass(frozen=True)
@@ -37,7 +44,32 @@ class Terms:
     store: Callable[[], Store | None]
 
     def values(self, rows: pa.Table) -> pa.Table:
-        """The values for rows of the table, in their order; an exception of DuckDB or Spark if a term raises."""
+        """The values for rows of the table, in their order.
+
+        Raises TermRaisedError if a term does for one of them, SqlError for a term that Spark refuses.
+        """
+        try:
+            return self._values(rows)
+        except Exception as error:
+            found = self._told_of(error)
+            if found is None:
+                raise
+            raise found from error
+
+    def _told_of(self, error: Exception) -> TermRaisedError | SqlError | None:
+        """The error of a term; None for one that is about something else."""
+        raised = diagnosed(error)
+        if raised is not None:
+            return TermRaisedError(clipped(raised.message.strip()))
+        found = reported(error)
+        if found is None or found.what == "failed":
+            return None
+        if found.what == "raised":
+            return TermRaisedError(found.message)
+        message = f"table {self.table.name}, the computed column {self.told}: {found.message}"
+        return SqlError(Diagnostic(found.condition, message, self.columns[0].span, sqlstate=found.sqlstate))
+
+    def _values(self, rows: pa.Table) -> pa.Table:
         store = self.store()
         if store is None or self._proven is None:
             return self._by_spark(rows)

@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from sqlglot import exp
 
-from penstock.analysis.declarations import late_bounds
 from penstock.bind.binder import context_of
 from penstock.bind.from_.event_time import counted_from
 from penstock.bind.level import Level
@@ -111,7 +110,6 @@ def _with_value_kept(table: Table, item: ComputedColumn, lateness: Lateness) -> 
         computed=item.text,
         span=item.span,
     )
-    late_bounds(table.name, kept)  # SqlError for a bound that is none of its type
     computed = tuple(replace(one, kept=kept.name) if one is item else one for one in table.computed)
     return replace(table, columns=(*table.columns, kept), computed=computed)
 

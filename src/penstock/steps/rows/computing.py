@@ -11,10 +11,7 @@ from dataclasses import replace
 import pyarrow as pa
 
 from penstock.backends.columns import arrow_schema
-from penstock.backends.native.raised import diagnosed
-from penstock.backends.spark.raised import clipped, reported
-from penstock.engine.terms import Terms
-from penstock.errors import Diagnostic, SqlError
+from penstock.engine.terms import TermRaisedError, Terms
 from penstock.steps.rows.batch import DELETE, Batch, Operated, bad_value, reject_row
 from penstock.steps.rows.cells import is_sound
 from penstock.steps.rows.rejected import Rejections
@@ -63,10 +60,8 @@ def _values(terms: Terms, rows: pa.Table) -> tuple[pa.Table, dict[int, str]]:
     try:
         found = terms.values(rows)
         why = None if all(map(is_sound, found.columns)) else _BEYOND
-    except Exception as error:
-        found, why = None, _reason(error, terms)
-        if why is None:
-            raise
+    except TermRaisedError as error:
+        found, why = None, str(error)
     if found is not None and why is None:
         return found, {}
     if rows.num_rows == 1:
@@ -80,18 +75,3 @@ def _values(terms: Terms, rows: pa.Table) -> tuple[pa.Table, dict[int, str]]:
 def _nothing(terms: Terms) -> pa.Table:
     schema = arrow_schema(terms.columns)
     return pa.Table.from_arrays([pa.nulls(1, field.type) for field in schema], schema=schema)
-
-
-def _reason(error: Exception, terms: Terms) -> str | None:
-    """The message of a term that has raised; None for an error that is about something else.
-
-    SqlError for a term that Spark refuses.
-    """
-    raised = diagnosed(error)
-    if raised is not None:
-        return clipped(raised.message.strip())
-    found = reported(error)
-    if found is not None and found.what == "refused":
-        message = f"table {terms.table.name}, the computed column {terms.told}: {found.message}"
-        raise SqlError(Diagnostic(found.condition, message, terms.columns[0].span, sqlstate=found.sqlstate)) from error
-    return found.message if found is not None and found.what == "raised" else None
