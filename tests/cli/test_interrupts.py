@@ -166,6 +166,19 @@ def interruptible():
     signal.signal(signal.SIGHUP, signal.SIG_DFL)
 
 
+def ended(command):
+    """What becomes of a command that gets Ctrl-C, with all that it prints."""
+    return subprocess.run(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        timeout=60,
+        check=False,
+        preexec_fn=interruptible,
+    )
+
+
 @pytest.mark.spark  # in processes of its own
 @pytest.mark.parametrize("seconds", [1.5, 3.0, 4.5])
 def test_ctrl_c_while_spark_starts_ends_both_without_a_traceback(seconds, tmp_path):
@@ -208,15 +221,7 @@ interpreter.open_interpreter = opened
 main()
 """
     command = [sys.executable, "-c", dropped, "run", "-e", program + "CREATE VIEW v AS SELECT count(*) AS n FROM t;"]
-    running = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-        preexec_fn=interruptible,
-    )
+    running = ended(command)
     assert "KeyboardInterrupt" in running.stdout  # Python says that it drops it
     assert (running.returncode, "error" in running.stdout) == (0, False), running.stdout
 
@@ -239,15 +244,7 @@ enum.EnumType._create_ = made  # which the library calls while it is loaded
 main()
 """
     command = [sys.executable, "-c", within, "run", "-e", program + "CREATE VIEW v AS SELECT count(*) AS n FROM t;"]
-    found = subprocess.run(
-        command,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        timeout=60,
-        check=False,
-        preexec_fn=interruptible,
-    )
+    found = ended(command)
     assert (found.returncode, found.stdout.strip()) == (130, "interrupted")
 
 

@@ -12,7 +12,6 @@ from __future__ import annotations
 import urllib.error
 import urllib.request
 from dataclasses import dataclass
-from http import HTTPStatus
 from http.client import HTTPException, InvalidURL
 from typing import Any
 from urllib.parse import urlsplit
@@ -22,12 +21,11 @@ from penstock.outputs.forms import Form, formed
 from penstock.outputs.lines import json_line, named
 from penstock.outputs.receiver import Owner, refused, unreachable
 from penstock.outputs.sink import Sink
+from penstock.sources.http.address import ASKING, NoRedirect, headers_of, is_for_later, shown_address
 from penstock.sources.properties import Property
 from penstock.sources.secrets import expanded, masked, secret_values
 from penstock.steps.change import Change
 
-_ASKING = 10.0  # seconds for one request
-_LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 _HEADER = "header."
 
 
@@ -51,8 +49,7 @@ def check_sink(_sink: Sink, _form: Form) -> None:
 
 def target_of(sink: Sink) -> str:
     """The address, without who asks."""
-    parts = urlsplit(URL.value(sink))
-    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+    return shown_address(URL.value(sink))
 
 
 def weakness_of(_sink: Sink) -> str | None:
@@ -63,21 +60,10 @@ def weakness_of(_sink: Sink) -> str | None:
 def open_receiver(sink: Sink, form: Form, owner: Owner) -> Webhook:
     """The sender of the steps."""
     url = expanded(URL.value(sink), f"{sink.what}: '{URL.name}'")
-    headers = {
-        name.removeprefix(_HEADER): expanded(value, f"{sink.what}: {name!r}")
-        for name, value in sink.properties.items()
-        if name.startswith(_HEADER)
-    }
+    headers = headers_of(sink.properties, sink.what)
     key = places_of(sink, key_of(sink)) if sink.keys or form is Form.UPSERT else None
     secrets = frozenset(secret_values(sink.properties.values()))
     return Webhook(url, target_of(sink), headers, form, key, owner.pipeline, secrets)
-
-
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection: a step is sent to one address, and is not for another."""
-
-    def redirect_request(self, *_: Any) -> None:
-        """None: the redirection is the answer."""
 
 
 @dataclass
@@ -100,15 +86,15 @@ class Webhook:
         """Send a step; `Unreachable` if it is to be sent again."""
         body = self._body(change).encode("utf-8")
         own = {"Content-Type": "application/json", "Idempotency-Key": f"{self.pipeline}/{change.view}/{change.step}"}
-        opener = urllib.request.build_opener(_NoRedirect)
+        opener = urllib.request.build_opener(NoRedirect)
         try:
             request = urllib.request.Request(self.url, body, {**self.headers, **own}, method="POST")  # noqa: S310
-            with opener.open(request, timeout=_ASKING) as answer:
+            with opener.open(request, timeout=ASKING) as answer:
                 answer.read(1)
         except urllib.error.HTTPError as error:
             error.close()
             why = f"{error.code} {error.reason}"
-            if error.code in _LATER or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+            if is_for_later(error.code):
                 raise unreachable(self.where, why) from None
             raise refused(self.where, why, "a receiver that takes a step answers 2xx") from None
         except (ValueError, InvalidURL):

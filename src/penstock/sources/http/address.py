@@ -13,12 +13,16 @@ from dataclasses import dataclass
 from http import HTTPStatus
 from http.client import HTTPException, InvalidURL
 from typing import Any
+from urllib.parse import urlsplit
 
-_ASKING, _WHOLE = 10.0, 30.0  # seconds without a word, and for all of an answer
+from penstock.sources.secrets import expanded
+
+ASKING, _WHOLE = 10.0, 30.0  # seconds without a word, and for all of an answer
 _PART = 1 << 16
 _LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_REQUESTS}
 _NOTHING = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 _MOST_PAUSE = 60.0
+_HEADER = "header."
 
 
 class AwayError(Exception):
@@ -33,11 +37,31 @@ class RefusedError(Exception):
     """It answers, and not with rows."""
 
 
-class _NoRedirect(urllib.request.HTTPRedirectHandler):
-    """Follows no redirection: it is the answer."""
+class NoRedirect(urllib.request.HTTPRedirectHandler):
+    """Follows no redirection: it is the answer, and what is sent is for one address alone."""
 
     def redirect_request(self, *_: Any) -> None:
         """None: nothing is asked instead."""
+
+
+def is_for_later(status: int) -> bool:
+    """True for an answer that wants the same to be tried again."""
+    return status in _LATER or status >= HTTPStatus.INTERNAL_SERVER_ERROR
+
+
+def shown_address(url: str) -> str:
+    """An address as people name it, without who asks."""
+    parts = urlsplit(url)
+    return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+
+
+def headers_of(properties: Mapping[str, str], what: str) -> dict[str, str]:
+    """The headers that properties `'header.…'` say, with their secrets; DataError for one that is not there."""
+    return {
+        name.removeprefix(_HEADER): expanded(value, f"{what}: {name!r}")
+        for name, value in properties.items()
+        if name.startswith(_HEADER)
+    }
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +76,7 @@ def ask(url: str, headers: Mapping[str, str], most: int) -> Answer | None:
     """The answer of an address; None if it has nothing new. AwayError, RefusedError."""
     try:
         request = urllib.request.Request(url, None, dict(headers))  # noqa: S310 - of http or https, as is checked
-        with urllib.request.build_opener(_NoRedirect).open(request, timeout=_ASKING) as answer:
+        with urllib.request.build_opener(NoRedirect).open(request, timeout=ASKING) as answer:
             body = _whole(answer, most)
             return Answer(body, answer.headers.get("ETag")) if answer.status not in _NOTHING else None
     except urllib.error.HTTPError as error:
@@ -87,7 +111,7 @@ def _whole(answer: Any, most: int) -> bytes:
 
 def _without_rows(error: urllib.error.HTTPError) -> AwayError | RefusedError:
     why = f"{error.code} {error.reason}"
-    if error.code in _LATER or error.code >= HTTPStatus.INTERNAL_SERVER_ERROR:
+    if is_for_later(error.code):
         return AwayError(why, _pause(error.headers.get("Retry-After")))
     return RefusedError(why)
 

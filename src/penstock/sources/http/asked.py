@@ -20,14 +20,13 @@ from dataclasses import dataclass, field
 from datetime import tzinfo
 from decimal import Decimal
 from typing import Any
-from urllib.parse import urlsplit
 
 from penstock.catalog.model import Column, Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.choice import csv_shape, leniency
 from penstock.sources.formats.csv import Shape
 from penstock.sources.formats.rows import readable
-from penstock.sources.http.address import AwayError, RefusedError, ask
+from penstock.sources.http.address import AwayError, RefusedError, ask, headers_of, shown_address
 from penstock.sources.http.cut import BadBodyError, cut
 from penstock.sources.http.declared import (
     EVERY,
@@ -50,7 +49,6 @@ from penstock.steps.rows.batch import Batch, bad_value, reject_row
 from penstock.steps.rows.rejected import BAD_FILE, Rejections, row_json
 from penstock.steps.rows.values import Convert, converter
 
-_HEADER = "header."
 _OPERATIONS = ("insert", "delete", "update")
 _SHOWN = 500
 _TOLD = 100_000
@@ -147,8 +145,7 @@ class AskedSource:
     @property
     def where(self) -> str:
         """The address as people name it, without who asks, and as it is written."""
-        parts = urlsplit(URL.value(self.table))
-        return parts._replace(netloc=parts.netloc.rpartition("@")[2], query="").geturl()
+        return shown_address(URL.value(self.table))
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:  # noqa: ARG002
         """The rows of the next answer, or those that `seek` has named; None if there are none, or it is not time."""
@@ -347,11 +344,7 @@ def _value(kept: Mapping[str, Any]) -> Value | None:
 def opened(table: Table, rows: MessageRows, zone: tzinfo) -> AskedSource:
     """The source of a table; its address is asked when it is first read. DataError for a secret that is not there."""
     what = f"table {table.name}"
-    headers = {
-        name.removeprefix(_HEADER): expanded(value, f"{what}: {name!r}")
-        for name, value in table.properties.items()
-        if name.startswith(_HEADER)
-    }
+    headers = headers_of(table.properties, what)
     options = dict(csv_shape(table).options) if FORMAT.value(table) == "csv" else {}
     url = URL.value(table)
     expanded(url, f"{what}: '{URL.name}'")  # a secret that is not there is told before the start
