@@ -40,7 +40,8 @@ def _columns_read(circuit: Circuit) -> dict[str, Names]:
             _note(operator.node, frozenset(operator.node.names), found)
         else:
             whole |= set(operator.inputs)
-    return {name: names for name, names in found.items() if name not in set(map(_leaf, whole))}
+    read_whole = set(map(_leaf, whole))
+    return {name: names for name, names in found.items() if name not in read_whole}
 
 
 def _note(plan: Plan, needed: Names, found: dict[str, Names]) -> None:

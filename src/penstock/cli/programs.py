@@ -1,14 +1,32 @@
-"""Program text from files, stdin and -e; and one statement of it alone, at its place."""
+"""Program text from files, stdin and -e; one statement of it alone, at its place; what keeps all it makes."""
 
 from __future__ import annotations
 
+import gc
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 import click
 
 from penstock.errors import DataError, Diagnostic, Span
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """Collect no garbage meanwhile.
+
+    A command that only reads a program keeps what it makes until it ends: looking through it for garbage again and
+    again took a sixth of the time of `explain` over 1,000 views.
+    """
+    collects = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if collects:
+            gc.enable()
 
 
 def read_text(name: str) -> str:

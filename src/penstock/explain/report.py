@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import partial
+from typing import NamedTuple
 
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
@@ -63,11 +64,14 @@ def reports(catalog: Catalog, view: str | None = None, placing: Placing | None =
     chosen = [item for item in catalog.views.values() if item.kind not in (INTO, PASSED)]
     if view is not None:
         chosen = [statements.get(view.lower()) or _view(catalog, view)]
-    rewritten = rewrite_views(catalog)
+    traces: dict[str, list[Fired]] = {item.name.lower(): [] for item in chosen}
+    rewritten = rewrite_views(catalog, traces)
     circuit = _circuit(rewritten, {}, placing)
     for item in chosen:
         if item.plan is not None:
-            found = _report(item.name, item.kind, item.span, item.plan, rewritten, circuit)
+            name = item.name.lower()
+            plans = _Plans(item.plan, rewritten.views[name].plan or item.plan, traces[name])
+            found = _report(item.name, item.kind, item.span, plans, rewritten, circuit)
             yield replace(found, emission=_of_output(item, catalog)) if item.emits else found
 
 
@@ -80,8 +84,10 @@ def _of_writer(writer: Writer) -> View:
 def query_report(plan: Plan, catalog: Catalog, span: Span | None = None, placing: Placing | None = None) -> Report:
     """A report on a query as if it were a view."""
     rewritten = rewrite_views(catalog)
-    circuit = _circuit(rewritten, {_QUERY: rewrite(plan)}, placing)
-    found, answered = _report(_QUERY, "query", span, plan, rewritten, circuit), from_views(plan, catalog)
+    fired: list[Fired] = []
+    plans = _Plans(plan, rewrite(plan, fired), fired)
+    circuit = _circuit(rewritten, {_QUERY: plans.rewritten}, placing)
+    found, answered = _report(_QUERY, "query", span, plans, rewritten, circuit), from_views(plan, catalog)
     return replace(found, answered=answered) if answered.views else found
 
 
@@ -122,11 +128,18 @@ def _view(catalog: Catalog, name: str) -> View:
     raise SqlError(Diagnostic("UNKNOWN_VIEW", f"there is no view {name}", candidates=did_you_mean(name, names)))
 
 
+class _Plans(NamedTuple):
+    """A plan as it was bound, as it is maintained, and the rules that made one of the other."""
+
+    bound: Plan
+    rewritten: Plan
+    fired: list[Fired]
+
+
 def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what both are looked up in
-    name: str, kind: str, span: Span | None, plan: Plan, catalog: Catalog, made: Circuit | Placed
+    name: str, kind: str, span: Span | None, plans: _Plans, catalog: Catalog, made: Circuit | Placed
 ) -> Report:
-    fired: list[Fired] = []
-    rewritten = rewrite(plan, fired)
+    rewritten = plans.rewritten
     placed = made if isinstance(made, Placed) else None
     circuit = made.circuit if isinstance(made, Placed) else made
     found, view = verdict(name.lower(), rewritten, circuit), catalog.views.get(name.lower())
@@ -134,9 +147,9 @@ def _report(  # noqa: PLR0917 - what the caller has of a view or query, and what
         name=name,
         kind=kind,
         span=span,
-        plan=plan,
+        plan=plans.bound,
         rewritten=rewritten,
-        fired=tuple(fired),
+        fired=tuple(plans.fired),
         verdict=found,
         retraction=retracting(rewritten, catalog),
         keys=view_keys(view, catalog) if view is not None and view.lateness else unique_keys(rewritten, catalog),

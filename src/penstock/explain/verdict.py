@@ -5,7 +5,7 @@ The circuit is built once for all views. A view answers for the operators that i
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import assert_never, cast
 
@@ -72,21 +72,9 @@ def circuit_of(catalog: Catalog, more: Mapping[str, Plan] | None = None) -> Circ
 def verdict(name: str, plan: Plan, circuit: Circuit) -> Verdict:
     """The verdict of the circuit on one of its outputs; `plan` tells which views it reads."""
     views = (plan.scanned & circuit.outputs.keys()) - {name}
-    others = _reached(circuit, [circuit.outputs[item] for item in views])
-    own = sorted(_reached(circuit, [circuit.outputs[name]]) - others)
-    operators = tuple(circuit.operators[number] for number in own)
+    operators = circuit.below(circuit.outputs[name], [circuit.outputs[item] for item in views])
     found = (_recomputation(item) for item in operators)
     return Verdict(operators, tuple(item for item in found if item is not None))
-
-
-def _reached(circuit: Circuit, numbers: Iterable[int]) -> set[int]:
-    waiting, found = list(numbers), set[int]()
-    while waiting:
-        number = waiting.pop()
-        if number not in found:
-            found.add(number)
-            waiting += circuit.operators[number].inputs
-    return found
 
 
 def _recomputation(found: Operator) -> Recomputation | None:

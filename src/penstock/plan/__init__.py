@@ -11,6 +11,7 @@
 | `forms` | what an expression says, as values that can be matched |
 | `parsing` | Spark SQL to parsed expressions over fields |
 | `reading` | parsed expressions to forms |
+| `clock_calls` | calls that read the clock, in parsed expressions |
 | `writing` | forms to parsed expressions, and so to Spark SQL |
 | `inference` | the type of a part of an expression |
 | `rewording` | the clock's value and further partition keys put into an expression |

@@ -1,8 +1,4 @@
-"""Taking plan nodes and conditions apart: the expressions of a node, the conjuncts of a condition, the clock in it.
-
-`now()`, and every other form of the current time, is the step's clock: the same for all rows of a step. A plan carries
-it as the call that was written.
-"""
+"""Taking plan nodes and conditions apart: the expressions of a node, the conjuncts of a condition, the clock in it."""
 
 from __future__ import annotations
 
@@ -21,13 +17,6 @@ from penstock.plan.nodes import (
 )
 from penstock.plan.scalar import Scalar, render_scalar
 from penstock.sql.trees import bare, operands
-
-_CLOCK_NODES: tuple[type[exp.Expression], ...] = (
-    exp.CurrentTimestamp,
-    exp.CurrentDate,
-    exp.CurrentTime,
-    exp.Localtimestamp,
-)
 
 COMPARISONS: Mapping[str, Callable[..., exp.Expression]] = {">=": exp.GTE, ">": exp.GT, "<=": exp.LTE, "<": exp.LT}
 
@@ -53,30 +42,12 @@ def place_of(plan: Plan) -> Span | None:
     return Span(min(span.start for span in spans), max(span.end for span in spans)) if spans else None
 
 
-def is_clock(node: exp.Expr) -> bool:
-    """True if a parsed node is a call that reads the clock."""
-    if isinstance(node, exp.Anonymous):
-        name = str(node.this).lower()
-        return name in CLOCK_FUNCTIONS and (name != "unix_timestamp" or not node.expressions)
-    return isinstance(node, _CLOCK_NODES)
-
-
-def reads_clock(scalar: Scalar) -> bool:
-    """True if the expression's value depends on the clock."""
-    return tree_reads_clock(scalar.tree)
-
-
-def tree_reads_clock(tree: exp.Expression) -> bool:
-    """True if anything in a parsed expression reads the clock."""
-    return any(is_clock(node) for node in tree.walk())
-
-
 def plan_reads_clock(plan: Plan) -> bool:
     """True if the node itself (not its inputs) reads the clock."""
     if isinstance(plan, Recompute):
         lower = plan.text.lower()
         return any(name in lower for name in CLOCK_FUNCTIONS - {"unix_timestamp"}) or "unix_timestamp()" in lower
-    return any(reads_clock(scalar) for scalar in scalars_of(plan))
+    return any(part.scalar.reads_clock for part in plan.parts)
 
 
 def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:
@@ -128,5 +99,5 @@ def boolean(tree: exp.Expression, span: Span | None = None) -> Scalar:
 
 __all__ = [
     "CLOCK_FUNCTIONS", "COMPARISONS", "bare", "boolean", "conjunction", "conjuncts", "disjunction", "disjuncts",
-    "is_clock", "pairs_of", "place_of", "plan_reads_clock", "reads_clock", "scalars_of", "tree_reads_clock",
+    "pairs_of", "place_of", "plan_reads_clock", "scalars_of",
 ]  # fmt: skip

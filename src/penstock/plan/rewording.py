@@ -11,7 +11,7 @@ from typing import cast
 from sqlglot import exp
 from sqlglot.optimizer.simplify import simplify
 
-from penstock.plan.expressions import is_clock
+from penstock.plan.clock_calls import is_clock
 from penstock.plan.scalar import Scalar, column_tree, render_scalar
 from penstock.sql.parse import parse_expression
 from penstock.sql.text import spark_sql
@@ -19,7 +19,7 @@ from penstock.sql.text import spark_sql
 
 def clock_read(scalar: Scalar, value: Callable[[str, str], str]) -> str:
     """The expression as Spark SQL, with the text that `value` gives for a clock function's name and its digits."""
-    if not any(is_clock(node) for node in scalar.tree.walk()):
+    if not scalar.reads_clock:
         return scalar.text
 
     def put(node: exp.Expr) -> exp.Expr:

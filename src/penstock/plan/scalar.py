@@ -15,7 +15,8 @@ from sqlglot import exp
 
 from penstock.catalog.types import Type
 from penstock.errors import Span
-from penstock.plan.forms import Form, is_constant, reads_clock
+from penstock.plan.clock_calls import is_clock
+from penstock.plan.forms import Form, is_constant
 from penstock.plan.parsing import parse_scalar
 from penstock.plan.reading import form_of
 from penstock.plan.writing import tree_of
@@ -47,7 +48,7 @@ class Scalar:
     @property
     def reads_clock(self) -> bool:
         """True if its value depends on the clock of the step."""
-        return reads_clock(self.form)
+        return self._read.clock
 
     @property
     def is_constant(self) -> bool:
@@ -112,7 +113,7 @@ class Scalar:
             found = replacement(node.name)
             return node if found is None else _parenthesised(found.copy(), node)
 
-        tree = without_capture(self.tree.copy().transform(swap))
+        tree = without_capture(self.tree.copy().transform(swap, copy=False))
         return Scalar(render_scalar(tree), tree, self.type, self.nullable, self.span)
 
 
@@ -122,6 +123,7 @@ class _Read:
     qualified: str | None = None
     aggregates: bool = False
     windowed: bool = False
+    clock: bool = False
     session_calls: tuple[str, ...] = ()
 
 
@@ -129,8 +131,9 @@ def _read(tree: exp.Expression) -> _Read:
     """The answers to what nodes ask of each of their expressions, found in one walk."""
     if isinstance(tree, exp.Column) and not tree.table:
         return _Read(frozenset({tree.name}))
-    columns, session, calls, windowed = [], [], False, False
+    columns, session, calls, windowed, clock = [], [], False, False, False
     for node in tree.walk():
+        clock = clock or is_clock(node)
         match node:
             case exp.Column():
                 columns.append(node)
@@ -142,7 +145,8 @@ def _read(tree: exp.Expression) -> _Read:
                 session.append(spark_sql(node))
     aggregates = calls and next(aggregate_calls(tree), None) is not None
     qualified = next((spark_sql(node) for node in columns if node.table), None)
-    return _Read(frozenset(node.name for node in columns), qualified, aggregates, windowed, tuple(session))
+    names = frozenset(node.name for node in columns)
+    return _Read(names, qualified, aggregates, windowed, clock, tuple(session))
 
 
 def without_capture(tree: exp.Expression) -> exp.Expression:

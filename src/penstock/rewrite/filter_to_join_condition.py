@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from penstock.plan.expressions import conjunction, conjuncts, reads_clock
+from penstock.plan.expressions import conjunction, conjuncts
 from penstock.plan.nodes import Filter, Join, JoinKind, Plan
 from penstock.plan.scalar import Scalar
 from penstock.rewrite.raising import cannot_raise, types_of
@@ -35,4 +35,4 @@ def filter_to_join_condition(plan: Plan) -> Plan | None:
 def _speaks_of_both(part: Scalar, join: Join) -> bool:
     left, right = set(join.left.names), set(join.right.names)
     both = part.columns & left and part.columns & right and part.columns <= left | right
-    return bool(both) and not reads_clock(part) and cannot_raise(part, types_of(join))
+    return bool(both) and not part.reads_clock and cannot_raise(part, types_of(join))

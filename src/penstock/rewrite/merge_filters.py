@@ -10,7 +10,7 @@ that reads the clock stays apart: only what is above it has to be looked at agai
 
 from __future__ import annotations
 
-from penstock.plan.expressions import conjunction, conjuncts, reads_clock
+from penstock.plan.expressions import conjunction, conjuncts
 from penstock.plan.nodes import Filter, Plan
 from penstock.rewrite.raising import cannot_raise, types_of
 
@@ -19,7 +19,7 @@ def merge_filters(plan: Plan) -> Plan | None:
     """One condition of both, the inner one first; a part that stands in both is kept once."""
     match plan:
         case Filter(input=Filter() as inner):
-            if reads_clock(plan.condition) != reads_clock(inner.condition):
+            if plan.condition.reads_clock != inner.condition.reads_clock:
                 return None
             if not cannot_raise(plan.condition, types_of(plan.input)):
                 return None

@@ -6,7 +6,7 @@ rule that breaks this is a mistake of ours, and is named.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -31,10 +31,11 @@ def rewrite(plan: Plan, trace: list[Fired] | None = None, stages: Sequence[Stage
     return plan
 
 
-def rewrite_views(catalog: Catalog) -> Catalog:
-    """The catalog with the plan of each view rewritten."""
+def rewrite_views(catalog: Catalog, traces: Mapping[str, list[Fired]] | None = None) -> Catalog:
+    """The catalog with the plan of each view rewritten; what fired for a view is added to its list in `traces`."""
+    found = {} if traces is None else traces
     views = {
-        name: view if view.plan is None else replace(view, plan=rewrite(view.plan))
+        name: view if view.plan is None else replace(view, plan=rewrite(view.plan, found.get(name)))
         for name, view in catalog.views.items()
     }
     return replace(catalog, views=MappingProxyType(views))

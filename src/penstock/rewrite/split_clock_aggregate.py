@@ -15,9 +15,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
-from penstock.plan.expressions import reads_clock
-from penstock.plan.forms import NULL, Aggregated, Branch, Call, Case, Constant, Form, Reference
-from penstock.plan.forms import reads_clock as form_reads_clock
+from penstock.plan.forms import NULL, Aggregated, Branch, Call, Case, Constant, Form, Reference, reads_clock
 from penstock.plan.nodes import Aggregate, AggregateCall, Filter, Join, JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import Scalar, column, scalar_of
 
@@ -37,15 +35,15 @@ class _Part:
 def split_clock_aggregate(plan: Plan) -> Plan | None:
     """One aggregate for each condition, joined by the groups; None where some call reads the clock otherwise."""
     match plan:
-        case Aggregate() if any(reads_clock(call.call) for _, call in plan.aggregates):
+        case Aggregate() if any(call.call.reads_clock for _, call in plan.aggregates):
             pass
         case _:
             return None
-    if any(reads_clock(scalar) for _, scalar in plan.groups):
+    if any(scalar.reads_clock for _, scalar in plan.groups):
         return None
     timeless, parts = [], dict[str, _Part]()
     for name, call in plan.aggregates:
-        if not reads_clock(call.call):
+        if not call.call.reads_clock:
             timeless.append((name, call))
             continue
         found = _conditional(call, grouped=bool(plan.groups))
@@ -103,7 +101,7 @@ def _conditional(call: AggregateCall, *, grouped: bool) -> tuple[Scalar, Aggrega
             plain = Call(function, arguments)
         case _:
             return None
-    if any(form_reads_clock(item) for item in arguments):
+    if any(reads_clock(item) for item in arguments):
         return None
     made = scalar_of(plain, call.call.type, call.call.nullable, call.call.span)
     over = tuple(scalar_of(item) for item in arguments) if scalars is None else scalars

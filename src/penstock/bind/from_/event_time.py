@@ -5,7 +5,7 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Table
-from penstock.plan.expressions import is_clock
+from penstock.plan.clock_calls import is_clock
 from penstock.plan.nodes import Arrived, Arriving, AsofJoin, Filter, Join, Plan, Project, Scan
 from penstock.sql.parse import parse_expression
 from penstock.sql.trees import bare, call_name

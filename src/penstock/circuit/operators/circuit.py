@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from collections.abc import Set as AbstractSet
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import or_
 
 from penstock.circuit.operators.operator import Operator
 from penstock.plan.nodes import Field, Plan, Scan
@@ -28,6 +29,27 @@ class Circuit:
             for number in operator.inputs:
                 found[number] |= found[operator.number]
         return {number: tuple(views) for number, views in found.items()}
+
+    @cached_property
+    def _below(self) -> tuple[int, ...]:
+        """Of each operator: itself and all below it, as a number that has the bit of each operator's place."""
+        found: list[int] = []
+        for place, operator in enumerate(self.operators):
+            bits = 1 << place
+            for number in operator.inputs:
+                bits |= found[number]
+            found.append(bits)
+        return tuple(found)
+
+    def below(self, output: int, others: Iterable[int] = ()) -> tuple[Operator, ...]:
+        """An operator and all below it, in their order, but for the others and all below them."""
+        bits = self._below[output] & ~reduce(or_, (self._below[number] for number in others), 0)
+        found: list[Operator] = []
+        while bits:
+            least = bits & -bits
+            found.append(self.operators[least.bit_length() - 1])
+            bits ^= least
+        return tuple(found)
 
     def reached(self, output: int, known: AbstractSet[int] = frozenset()) -> set[int]:
         """An operator and all below it, but for the known ones and what only they read."""

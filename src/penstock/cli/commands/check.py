@@ -10,7 +10,7 @@ import click
 
 from penstock.catalog.model import Catalog
 from penstock.cli.options import format_option, option, program_options
-from penstock.cli.programs import program_text
+from penstock.cli.programs import program_text, uncollected
 from penstock.cli.reporting import WRONG, note, warn
 from penstock.errors import PenstockError, SqlError
 
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 @program_options
 @option("--spark", "ask", is_flag=True, help="Start Spark and ask it for what only it can know.")
 @format_option("text", "json")
+@uncollected()
 def command(
     program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str, *, ask: bool
 ) -> int:

@@ -10,7 +10,7 @@ import click
 
 from penstock.catalog.settings import ENGINE
 from penstock.cli.options import engine_option, format_option, option, program_options
-from penstock.cli.programs import program_text
+from penstock.cli.programs import program_text, uncollected
 from penstock.errors import Diagnostic, PenstockError, SqlError, did_you_mean
 
 STAGES = ("verdict", "plan", "circuit", "trace", "changelog", "stream")
@@ -24,6 +24,7 @@ STAGES = ("verdict", "plan", "circuit", "trace", "changelog", "stream")
 @engine_option
 @option("--analyze", is_flag=True, hidden=True, help="What `penstock run --profile` does.")
 @format_option("text", "json")
+@uncollected()
 def command(
     program: Sequence[str],
     files: Sequence[str],
