@@ -19,6 +19,7 @@ from tests.steps.tables import NO_DEFAULTS, declared
 import penstock
 from penstock.errors import DataError, SqlError
 from penstock.sources import api
+from penstock.sources.looks import Looks
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
 
@@ -59,6 +60,12 @@ class Shop:
     @property
     def document_url(self) -> str:
         return f"http://127.0.0.1:{self.port}/document"
+
+
+@pytest.fixture(autouse=True)
+def answers_come_in_time(monkeypatch):
+    """A read waits for its answer; tests of looks have those that do not."""
+    monkeypatch.setattr(Looks, "WAIT", 30.0)
 
 
 @pytest.fixture(scope="module")
@@ -355,7 +362,7 @@ def test_an_answer_that_ends_in_the_middle_is_no_answer(shop):
     source = source_of(text(shop.url, "id INT, n INT", format="csv"))
     assert source.read(1000, Rejections()) is None
     assert "ends after 10 of 14 bytes" in source.trouble()
-    assert source.is_away
+    assert source.is_awaited
 
 
 def test_values_compare_in_full_whatever_the_column_keeps_of_them(shop):

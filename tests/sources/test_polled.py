@@ -13,9 +13,16 @@ from tests.steps.tables import NO_DEFAULTS, declared
 import penstock
 from penstock.errors import DataError, SqlError, UnsupportedError
 from penstock.sources import api
+from penstock.sources.looks import Looks
 from penstock.sources.polled.anywhere import Anywhere
 from penstock.steps.rows.batch import RowReader
 from penstock.steps.rows.rejected import Rejections
+
+
+@pytest.fixture(autouse=True)
+def answers_come_in_time(monkeypatch):
+    """A read waits for its answer; tests of looks have those that do not."""
+    monkeypatch.setattr(Looks, "WAIT", 30.0)
 
 
 @pytest.fixture

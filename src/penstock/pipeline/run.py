@@ -16,7 +16,7 @@ from penstock.errors import PenstockError
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Answering, Output, TableSource
-from penstock.sources.patience import is_away
+from penstock.sources.patience import is_awaited
 from penstock.sources.properties import rows_per_step
 from penstock.steps.change import Change
 from penstock.steps.events import Event, OutputFailed, OutputsDone, RunFinished, RunProgress, RunStarted, SourceLag
@@ -158,7 +158,7 @@ class RunLoop:
                 worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
                 if worked:
                     last_step = time.perf_counter()
-                elif once and any(map(is_away, self._sources)):
+                elif once and any(map(is_awaited, self._sources)):
                     self._report_idle()  # it is not at its end; that it is away for too long is its error
                     self._stopping.wait(self._options.poll_seconds)
                 elif once and not self._input_ended:

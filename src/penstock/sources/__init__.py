@@ -12,6 +12,7 @@
 | `flow` | a transport whose bytes flow by, as those of a connection do |
 | `successive` | several sources of one table, one after the other |
 | `reading` | a source made of a transport and a format: reads, takes back, reads again what a manifest names |
+| `looks` | what is asked again and again, each time in a thread of its own |
 | `patience` | when something is asked next, and how long it may not answer |
 | `packages` | packages of an extra, and what is said where one is missing |
 | `properties` | what a table may say in WITH about its source |

@@ -6,12 +6,10 @@ import time
 from collections.abc import Callable
 from dataclasses import dataclass
 
-_PAUSE = 1.0
 
-
-def is_away(source: object) -> bool:
-    """True while a source does not answer, of which it makes an error itself when that has lasted too long."""
-    return bool(getattr(source, "is_away", False))
+def is_awaited(source: object) -> bool:
+    """True while a source has not answered, of which it makes an error itself when that has lasted too long."""
+    return bool(getattr(source, "is_awaited", False))
 
 
 @dataclass
@@ -46,7 +44,7 @@ class Patience:
         """There may be more at once."""
         self._next = 0.0
 
-    def is_over(self, why: str, pause: float = _PAUSE) -> bool:
+    def is_over(self, why: str, pause: float) -> bool:
         """It does not answer, and is asked again after a pause; True once it has not for too long."""
         self.said = why
         self._away_since = self.now() if self._away_since is None else self._away_since

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from penstock.catalog.model import Column, Table
 from penstock.catalog.properties import CONNECTOR, START_AFTER, TABLE
 from penstock.sources.lag import Lag, Troubled, lag_of
-from penstock.sources.patience import is_away
+from penstock.sources.patience import is_awaited
 from penstock.steps.rows.batch import Batch, concatenated
 from penstock.steps.rows.rejected import Rejections
 
@@ -68,7 +68,7 @@ class SuccessiveSource:
             batch = self.sources[self._at].read(rows, rejections, ended=True)
             if batch is not None or len(rejections.rows) > told:
                 return None if batch is None else self._own(batch)
-            if is_away(self.sources[self._at]):
+            if is_awaited(self.sources[self._at]):
                 return None
             self._at += 1
         return self._own(self.sources[-1].read(rows, rejections, ended=ended))
@@ -148,9 +148,9 @@ class SuccessiveSource:
         return lag_of(self.sources[self._at])
 
     @property
-    def is_away(self) -> bool:
+    def is_awaited(self) -> bool:
         """True while the source that is being read does not answer."""
-        return is_away(self.sources[self._at])
+        return is_awaited(self.sources[self._at])
 
     def trouble(self) -> str:
         """The error of the source that is being read."""

@@ -15,6 +15,7 @@ from http.client import HTTPException, InvalidURL
 from typing import Any
 from urllib.parse import urlsplit
 
+from penstock.sources.looks import AwayError, RefusedError
 from penstock.sources.secrets import expanded
 
 ASKING, _WHOLE = 10.0, 30.0  # seconds without a word, and for all of an answer
@@ -23,18 +24,6 @@ _LATER = {HTTPStatus.REQUEST_TIMEOUT, HTTPStatus.TOO_EARLY, HTTPStatus.TOO_MANY_
 _NOTHING = {HTTPStatus.NO_CONTENT, HTTPStatus.NOT_MODIFIED}
 _MOST_PAUSE = 60.0
 _HEADER = "header."
-
-
-class AwayError(Exception):
-    """It does not answer, or not now; `pause` are the seconds after which it wants to be asked again."""
-
-    def __init__(self, why: str, pause: float = 1.0) -> None:
-        super().__init__(why)
-        self.pause = pause
-
-
-class RefusedError(Exception):
-    """It answers, and not with rows."""
 
 
 class NoRedirect(urllib.request.HTTPRedirectHandler):

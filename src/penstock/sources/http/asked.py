@@ -26,7 +26,7 @@ from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.choice import csv_shape, leniency
 from penstock.sources.formats.csv import Shape
 from penstock.sources.formats.rows import readable
-from penstock.sources.http.address import AwayError, RefusedError, ask, headers_of, shown_address
+from penstock.sources.http.address import ask, headers_of, shown_address
 from penstock.sources.http.cut import BadBodyError, cut
 from penstock.sources.http.declared import (
     EVERY,
@@ -39,11 +39,11 @@ from penstock.sources.http.declared import (
     is_address,
     with_value,
 )
+from penstock.sources.looks import LookedSource, Looks, RefusedError
 from penstock.sources.messages.api import Message
 from penstock.sources.messages.rows import MessageRows
-from penstock.sources.patience import Patience
 from penstock.sources.properties import duration
-from penstock.sources.secrets import expanded, masked, secret_values
+from penstock.sources.secrets import expanded, secret_values
 from penstock.steps.exact import exact, from_exact
 from penstock.steps.rows.batch import Batch, bad_value, reject_row
 from penstock.steps.rows.rejected import BAD_FILE, Rejections, row_json
@@ -73,12 +73,17 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class _Read:
-    """Rows that an answer has, and where they end: at a value, or with the whole document of a digest and a mark."""
+    """Rows that an answer has, and where they end: at a value, or with the whole document of a digest and a mark.
+
+    `unknown` ones have no value by which they would be known again; `broken` is why a document has no rows.
+    """
 
     messages: Sequence[bytes]
     end: Value | None = None
     digest: str = ""
     mark: str | None = None
+    unknown: Sequence[bytes] = ()
+    broken: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +122,7 @@ class Growing:
 
 
 @dataclass
-class AskedSource:
+class AskedSource(LookedSource[_Read]):
     """The rows of one table; `at` is the last value that a step has, `known` the document that the last one had."""
 
     table: Table
@@ -135,12 +140,12 @@ class AskedSource:
     _read: _Read | None = None
     _again: tuple[Value | None, Value] | None = None
     _asked: int = 0
-    _looks: Patience = field(init=False)
 
     def __post_init__(self) -> None:
         """The seconds between two looks."""
         every, timeout = (duration(item.value(self.table)).total_seconds() for item in (EVERY, TIMEOUT))
-        self._looks = Patience(every, timeout, lambda: self.now())  # noqa: PLW0108 - a test puts another clock in
+        now = lambda: self.now()  # noqa: E731, PLW0108 - a test puts another clock in
+        self._looks = Looks.of(self.table, lambda: self.where, every, timeout, self.secrets, now)
 
     @property
     def where(self) -> str:
@@ -150,49 +155,42 @@ class AskedSource:
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:  # noqa: ARG002
         """The rows of the next answer, or those that `seek` has named; None if there are none, or it is not time."""
         at_once = ended and (self.growing is not None or not self._asked)  # a document may differ each time
-        if not self._looks.is_due(ended=at_once):
-            return None
-        try:
-            found = self._next(rejections)
-        except AwayError as error:
-            why = masked(str(error), self.secrets)
-            if self._looks.is_over(why, error.pause):
-                message = f"does not answer: {why}"
-                raise self._error(message, code="SOURCE_UNREACHABLE") from None
-            return None
-        except RefusedError as error:
-            message = f"refuses: {masked(str(error), self.secrets)}"
-            raise self._error(message, code="SOURCE_REFUSED") from None
-        self._looks.answered()
+        found = self._looks.found(self._next, ended=at_once)
         if found is None:
-            self._looks.rest()
+            return None
+        self._tell_broken(found.broken, rejections)
+        self._tell_unknown(found.unknown, rejections)
+        if self.growing is not None and found.end is None:
+            self._looks.patience.rest()
             return None
         self._read = found
         self._asked += 1
         messages = [Message(value, None, "answer", self._asked, at) for at, value in enumerate(found.messages)]
         return self.rows.batch(messages, rejections)
 
-    def _next(self, rejections: Rejections) -> _Read | None:
+    def _next(self) -> _Read | None:
         if self.growing is None:
-            return self._document(rejections)
+            return self._document()
         if self._again is not None:
-            return self._between(self.growing, *self._again, rejections)
-        return self._page(self.growing, self.at, None, rejections)
+            return self._between(self.growing, *self._again)
+        return self._page(self.growing, self.at, None)
 
-    def _between(self, by: Growing, start: Value | None, end: Value, rejections: Rejections) -> _Read:
+    def _between(self, by: Growing, start: Value | None, end: Value) -> _Read:
         """The rows that a manifest names, of as many answers as it takes."""
         messages: list[bytes] = []
+        unknown: list[bytes] = []
         at = start
         while at is None or at.order < end.order:
-            page = self._page(by, at, end, rejections)
+            page = self._page(by, at, end)
             if page is None or page.end is None:
                 message = f"it has no rows any more up to {by.column.label} {end.text}, which a step has had"
                 raise RefusedError(message)
             messages += page.messages
+            unknown += page.unknown
             at = page.end
-        return _Read(messages, end)
+        return _Read(messages, end, unknown=unknown)
 
-    def _page(self, by: Growing, start: Value | None, end: Value | None, rejections: Rejections) -> _Read | None:
+    def _page(self, by: Growing, start: Value | None, end: Value | None) -> _Read | None:
         """The rows of one answer that are above `start`, and not above `end`."""
         text = START.value(self.table) if start is None else start.text
         answer = ask(self._expanded(with_value(self.url, text)), self.headers, self._most)
@@ -203,7 +201,7 @@ class AskedSource:
         except BadBodyError as error:
             message = f"its answer cannot be read: {error}"
             raise RefusedError(message) from None
-        return self._above(by, messages, start, end, rejections)
+        return _above(by, messages, start, end)
 
     def _expanded(self, url: str) -> str:
         """An address with its secrets; RefusedError if it is none then."""
@@ -213,27 +211,22 @@ class AskedSource:
             raise RefusedError(message)
         return found
 
-    def _above(
-        self, by: Growing, messages: list[bytes], start: Value | None, end: Value | None, rejections: Rejections
-    ) -> _Read | None:
-        """The rows of an answer that are not there yet: an address may give those of the last value again."""
-        values = [by.value(message) for message in messages]
-        if messages and not any(values):
-            message = f"no row of its answer has a value of {by.column.label}, by which it would be asked for more"
-            raise RefusedError(message)
-        self._tell([message for message, value in zip(messages, values, strict=True) if value is None], by, rejections)
-        new = [(at, value) for at, value in enumerate(values) if value is not None and _is_within(value, start, end)]
-        if not new:
-            return None
-        return _Read([messages[at] for at, _ in new], max((value for _, value in new), key=lambda item: item.order))
+    def _tell_broken(self, why: str, rejections: Rejections) -> None:
+        """Set aside a document that has no rows, if it has none; DataError if nothing may be set aside."""
+        if why and not rejections.tolerant:
+            message = f"table {self.table.name}: {self.where} has an answer that cannot be read: {why}"
+            raise DataError(Diagnostic("SOURCE_REFUSED", message, self.table.span))
+        if why:
+            rejections.add(self.table.name, BAD_FILE, row_json({"place": self.where, "error": why}))
 
-    def _tell(self, messages: Sequence[bytes], by: Growing, rejections: Rejections) -> None:
+    def _tell_unknown(self, messages: Sequence[bytes], rejections: Rejections) -> None:
         """Set rows aside of which nothing tells whether they are there already, each once; DataError if none may be."""
+        label = "" if self.growing is None else self.growing.column.label
         for message in messages:
             digest = hashlib.sha256(message).digest()
             if digest in self.told:
                 continue
-            what = f"a row without a value of {by.column.label}, by which it would be known again: {readable(message)}"
+            what = f"a row without a value of {label}, by which it would be known again: {readable(message)}"
             error = bad_value(self.table, self.where, what[:_SHOWN])
             if not rejections.tolerant:
                 raise error
@@ -241,7 +234,7 @@ class AskedSource:
             if len(self.told) < _TOLD:
                 self.told.add(digest)
 
-    def _document(self, rejections: Rejections) -> _Read | None:
+    def _document(self) -> _Read | None:
         marked = {} if self.mark is None else {"If-None-Match": self.mark}
         answer = ask(self._expanded(self.url), {**self.headers, **marked}, self._most)
         if answer is None:
@@ -252,21 +245,12 @@ class AskedSource:
         try:
             messages = cut(answer.body, FORMAT.value(self.table), self.options)
         except BadBodyError as error:
-            if not rejections.tolerant:
-                message = f"has an answer that cannot be read: {error}"
-                raise self._error(message, code="SOURCE_REFUSED") from None
-            rejections.add(self.table.name, BAD_FILE, row_json({"place": self.where, "error": str(error)}))
-            messages = []
+            return _Read([], None, digest, answer.mark, broken=str(error))
         return _Read(messages, None, digest, answer.mark)
 
     @property
     def _most(self) -> int:
         return int(MOST_BYTES.value(self.table))
-
-    def _error(self, what: str, *, code: str) -> DataError:
-        hint = "the run goes on where it was once it is started again" if code == "SOURCE_UNREACHABLE" else None
-        message = f"table {self.table.name}: {self.where} {what}"
-        return DataError(Diagnostic(code, message, self.table.span, hint=hint))
 
     def taken(self) -> dict[str, Any]:
         """The values read from and to, or the document."""
@@ -301,32 +285,33 @@ class AskedSource:
             return
         self.at, self.known, self.mark = read.end, read.digest, read.mark
         if self.growing is None:
-            self._looks.rest()
+            self._looks.patience.rest()
         else:
-            self._looks.at_once()
+            self._looks.patience.at_once()
 
     def rewind(self) -> None:
         """Ask for the same again."""
         self._read = None
-        self._looks.at_once()
-
-    def waiting(self) -> tuple[int, int]:
-        """Nothing that is known."""
-        return 0, 0
-
-    @property
-    def is_away(self) -> bool:
-        """True while it does not answer: there may be more."""
-        return self._looks.is_away
-
-    def trouble(self) -> str:
-        """The reason for which it does not answer, while it does not."""
-        return self._looks.said
+        self._looks.patience.at_once()
 
     def describe(self) -> str:
         """The address."""
         by = f" by {self.growing.column.label}" if self.growing is not None else ""
         return f"{self.table.name} from {self.where}{by} ({self.rows.format.name})"
+
+
+def _above(by: Growing, messages: list[bytes], start: Value | None, end: Value | None) -> _Read | None:
+    """The rows of an answer that are not there yet: an address may give those of the last value again."""
+    values = [by.value(message) for message in messages]
+    if messages and not any(values):
+        message = f"no row of its answer has a value of {by.column.label}, by which it would be asked for more"
+        raise RefusedError(message)
+    unknown = [message for message, value in zip(messages, values, strict=True) if value is None]
+    new = [(at, value) for at, value in enumerate(values) if value is not None and _is_within(value, start, end)]
+    if not new:
+        return _Read([], None, unknown=unknown) if unknown else None
+    last = max((value for _, value in new), key=lambda item: item.order)
+    return _Read([messages[at] for at, _ in new], last, unknown=unknown)
 
 
 def _is_within(value: Value, start: Value | None, end: Value | None) -> bool:

@@ -10,8 +10,9 @@ from typing import Any
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, UnsupportedError, first_line
+from penstock.sources.looks import AwayError, RefusedError
 from penstock.sources.packages import package
-from penstock.sources.polled.databases import AwayError, RefusedError, Rows
+from penstock.sources.polled.databases import Rows
 from penstock.sources.polled.declared import COLUMN, PASSWORD, QUERY, TABLE, URL
 from penstock.sources.secrets import expanded, masked
 

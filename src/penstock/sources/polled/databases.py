@@ -15,19 +15,12 @@ import duckdb
 
 from penstock.catalog.model import Table
 from penstock.errors import first_line
+from penstock.sources.looks import AwayError, RefusedError
 from penstock.sources.polled.declared import COLUMN, QUERY, TABLE
 from penstock.sources.postgres.connection import database_of, driver, quoted
 from penstock.sources.properties import Declared
 
 Rows = tuple[list[str], list[tuple[Any, ...]]]
-
-
-class AwayError(Exception):
-    """The database does not answer, or not now."""
-
-
-class RefusedError(Exception):
-    """The database does not take the question."""
 
 
 class Growing(Protocol):

@@ -16,9 +16,9 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.declared import EPOCH
-from penstock.sources.patience import Patience
+from penstock.sources.looks import LookedSource, Looks
 from penstock.sources.polled.anywhere import Anywhere
-from penstock.sources.polled.databases import AwayError, DuckDb, Growing, Postgres, RefusedError, Sqlite, Written
+from penstock.sources.polled.databases import DuckDb, Growing, Postgres, Sqlite, Written
 from penstock.sources.polled.declared import (
     COLUMN,
     EVERY,
@@ -29,7 +29,7 @@ from penstock.sources.polled.declared import (
 )
 from penstock.sources.postgres.values import given as as_given
 from penstock.sources.properties import duration
-from penstock.sources.secrets import expanded, masked, secret_values
+from penstock.sources.secrets import expanded, secret_values
 from penstock.steps.exact import exact, from_exact
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.batch import INSERT, Batch, Operated, RowReader
@@ -47,7 +47,7 @@ class _Read:
 
 
 @dataclass
-class PolledSource:
+class PolledSource(LookedSource[_Read]):
     """The rows of one table; `at` is the last value of the column that a step has, None before the first."""
 
     table: Table
@@ -63,23 +63,13 @@ class PolledSource:
     def __post_init__(self) -> None:
         """The seconds between two looks."""
         every, timeout = (duration(item.value(self.table)).total_seconds() for item in (EVERY, TIMEOUT))
-        self._looks = Patience(every, timeout, lambda: self.now())  # noqa: PLW0108 - a test puts another clock in
+        now = lambda: self.now()  # noqa: E731, PLW0108 - a test puts another clock in
+        self._looks = Looks.of(self.table, lambda: self.where, every, timeout, self.secrets, now)
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """About so many of the rows that have come, or those that `seek` has named; None if it is not time to ask."""
-        if not self._looks.is_due(ended=ended):
-            return None
-        try:
-            found = self._asked(rows)
-        except AwayError as error:
-            self._away(str(error))
-            return None
-        except RefusedError as error:
-            message = f"{self.where} refuses: {masked(str(error), self.secrets)}"
-            raise self._error(message, code="SOURCE_REFUSED") from None
-        self._looks.answered()
+        found = self._looks.found(lambda: self._asked(rows), ended=ended)
         if found is None:
-            self._looks.rest()
             return None
         self._read = found
         items = [Operated(INSERT, row) for row in found.rows]
@@ -110,17 +100,6 @@ class PolledSource:
         pairs = [(self.table.column(name), value) for name, value in zip(names, row, strict=True)]
         return {column.label: _as_given(value, column.type) for column, value in pairs if column is not None}
 
-    def _away(self, why: str) -> None:
-        """It does not answer; DataError once it has not for too long."""
-        why = masked(why, self.secrets)
-        if self._looks.is_over(why):
-            message = f"{self.where} does not answer: {why}"
-            raise self._error(message)
-
-    def _error(self, message: str, *, code: str = "SOURCE_UNREACHABLE") -> DataError:
-        hint = "the run goes on where it was once it is started again" if code == "SOURCE_UNREACHABLE" else None
-        return DataError(Diagnostic(code, f"table {self.table.name}: {message}", self.table.span, hint=hint))
-
     def taken(self) -> dict[str, Any]:
         """The values read from and to."""
         if self._read is None:
@@ -142,28 +121,16 @@ class PolledSource:
         """Go on behind what a step has; there may be more at once."""
         if self._read is not None:
             self.at, self._read, self._again = self._read.end, None, None
-            self._looks.at_once()
+            self._looks.patience.at_once()
 
     def rewind(self) -> None:
         """Ask for the same again."""
         self._read = None
-        self._looks.at_once()
-
-    def waiting(self) -> tuple[int, int]:
-        """Nothing that is known."""
-        return 0, 0
-
-    @property
-    def is_away(self) -> bool:
-        """True while the database does not answer: there may be more."""
-        return self._looks.is_away
-
-    def trouble(self) -> str:
-        """The words of the database, while it does not answer."""
-        return self._looks.said
+        self._looks.patience.at_once()
 
     def close(self) -> None:
         """Let go of the connection."""
+        self._looks.end()
         self.database.close()
 
     def describe(self) -> str:
