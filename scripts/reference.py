@@ -144,6 +144,7 @@ ABOUT = {
     "upsert-kafka": ": [kafka](kafka.md) with messages that replace each other by key, as Flink has it.",
     "sql": ". [PostgreSQL](postgres.md#by-a-column-that-grows) says when to follow a table instead.",
     "http": ". [HTTP](http.md) says how rows are pushed.",
+    "spark": ", or `USING` a format of Spark's. [Spark](spark.md) says how it is read.",
     "postgres": ". [PostgreSQL](postgres.md) says how tables are followed.",
 }
 

@@ -103,6 +103,26 @@ def test_a_generated_column_is_as_it_comes_in():
     assert [column.comment for column in table(text).columns] == [None, "b", None]
 
 
+@pytest.mark.parametrize(
+    ("clauses", "said"),
+    [
+        ("USING rate OPTIONS (rowsPerSecond 5)", {"format": "rate", "option.rowspersecond": "5"}),
+        (
+            "USING orc OPTIONS (maxFilesPerTrigger 1, checkpointLocation 'c') LOCATION 'in/t'",
+            {"format": "orc", "path": "in/t", "checkpoint": "c", "option.maxfilespertrigger": "1"},
+        ),
+        (
+            "USING text OPTIONS (path 'in/t', wholetext true)",
+            {"format": "text", "path": "in/t", "option.wholetext": "true"},
+        ),
+    ],
+)
+def test_what_spark_alone_can_read_is_read_by_it(clauses, said):
+    found = table(f"CREATE TABLE t (a INT) {clauses}")
+    assert found.properties == {"connector": "spark", **said}
+    assert found.warnings == ()
+
+
 @pytest.mark.parametrize("kind", ["kinesis", "mongodb"])
 def test_a_format_of_another_system_names_its_connector(kind):
     text = f"CREATE TABLE t (a INT) USING {kind} OPTIONS (url 'x')"

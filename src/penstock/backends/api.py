@@ -4,6 +4,7 @@
     Delta        the change of a relation in one step, wherever its rows lie
     Runner       an operator at work: step, then commit or discard
     Content      the rows of a view as its changes add up
+    Following    what the backend reads by a format's name, batch by batch
     Stored       rows of a table, found by some of their columns: append, probe, propose and commit, forget
 
 A `Relation` is rows that only the backend reads: whoever has one hands it on.
@@ -304,6 +305,24 @@ class Stored(ABC):
         """Every stored row with its weight; None if there are none."""
 
 
+class FormatError(Exception):
+    """A source that the backend reads by a format's name cannot be read; one that `passes` may be later."""
+
+    def __init__(self, why: str, *, passes: bool) -> None:
+        super().__init__(why)
+        self.passes = passes
+
+
+class Following(Protocol):
+    """A source that the backend reads by a format's name, in numbered batches."""
+
+    def batch(self, done: int) -> tuple[int, pa.Table] | None:
+        """The first batch behind that of a number (-1: the first of all), with its own number; None if there is none.
+
+        It is the same each time until a later one is asked for. FormatError if it cannot be read.
+        """
+
+
 class Workspace(Protocol):
     """The share of the backend that stands above its operators: changes and contents are made here."""
 
@@ -371,6 +390,11 @@ class Workspace(Protocol):
         self, table: Table, here: Sequence[pa.Table], files: Sequence[str], earlier: Earlier | None = None
     ) -> Relation:
         """The weighted rows of a table that are here, and those in files, which may be from before some columns."""
+
+    def following(
+        self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
+    ) -> Following:
+        """A source by its format's name; `columns` are those of its table, `checkpoint` the folder for its place."""
 
     def weighted(self, relation: Relation) -> Relation:
         """Rows with the weight of one that is there once."""

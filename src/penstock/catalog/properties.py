@@ -98,6 +98,9 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
             "listen", "url", "start", "header.*", "every", "token", FORMAT, "max_bytes", "queue_bytes", "timeout",
             "on_error", "unknown_columns", "epoch", "delimiter", "quote", "null_text",
         ),
+        "spark": (
+            FORMAT, "path", "checkpoint", "option.*", "every", "timeout", "on_error", "unknown_columns", "epoch",
+        ),
         "datagen": ("rows-per-second", "number-of-rows", "seed", "fields.*"),
         "kafka": _OF_KAFKA,
         "upsert-kafka": _OF_KAFKA,

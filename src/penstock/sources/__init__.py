@@ -22,6 +22,7 @@
 | `datagen/` | the connector `datagen`: rows by rule, at a rate |
 | `files/` | the connector `files`: a folder whose files grow, are renamed, are replaced |
 | `polled/` | the connector `sql`: rows of a database, by a column that grows |
+| `spark/` | the connector `spark`: whatever Spark reads by a format's name |
 | `http/` | the connector `http`: rows that others push, or that an address is asked for |
 | `kafka/` | the connectors `kafka` and `upsert-kafka`: the messages of topics |
 | `messages/` | the formats of whole messages: json, csv, raw, debezium, upserts |

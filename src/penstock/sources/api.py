@@ -106,6 +106,7 @@ CONNECTORS = {
     "postgres": "penstock.sources.postgres",
     "sql": "penstock.sources.polled",
     "http": "penstock.sources.http",
+    "spark": "penstock.sources.spark",
 }
 
 

@@ -121,7 +121,7 @@ class Looks(Generic[Found]):
 
 
 class LookedSource(Generic[Found]):
-    """What all sources have in common that are looked at again and again."""
+    """All that sources have in common which are looked at again and again."""
 
     _looks: Looks[Found]
 

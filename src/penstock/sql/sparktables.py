@@ -2,6 +2,7 @@
 
     CREATE TABLE t (…) USING csv OPTIONS (header true) LOCATION 'in/t'    a folder of files
     CREATE TABLE t (…) USING parquet                                      a plain table
+    CREATE TABLE t (…) USING orc LOCATION 'in/t'                          what Spark reads there
 
 A clause that has no meaning here is a warning of the table, which goes on without it.
 """
@@ -29,6 +30,8 @@ FILES = ("parquet", "json", "csv", "avro")
 _LAKES = ("delta", "iceberg")
 # Formats whose rows lie in a system of their own, so that a table of them is never plain.
 _SYSTEMS = ("pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
+# Formats that Spark itself follows: folders of files, and streams that lie nowhere.
+_FOLLOWED, _STREAMS = ("orc", "text", "xml", "binaryfile"), ("rate", "rate-micro-batch", "socket")
 _STORED = {"parquet": "parquet", "jsonfile": "json"}
 # Connectors that USING names, and whose properties are the options; jdbc is asked by a column that grows.
 _CONNECTED = {**{name: name for name in CONNECTORS if name not in ("files", *_LAKES)}, "jdbc": "sql"}
@@ -222,6 +225,8 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
         return _of_a_lake(found, location, result, warnings)
     if found.format in _CONNECTED:
         return _of_a_connector(found, result, warnings)
+    if found.format in _STREAMS or (location is not None and found.format in _FOLLOWED):
+        return _of_spark(found, location, result, warnings)
     if found.format in _SYSTEMS or (location is not None and found.format not in (*FILES, None)):
         raise _unreadable(found)
     if location is None and not connected:
@@ -242,6 +247,22 @@ def _of_a_lake(
     warnings += _options(found, result)
     if found.partitions.span is not None:
         warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "the table's log has its partitions"))
+    return result, warnings
+
+
+def _of_spark(
+    found: SparkClauses, location: str | None, result: Properties, warnings: list[Diagnostic]
+) -> tuple[Properties, list[Diagnostic]]:
+    """A table that Spark reads, with its options as they are."""
+    result.values |= {CONNECTOR: "spark", FORMAT: str(found.format)}
+    if location is not None:
+        result.values["path"] = location
+    for name, value in found.options.values.items():
+        ours = "checkpoint" if name == "checkpointlocation" else f"option.{name}"
+        if name != "path":
+            result.values[ours], result.spans[ours] = value, found.options.spans[name]
+    if found.partitions.span is not None:
+        warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "Spark finds folders that name columns"))
     return result, warnings
 
 
@@ -339,5 +360,5 @@ def _unreadable(found: SparkClauses) -> UnsupportedError:
     """The error for rows that lie where no connector reaches."""
     message = f"a table USING {found.format} needs the connector {found.format!r}, which is not there"
     known = f"the connectors are {', '.join(CONNECTORS)} (of {', '.join(FILES)})"
-    hint = f"{known}; step() takes a DataFrame of Spark's reader"
+    hint = f"{known}; where Spark's session has its package, WITH ('connector' = 'spark', 'format' = '{found.format}')"
     return UnsupportedError(Diagnostic("UNKNOWN_CONNECTOR", message, found.format_span, hint=hint))

@@ -10,6 +10,7 @@
 | carrying     | types that Arrow carries to Python and back unchanged                      |
 | stored       | rows of a table on the executors, found by some of their columns           |
 | exchange     | rows between Arrow and DataFrames in declared types                        |
+| following    | what Spark reads by a format's name, batch by batch                        |
 | fetched      | DataFrames as tuples of Python values                                      |
 | sums         | partial results of a small change, added up on the driver                  |
 | workspace    | what the operators of one engine share: session, sizes, names of relations |

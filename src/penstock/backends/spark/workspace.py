@@ -27,6 +27,7 @@ from penstock.backends.spark.checkpoints import Checkpoints
 from penstock.backends.spark.dialect import SparkDialect
 from penstock.backends.spark.exchange import as_delta, as_frame, declared_rows, plain_schema, read_changes, repeated
 from penstock.backends.spark.fetched import fetched_rows
+from penstock.backends.spark.following import Followed
 from penstock.backends.spark.functions import know_functions
 from penstock.backends.spark.layers import Layers
 from penstock.backends.spark.names import new_name
@@ -298,6 +299,12 @@ class Workspace:
         return Renderer(
             SparkDialect(clocked(at), text=clocked_text(at), functions=self.know_functions), relations, carry
         )
+
+    def following(
+        self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
+    ) -> Followed:
+        """A source by its format's name, as a stream if there is a checkpoint."""
+        return Followed(self.spark, kind, options, path, columns, checkpoint)
 
     def know_functions(self) -> None:
         """Make Penstock's own functions known to the session."""

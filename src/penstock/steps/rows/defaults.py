@@ -36,7 +36,7 @@ class Defaults:
         clock: Callable[[], datetime],
         store: Callable[[], Store | None] = lambda: None,
     ) -> None:
-        self._workspace = workspace
+        self.workspace = workspace
         self._store = store
         self._clock = clock
         self._constants: dict[tuple[str, str], Any] = {}
@@ -54,7 +54,7 @@ class Defaults:
         return self._constants[key]
 
     def _evaluated(self, column: Column) -> Any:
-        found = evaluated(self.text(column), column, self._store(), self._workspace)
+        found = evaluated(self.text(column), column, self._store(), self.workspace)
         ((value,),) = python_rows(pa.table({"value": found}))
         mark = part_changer(column.type, "variant", Json)
         return value if mark is None else mark(value)
