@@ -2,9 +2,14 @@
 
 from __future__ import annotations
 
+import signal
+import socket
 import sqlite3
+import subprocess
+import sys
 import threading
 import time
+from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -140,3 +145,26 @@ def test_a_slow_database_holds_up_no_other_table(tmp_path, monkeypatch, once):
         pipeline.run(once=once)
         assert sorted(pipeline.query("SELECT id FROM v").rows) == [(1,), (7,)]
     assert seen == ["quick", "slow"]
+
+
+def test_ctrl_c_waits_for_no_answer(tmp_path):
+    """The answer is still awaited when Python ends; what waits for it holds nothing of the pipeline."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        url = f"http://127.0.0.1:{silent.getsockname()[1]}/x?after={{id}}"
+        program = tmp_path / "program.sql"
+        program.write_text(
+            f"CREATE TABLE t (id INT) WITH ('connector' = 'http', 'url' = '{url}');"
+            "CREATE VIEW v AS SELECT count(*) AS n FROM t;"
+        )
+        call = [str(Path(sys.executable).with_name("penstock")), "run", str(program)]
+        with subprocess.Popen(call, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as run:
+            assert run.stdout is not None
+            said = [next(run.stdout), next(run.stdout)]
+            silent.accept()
+            began = time.monotonic()
+            run.send_signal(signal.SIGINT)
+            said += run.stdout.readlines()
+    assert run.returncode == 0
+    assert time.monotonic() - began < 9  # an address has ten seconds to answer
+    assert "1 steps" in said[-1]
+    assert len(said) == 3

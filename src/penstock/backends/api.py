@@ -322,6 +322,9 @@ class Following(Protocol):
         It is the same each time until a later one is asked for. FormatError if it cannot be read.
         """
 
+    def stop(self) -> None:
+        """End a reading that is under way: nobody waits for it any more."""
+
 
 class Workspace(Protocol):
     """The share of the backend that stands above its operators: changes and contents are made here."""

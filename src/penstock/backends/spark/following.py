@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -37,24 +37,33 @@ class Followed:
     `columns` are the table's, as Spark declares them, for formats that do not know theirs.
     """
 
-    session: SparkSession
+    session: Callable[[], SparkSession]  # which a JVM may have to be started for
     format: str
     options: Mapping[str, str]
     path: str | None
     columns: str
     checkpoint: str | None
     _stream: DataFrame | None = field(default=None, repr=False)
+    _query: Any = field(default=None, repr=False)
+    _over: bool = False
 
     def batch(self, done: int) -> tuple[int, pa.Table] | None:
         """The first batch behind the one of that number, with its own; None if there is none yet. FormatError."""
         try:
             if self.checkpoint is None:
-                return None if done >= 0 else (0, self._read(self.session.read).toArrow())
+                return None if done >= 0 else (0, self._read(self.session().read).toArrow())
             return self._looked(Path(self.checkpoint), done)
         except FormatError:
             raise
         except Exception as error:
             raise _failed(error) from error
+
+    def stop(self) -> None:
+        """End the query that is under way, and any that begins."""
+        self._over, query = True, self._query
+        if query is not None:
+            with suppress(Exception):  # it may have ended, and Spark with it
+                query.stop()
 
     def _read(self, reader: Any) -> DataFrame:
         """The rows, with the format's own columns if it has some."""
@@ -70,7 +79,7 @@ class Followed:
     def _looked(self, checkpoint: Path, done: int) -> tuple[int, pa.Table] | None:
         _check_place(checkpoint, done)
         _forget(checkpoint / _NOTED_LATE, done)
-        self._stream = self._stream or self._read(self.session.readStream)
+        self._stream = self._stream or self._read(self.session().readStream)
         found: list[tuple[int, pa.Table]] = []
         begun = threading.Event()
 
@@ -83,9 +92,14 @@ class Followed:
                     threading.Event().wait(_STOPPED)
 
         writer = self._stream.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
-        query = writer.trigger(availableNow=True).start()
+        query = self._query = writer.trigger(availableNow=True).start()
         begun.set()
-        query.awaitTermination()
+        try:
+            if self._over:
+                query.stop()
+            query.awaitTermination()
+        finally:
+            self._query = None
         return found[0] if found else None
 
 

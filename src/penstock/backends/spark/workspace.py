@@ -304,7 +304,7 @@ class Workspace:
         self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
     ) -> Followed:
         """A source by its format's name, as a stream if there is a checkpoint."""
-        return Followed(self.spark, kind, options, path, columns, checkpoint)
+        return Followed(lambda: self.spark, kind, options, path, columns, checkpoint)
 
     def know_functions(self) -> None:
         """Make Penstock's own functions known to the session."""

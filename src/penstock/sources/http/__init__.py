@@ -13,6 +13,8 @@
 | `server` | the HTTP server, one for all tables of an address |
 | `source` | the rows that are pushed, and the answers once their step is durable |
 | `address` | an address that is asked |
+| `growing` | the column by which it is asked for more |
+| `questions` | the questions that it is asked, and what their answers have |
 | `asked` | the rows that an address has: above the last value of a column, or a document that has changed |
 """
 

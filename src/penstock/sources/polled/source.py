@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date, datetime
 from decimal import Decimal
+from functools import partial
 from typing import Any
 
 from penstock.catalog.model import Table
@@ -68,37 +69,12 @@ class PolledSource(LookedSource[_Read]):
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """About so many of the rows that have come, or those that `seek` has named; None if it is not time to ask."""
-        found = self._looks.found(lambda: self._asked(rows), ended=ended)
+        found = self._looks.found(partial(_asked, self.table, self.database, self.at, self._again, rows), ended=ended)
         if found is None:
             return None
         self._read = found
         items = [Operated(INSERT, row) for row in found.rows]
         return self.reader.read(items, rejections, lambda index: f"{self.where} row {index + 1} behind {found.start}")
-
-    def _asked(self, rows: int) -> _Read | None:
-        if self._again is not None:
-            start, end = self._again
-            names, found = self.database.between(start, end)
-            return _Read([self._row(names, row) for row in found], start, end)
-        names, found = self.database.above(self.at, rows)
-        if not found:
-            return None
-        place = self._place(names)
-        last = found[-1][place]
-        if len(found) == rows:  # others may have the same value as the last
-            kept = [row for row in found if row[place] != last]
-            _, same = self.database.equal(last)
-            found = [*kept, *same]
-        return _Read([self._row(names, row) for row in found], self.at, last)
-
-    def _place(self, names: Sequence[str]) -> int:
-        wanted = COLUMN.value(self.table).lower()
-        return next(place for place, name in enumerate(names) if name.lower() == wanted)
-
-    def _row(self, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
-        """The columns that the table has."""
-        pairs = [(self.table.column(name), value) for name, value in zip(names, row, strict=True)]
-        return {column.label: _as_given(value, column.type) for column, value in pairs if column is not None}
 
     def taken(self) -> dict[str, Any]:
         """The values read from and to."""
@@ -137,6 +113,29 @@ class PolledSource(LookedSource[_Read]):
         """The table, or a query, and its database."""
         asked = TABLE.value(self.table) or "a query"
         return f"{self.table.name} from {asked} at {self.where} by {COLUMN.value(self.table)}"
+
+
+def _asked(table: Table, database: Growing, at: Any, again: tuple[Any, Any] | None, rows: int) -> _Read | None:
+    """The rows of one look. It knows nothing of the pipeline, which may be gone when the answer comes."""
+    if again is not None:
+        names, found = database.between(*again)
+        return _Read([_row(table, names, row) for row in found], *again)
+    names, found = database.above(at, rows)
+    if not found:
+        return None
+    place = next(place for place, name in enumerate(names) if name.lower() == COLUMN.value(table).lower())
+    last = found[-1][place]
+    if len(found) == rows:  # others may have the same value as the last
+        kept = [row for row in found if row[place] != last]
+        _, same = database.equal(last)
+        found = [*kept, *same]
+    return _Read([_row(table, names, row) for row in found], at, last)
+
+
+def _row(table: Table, names: Sequence[str], row: Sequence[Any]) -> dict[str, Any]:
+    """The columns that the table has."""
+    pairs = [(table.column(name), value) for name, value in zip(names, row, strict=True)]
+    return {column.label: _as_given(value, column.type) for column, value in pairs if column is not None}
 
 
 def _as_given(value: Any, kind: str) -> Any:

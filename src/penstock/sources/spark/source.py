@@ -9,6 +9,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import partial
 from typing import Any
 
 import pyarrow as pa
@@ -43,11 +44,10 @@ class SparkSource(LookedSource[_Read]):
 
     table: Table
     reader: RowReader
-    follow: Callable[[], Following]
+    following: Following
     secrets: frozenset[str] = frozenset()
     now: Callable[[], float] = time.monotonic
     at: int = _NONE
-    _following: Following | None = None
     _read: _Read | None = None
 
     def __post_init__(self) -> None:
@@ -64,7 +64,7 @@ class SparkSource(LookedSource[_Read]):
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:  # noqa: ARG002
         """The rows of the next batch; None if there is none yet."""
-        found = self._read or self._looks.found(self._next, ended=ended)
+        found = self._read or self._looks.found(partial(_next, self.following, self.at), ended=ended)
         if found is None:
             return None
         self._read = found
@@ -72,14 +72,6 @@ class SparkSource(LookedSource[_Read]):
 
     def _place(self, number: int, index: int) -> str:
         return f"{self.where} batch {number} row {index + 1}"
-
-    def _next(self) -> _Read | None:
-        try:
-            self._following = self._following or self.follow()
-            found = self._following.batch(self.at)
-        except FormatError as error:
-            raise (AwayError if error.passes else RefusedError)(str(error)) from error
-        return None if found is None else _Read(*found)
 
     def taken(self) -> dict[str, Any]:
         """The numbers of the batches read from and to."""
@@ -109,12 +101,22 @@ class SparkSource(LookedSource[_Read]):
         """Keep the batch: the next read gives it again."""
 
     def close(self) -> None:
-        """Wait a little for Spark."""
+        """Have Spark stop reading."""
+        self.following.stop()
         self._looks.end()
 
     def describe(self) -> str:
         """The table, and what Spark reads for it."""
         return f"{self.table.name} from {self.where}"
+
+
+def _next(following: Following, at: int) -> _Read | None:
+    """The rows of one look. It knows nothing of the pipeline, which may be gone when they come."""
+    try:
+        found = following.batch(at)
+    except FormatError as error:
+        raise (AwayError if error.passes else RefusedError)(str(error)) from None
+    return None if found is None else _Read(*found)
 
 
 def opened(table: Table, readers: MakeReader) -> SparkSource:
@@ -130,9 +132,7 @@ def opened(table: Table, readers: MakeReader) -> SparkSource:
     }
     columns = ", ".join(f"`{item.label}` {item.type}" for item in table.shown if item.computed is None)
 
-    def follow() -> Following:
-        workspace = reader.defaults.workspace()
-        path, folder = PATH.value(table), CHECKPOINT.value(table)
-        return workspace.following(FORMAT.value(table), options, path or None, columns, folder or None)
-
-    return SparkSource(table, reader, follow, frozenset(secret_values(table.properties.values())))
+    path, folder = PATH.value(table), CHECKPOINT.value(table)
+    workspace = reader.defaults.workspace()
+    following = workspace.following(FORMAT.value(table), options, path or None, columns, folder or None)
+    return SparkSource(table, reader, following, frozenset(secret_values(table.properties.values())))
