@@ -248,9 +248,15 @@ main()
     assert (found.returncode, found.stdout.strip()) == (130, "interrupted")
 
 
+def ignoring():
+    """Ctrl-C is ignored, as a script has it for what it starts with `&`."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+
+
 @pytest.mark.spark
+@pytest.mark.parametrize("started", [interruptible, ignoring], ids=["in front", "behind"])
 @pytest.mark.parametrize("number", [signal.SIGTERM, signal.SIGHUP])
-def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number, tmp_path):
+def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number, started, tmp_path):
     (tmp_path / "temporary").mkdir()
     (tmp_path / "rows.json").write_text('{"id": 1}\n')
     program = f"""CREATE TABLE t (id INT) WITH ('connector' = 'files', 'path' = '{tmp_path}/*.json');
@@ -261,10 +267,12 @@ def test_a_run_that_is_told_to_end_ends_as_with_ctrl_c_and_leaves_nothing(number
         stderr=subprocess.STDOUT,
         text=True,
         env=os.environ | {"TMPDIR": str(tmp_path / "temporary")},
-        preexec_fn=interruptible,  # noqa: PLW1509 - no threads are there yet
+        preexec_fn=started,  # noqa: PLW1509 - no threads are there yet
     )
     while "+1" not in running.stdout.readline():
         assert running.poll() is None
+    if started is ignoring:
+        running.send_signal(signal.SIGINT)
     running.send_signal(number)
     out, _ = running.communicate()
     assert running.returncode == 0, out

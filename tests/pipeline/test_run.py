@@ -122,9 +122,13 @@ def test_a_started_run_that_fails_is_said_once_and_goes_on_when_started_again(sp
         with pytest.raises(penstock.DataError, match="not JSON"):
             pipeline.query("SELECT * FROM total")
         assert pipeline.query("SELECT n FROM total").rows[0][0] == 1
+        later = pipeline.changes("total")
+        with pytest.raises(penstock.DataError, match="not JSON"):  # and waits for ever for no run
+            later.get()
         put(folder, "3.json", [{"id": 3, "amount": 5}])
         pipeline.start(options=RunOptions(poll_seconds=0.05))
         assert sorted(changes.get().rows) == [(-1, (1, 10)), (1, (2, 15))]
+        assert sorted(later.get().rows) == [(-1, (1, 10)), (1, (2, 15))]
         pipeline.stop()
         assert pipeline.status.state == "stopped"
 

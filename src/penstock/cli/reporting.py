@@ -85,6 +85,8 @@ def end_as_interrupted() -> None:
 
 
 def _interrupt(_number: int, _frame: FrameType | None) -> None:
+    if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:  # as a script's `&` has it, which is about the terminal alone
+        signal.signal(signal.SIGINT, signal.default_int_handler)
     signal.raise_signal(signal.SIGINT)
 
 

@@ -443,14 +443,16 @@ class Pipeline:
     def changes(self, view: str) -> Subscription:
         """A view's changes from now on, as they are committed (by any thread). SqlError if there is no such view.
 
-        Raises DataError, once, if `start()`'s thread has ended with an error that no call has said; who waits for
-        changes is told as well.
+        Raises DataError, once, if `start()`'s thread has ended with an error that no call has said. One that a call has
+        said is what the first read raises: changes come with the next run.
         """
         self._supervisor.check()
         found = self._view(view)
         subscription = Subscription(found.name, self._leave)
         self._opened()
         self._subscriptions.append(subscription)
+        if self._supervisor.thread_error is not None:
+            subscription.fail(run_failed(self._supervisor.thread_error))
         return subscription
 
     def subscribe(

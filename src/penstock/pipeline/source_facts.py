@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 from typing import Any
 
 from penstock.catalog.model import Table
+from penstock.pipeline.source_positions import OF_A_RANGE
 from penstock.sources.api import TableSource
 from penstock.sources.lag import Lag, Troubled, lag_of
 from penstock.steps.rows.rejected import Rejected
@@ -161,7 +162,7 @@ def _positions(taken: Iterable[Mapping[str, Any]]) -> tuple[dict[str, Any], ...]
     found = []
     for part in taken:
         for item in part.get("read", ()):
-            stream = {name: value for name, value in item.items() if name not in ("from", "to", "head")}
+            stream = {name: value for name, value in item.items() if name not in OF_A_RANGE}
             found.append({**stream, "at": item.get("to")})
     return tuple(found)
 

@@ -6,7 +6,9 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-_OF_A_RANGE = ("from", "to", "head")  # what differs from one range of a stream to the next
+from penstock.sources.position import BROKEN
+
+OF_A_RANGE = ("from", "to", "head", BROKEN)  # what differs from one range of a stream to the next
 
 
 class SourcePositions:
@@ -42,7 +44,7 @@ class SourcePositions:
 def _streams(taken: Mapping[str, Any]) -> Iterable[tuple[str, Mapping[str, Any]]]:
     """The ranges that were taken, stream by stream; in one piece where the source does not tell of streams."""
     for item in taken.get("read", ()):
-        stream = {name: value for name, value in item.items() if name not in _OF_A_RANGE}
+        stream = {name: value for name, value in item.items() if name not in OF_A_RANGE}
         yield json.dumps(stream, sort_keys=True, default=str), {**taken, "read": [item]}
     if "read" not in taken:
         yield json.dumps(taken, sort_keys=True, default=str), taken

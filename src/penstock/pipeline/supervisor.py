@@ -43,6 +43,7 @@ class Supervisor:
         self._thread: threading.Thread | None = None
         self._working: int | None = None  # the thread of the run
         self._untold: BaseException | None = None
+        self._on_thread = False
         self.error: BaseException | None = None
 
     @property
@@ -52,6 +53,12 @@ class Supervisor:
             if self._loop is not None:
                 return "running"
             return "stopped" if self.error is None else "failed"
+
+    @property
+    def thread_error(self) -> BaseException | None:
+        """The error that has ended the last run, if that was on a thread of its own and no other has begun."""
+        with self._guard:
+            return self.error if self._loop is None and self._on_thread else None
 
     def runs_elsewhere(self) -> bool:
         """True while a run is under way on another thread."""
@@ -122,7 +129,7 @@ class Supervisor:
             if self._loop is loop:
                 self._loop = None
             if error is not None:
-                self.error, self._untold = error, None if told else error
+                self.error, self._untold, self._on_thread = error, None if told else error, not told
 
     def _tell(self) -> BaseException | None:
         with self._guard:

@@ -49,6 +49,17 @@ class Flow(ABC):
     def rest(self) -> None:  # noqa: B027 - nothing is to be done, and no connector needs to say so
         """Rest until more has come; what is there is looked at again then."""
 
+    def break_off(self) -> None:  # noqa: B027 - as above
+        """Rest until more has come."""
+
+    def content_facts(self) -> dict[str, Any]:
+        """None: what has flowed by does not come again."""
+        return {}
+
+    def has(self, content: Mapping[str, Any]) -> bool:  # noqa: ARG002
+        """False: it may be anything."""
+        return False
+
     def facts(self) -> dict[str, Any]:
         """Where it flowed."""
         return {"flow": self.name}

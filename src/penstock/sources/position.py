@@ -6,6 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
 
+BROKEN = "broken"  # in a manifest: the content of a stream that cannot be read on behind a position
+
 Tail = Literal["", "cr", "half", "skipped"]
 
 

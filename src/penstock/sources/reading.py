@@ -9,7 +9,7 @@ from typing import Any
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.api import Format, Piece
-from penstock.sources.position import Position, position_of
+from penstock.sources.position import BROKEN, Position, position_of
 from penstock.sources.transport import BrokenStreamError, Report, Stream, Transport
 from penstock.steps.rows.batch import Batch, concatenated
 from penstock.steps.rows.rejected import Rejections
@@ -17,11 +17,12 @@ from penstock.steps.rows.rejected import Rejections
 
 @dataclass(frozen=True, slots=True)
 class _Range:
-    """The range of one stream that was, or is to be, read."""
+    """The range of one stream that was, or is to be, read; `broken` are the facts of a content that ends it there."""
 
     stream: Stream
     start: Position
     end: Position
+    broken: Mapping[str, Any] | None = None
 
 
 @dataclass
@@ -61,8 +62,9 @@ class RecordSource:
             piece = self.format.piece(stream, stream.at, rows, complete=stream.complete)
         except (OSError, BrokenStreamError) as error:
             report.broken(stream.name, Diagnostic("CANNOT_READ", f"cannot be read: {_reason(error)}"))
-            self._read.append(_Range(stream, stream.at, stream.at))  # so that it is told again if this is taken back
-            piece = None
+            self._read.append(_Range(stream, stream.at, stream.at, stream.content_facts()))
+            stream.break_off()
+            return None
         if piece is None:
             stream.rest()
         return piece
@@ -102,19 +104,24 @@ class RecordSource:
         for item in self._read:
             last = ranges[-1] if ranges else None
             if last is not None and last.stream is item.stream:
-                ranges[-1] = _Range(item.stream, last.start, item.end)
+                ranges[-1] = _Range(item.stream, last.start, item.end, item.broken)
             else:
                 ranges.append(item)
         read = [
-            {**item.stream.facts(), "from": item.start.to_json(), "to": item.end.to_json()}
+            {
+                **item.stream.facts(),
+                "from": item.start.to_json(),
+                "to": item.end.to_json(),
+                **({BROKEN: dict(item.broken)} if item.broken else {}),
+            }
             for item in ranges
-            if item.start != item.end
+            if item.start != item.end or item.broken
         ]
         return {"connector": self.table.properties["connector"].lower(), "read": read} if read else {}
 
     def seek(self, taken: Mapping[str, Any]) -> None:
         """Read next what a manifest says was taken, and no more."""
-        self._again = [self._range(item) for item in taken.get("read", ())]
+        self._again = [self._range(item) for item in taken.get("read", ()) if item["from"] != item["to"]]
 
     def skip(self, taken: Mapping[str, Any]) -> None:
         """Go on behind what a manifest says was taken."""
@@ -124,6 +131,8 @@ class RecordSource:
             except DataError:  # what is gone cannot be read again either
                 continue
             found.stream.move(found.end)
+            if found.stream.has(item.get(BROKEN, {})):
+                found.stream.break_off()
 
     def _range(self, item: Mapping[str, Any]) -> _Range:
         return _Range(self.transport.find(item), position_of(item["from"]), position_of(item["to"]))

@@ -47,8 +47,17 @@ class Stream(Protocol):
     def rest(self) -> None:
         """There is no further record now; not asked again until there is more, or it is complete."""
 
+    def break_off(self) -> None:
+        """It cannot be read on; not asked again until it has changed."""
+
     def facts(self) -> dict[str, Any]:
         """The facts that recognise the stream, ready for JSON."""
+
+    def content_facts(self) -> dict[str, Any]:
+        """The facts by which what it has now is recognised, ready for JSON; none if it cannot be recognised."""
+
+    def has(self, content: Mapping[str, Any]) -> bool:
+        """True if what it has is what these facts were found of."""
 
 
 @dataclass(frozen=True, slots=True)

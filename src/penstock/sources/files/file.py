@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -30,6 +31,7 @@ class File:
     complete: bool = False
     gone: bool = False
     _rested: tuple[State, bool] | None = None
+    _broken: State | None = None
     _unpacked: Unpacked | None = None
 
     def __post_init__(self) -> None:
@@ -60,7 +62,7 @@ class File:
     def move(self, to: Position) -> None:
         """Go on from a position: what is before it has been read."""
         self.at = to
-        self._rested = None
+        self._rested = self._broken = None
         covered = self.state.size if self.is_opaque else to.offset
         self.head = self.head.grown(self.path, covered)
 
@@ -70,6 +72,11 @@ class File:
         if self._unpacked is not None:
             self._unpacked.close()
 
+    def break_off(self) -> None:
+        """It cannot be read on in this state, whoever writes it."""
+        self.rest()
+        self._broken = self.state
+
     @property
     def is_opaque(self) -> bool:
         """True if its offsets are not those of the bytes on the disk."""
@@ -78,14 +85,14 @@ class File:
     @property
     def is_unread(self) -> bool:
         """True if there may be a record that has not been read."""
-        if self.gone or self._rested == (self.state, self.complete):
+        if self.gone or self._broken == self.state or self._rested == (self.state, self.complete):
             return False
         return self.is_opaque or self.state.size > self.at.offset
 
     @property
     def remaining(self) -> int:
-        """Bytes that have not been read, as far as one can tell."""
-        if self.gone:
+        """Bytes that have not been read, and may be, as far as one can tell."""
+        if self.gone or self._broken == self.state:
             return 0
         if self.is_opaque:
             return self.state.size if self.is_unread else 0
@@ -98,6 +105,18 @@ class File:
         if self.whole and self.head.length:
             return state.size == self.state.size
         return self.is_opaque or state.size >= self.at.offset
+
+    def content_facts(self) -> dict[str, Any]:
+        """Its size, and the digest of its beginning; none if it cannot be opened."""
+        try:
+            head = Head().grown(self.path, self.state.size)
+        except OSError:
+            return {}
+        return {"size": self.state.size, "bytes": head.length, "digest": head.digest}
+
+    def has(self, content: Mapping[str, Any]) -> bool:
+        """True if its size and its beginning are those."""
+        return bool(content) and self.content_facts() == content
 
     def facts(self) -> dict[str, Any]:
         """The facts that recognise it."""

@@ -156,7 +156,8 @@ class Folder:
     def find(self, facts: Mapping[str, Any]) -> File:
         """The file that a manifest tells of, by its path or, if it was renamed, by its beginning."""
         path, head = Path(facts["path"]), Head(facts["head"]["bytes"], facts["head"]["digest"])
-        for candidate in (path, *self._files, *(other for other, _ in self.listing.files())):
+        others = (*self._files, *(other for other, _ in self.listing.files())) if head.length else ()
+        for candidate in (path, *others):
             status = self.listing.status(candidate)
             if status is not None and _likeness(head, candidate) is Likeness.SAME:
                 return self._registered(candidate, state_of(status), head)

@@ -66,6 +66,9 @@ class Unreadable:
 
     text: str
 
+    def __str__(self) -> str:
+        return self.text
+
 
 def shown(value: Any) -> str:
     """A value as a person reads it in a diagnostic."""
