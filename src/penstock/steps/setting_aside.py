@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import cached_property
 
@@ -17,6 +18,7 @@ from penstock.backends.rows import Key
 from penstock.circuit.lineage import goes_row_by_row, tables_behind
 from penstock.engine.raising import keys_met, raising_rows
 from penstock.engine.schemas import schemas_of
+from penstock.errors import UnsupportedError
 from penstock.steps.apart import FailedStep, Unit
 from penstock.steps.culprits import Culprit, culprits, failing_alone
 from penstock.steps.failures import EvaluationError, translated
@@ -26,7 +28,17 @@ from penstock.steps.state import State
 from penstock.steps.tables import is_strict
 
 Found = Culprit[Unit, EvaluationError]
+_PARTS = 200  # parts that are tried before Spark is started for one query in their place
 _TRIED_ALONE = 10  # rows found by a query that are tried to have the message of each; the others have one in common
+
+
+class _TooManyError(Exception):
+    """More parts of a change would have to be tried than is worth it."""
+
+
+def _without_java(error: BaseException) -> bool:
+    """True for the error that there is no Java, which only queries need."""
+    return isinstance(error, UnsupportedError) and error.code == "JAVA_NOT_FOUND"
 
 
 def propose_sparing(state: State, given: StepInput) -> Proposal:
@@ -48,6 +60,7 @@ class _Search:
     state: State
     given: StepInput
     error: EvaluationError
+    _left: int | None = None  # parts that may be tried still
 
     def reasons(self) -> dict[tuple[str, Key], Reason]:
         """The reasons for the rows that are to be left out; raises the error of the step if there are none."""
@@ -82,6 +95,9 @@ class _Search:
         if first is None or not self._units or self.step.error_without(self._units) is not None:
             return []
         self.error = first
+        if self._independent and not self.state.engine.workspace.has_spark:
+            with suppress(_TooManyError):
+                return self._by_parts(first, most=_PARTS)
         return self._by_query(first) or self._by_parts(first)
 
     # One query
@@ -98,7 +114,7 @@ class _Search:
             numbers = raising_rows(workspace, place, numbered, error.stands_in)
         except Exception as failure:
             found = translated(failure, self.state.catalog)
-            if isinstance(found, EvaluationError):  # something else raises before
+            if isinstance(found, EvaluationError) or _without_java(found):  # something else raises before
                 return []
             raise found from failure
         finally:
@@ -119,7 +135,9 @@ class _Search:
 
     # Parts
 
-    def _by_parts(self, error: EvaluationError) -> list[Found]:
+    def _by_parts(self, error: EvaluationError, most: int | None = None) -> list[Found]:
+        """The rows that are found by trying parts of the change; _TooManyError for more parts than the most."""
+        self._left = most
         units, beside = self._suspects(error)
         found: list[Found] = []
         said: EvaluationError | None = error
@@ -182,7 +200,7 @@ class _Search:
             found = keys_met(engine.workspace, place, numbered, schemas)
         except Exception as failure:
             error = translated(failure, self.state.catalog)
-            if isinstance(error, EvaluationError):  # the key itself raises
+            if isinstance(error, EvaluationError) or _without_java(error):  # the key itself raises
                 return None
             raise error from failure
         finally:
@@ -195,6 +213,10 @@ class _Search:
         return keys
 
     def _alone(self, units: Sequence[Unit]) -> EvaluationError | None:
+        if self._left is not None:
+            self._left -= 1
+            if self._left < 0:
+                raise _TooManyError
         chosen = set(units)
         return self.step.error_without([unit for unit in self._units if unit not in chosen])
 
