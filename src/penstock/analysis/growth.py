@@ -107,28 +107,31 @@ def _window_of_time(condition: Scalar) -> bool:
 
 def few_values(plan: Plan, catalog: Catalog) -> frozenset[str]:
     """The columns whose set of values does not grow: booleans, DOMAIN CONSTANT, and what is computed from them."""
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Scan():
-            return _few_of_scan(plan, catalog)
+            return _few_of_scan(node, catalog)
         case Values():
-            return frozenset(plan.names)
+            return frozenset(node.names)
         case Project():
-            inner = few_values(plan.input, catalog)
-            return frozenset(name for name, scalar in plan.items if scalar.columns <= inner or scalar.type == "boolean")
+            inner = few_values(node.input, catalog)
+            return frozenset(name for name, scalar in node.items if scalar.columns <= inner or scalar.type == "boolean")
         case Filter() | Distinct() | TopK() | Window() | Session() | Generate():
-            return few_values(plan.inputs[0], catalog)
+            return few_values(node.inputs[0], catalog)
         case Join() | AsofJoin():
-            sides = few_values(plan.left, catalog) | few_values(plan.right, catalog)
-            return sides & frozenset(plan.names)
+            sides = few_values(node.left, catalog) | few_values(node.right, catalog)
+            return sides & frozenset(node.names)
         case Aggregate():
-            inner = few_values(plan.input, catalog)
-            return frozenset(name for name, scalar in plan.groups if scalar.columns <= inner)
+            inner = few_values(node.input, catalog)
+            return frozenset(name for name, scalar in node.groups if scalar.columns <= inner)
         case UnionAll():
-            inner_names = [(few_values(item, catalog), item.names) for item in plan.branches]
-            places = enumerate(plan.names)
+            inner_names = [(few_values(item, catalog), item.names) for item in node.branches]
+            places = enumerate(node.names)
             return frozenset(name for place, name in places if all(own[place] in few for few, own in inner_names))
-        case _:
+        case SetOperation() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
             return frozenset()
+        case _:
+            assert_never(node)
 
 
 def _few_of_scan(scan: Scan, catalog: Catalog) -> frozenset[str]:

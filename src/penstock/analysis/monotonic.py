@@ -10,32 +10,60 @@ A column with LATENESS goes up but for what comes late in bounds; `direction` sa
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import assert_never, cast
 
 from penstock.analysis.direction import Direction, direction
 from penstock.analysis.views import of_view
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.zones import session_shifts
-from penstock.plan.nodes import Arrived, Distinct, Filter, Plan, Project, Scan, UnionAll
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 
 Directions = Mapping[str, Direction]
 
 
 def directions(plan: Plan, catalog: Catalog) -> Directions:
     """The direction of each column of a relation that goes row by row from its streams."""
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Scan():
-            return _of_scan(plan, catalog)
+            return _of_scan(node, catalog)
         case Project():
-            known = directions(plan.input, catalog)
-            types = {item.name: item.type for item in plan.input.fields}
+            known = directions(node.input, catalog)
+            types = {item.name: item.type for item in node.input.fields}
             shifts = session_shifts(catalog.settings)
-            return {name: direction(item.form, known, shifts=shifts, types=types) for name, item in plan.items}
+            return {name: direction(item.form, known, shifts=shifts, types=types) for name, item in node.items}
         case Filter() | Distinct() | Arrived():
-            return directions(plan.input, catalog)
+            return directions(node.input, catalog)
         case UnionAll():
-            return _together(plan, catalog)
+            return _together(node, catalog)
+        case Values() | Generate() | Join() | AsofJoin() | Aggregate() | SetOperation() | TopK() | Window():
+            return dict.fromkeys(node.names, Direction.NONE)
+        case Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving():
+            return dict.fromkeys(node.names, Direction.NONE)
         case _:
-            return dict.fromkeys(plan.names, Direction.NONE)
+            assert_never(node)
 
 
 def _of_scan(scan: Scan, catalog: Catalog) -> Directions:

@@ -2,26 +2,55 @@
 
 from __future__ import annotations
 
+from typing import assert_never, cast
+
 from penstock.plan.expressions import conjuncts
 from penstock.plan.forms import Call, Form, Reference
-from penstock.plan.nodes import Distinct, Filter, Plan, Project, TopK, Window
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 
 
 def never_null(plan: Plan, name: str) -> bool:
     """True if no row has NULL there: by its type, or by a filter that the rows have gone through."""
     if not plan.field(name).nullable:
         return True
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Filter():
-            parts = conjuncts(plan.condition)
-            return any(_excludes_null(part.form, name) for part in parts) or never_null(plan.input, name)
+            parts = conjuncts(node.condition)
+            return any(_excludes_null(part.form, name) for part in parts) or never_null(node.input, name)
         case Project():
-            column = dict(plan.items)[name].column
-            return column is not None and never_null(plan.input, column)
+            column = dict(node.items)[name].column
+            return column is not None and never_null(node.input, column)
         case Window() | TopK() | Distinct():
-            return name in plan.inputs[0].names and never_null(plan.inputs[0], name)
-        case _:
+            return name in node.inputs[0].names and never_null(node.inputs[0], name)
+        case Scan() | Values() | UnionAll() | Generate() | Join() | AsofJoin() | Aggregate() | SetOperation():
             return False
+        case Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+            return False
+        case _:
+            assert_never(node)
 
 
 def _excludes_null(part: Form, name: str) -> bool:

@@ -15,6 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from typing import assert_never, cast
 
 from penstock.analysis.bounds import is_zero
 from penstock.analysis.changelog import append_only
@@ -32,15 +33,25 @@ from penstock.plan.forms import Call, Form, Opaque, Reference, swapped
 from penstock.plan.nodes import (
     Aggregate,
     Arrived,
+    Arriving,
+    AsofJoin,
     Distinct,
     Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
     Plan,
     Project,
     Recompute,
     Scan,
+    Session,
     SetOperation,
+    TopK,
     UnionAll,
     Values,
+    Window,
 )
 from penstock.plan.scalar import Scalar, column
 
@@ -160,19 +171,24 @@ class _Reading:
         found = self._reader.bound(Call("-", (scalar.form,)), self._reader.of(plan), types)
         if found is not None:
             return found
-        match plan:
+        node = cast("Node", plan)
+        match node:
             case Project():
-                return self._negative(scalar.over(dict(plan.items)), plan.input)
-            case Aggregate() if scalar.columns <= {name for name, _ in plan.groups}:
-                return self._negative(scalar.over(dict(plan.groups)), plan.input)
+                return self._negative(scalar.over(dict(node.items)), node.input)
+            case Aggregate() if scalar.columns <= {name for name, _ in node.groups}:
+                return self._negative(scalar.over(dict(node.groups)), node.input)
             case Filter() | Distinct() | Arrived():
-                return self._negative(scalar, plan.input)
+                return self._negative(scalar, node.input)
             case UnionAll():
-                return least(self._renamed(scalar, plan.names, item) for item in plan.branches)
+                return least(self._renamed(scalar, node.names, item) for item in node.branches)
             case Scan():
-                return self._of_view(scalar, plan)
-            case _:
+                return self._of_view(scalar, node)
+            case Values() | Generate() | Join() | AsofJoin() | Aggregate() | SetOperation() | TopK() | Window():
                 return None
+            case Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving():
+                return None
+            case _:
+                assert_never(node)
 
     def _renamed(self, scalar: Scalar, names: Iterable[str], plan: Plan) -> Derived | None:
         """The same over a plan that has these columns, in this order, under names of its own."""

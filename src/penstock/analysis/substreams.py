@@ -7,13 +7,36 @@ It holds where the columns by which substreams are told apart are among those th
 
 from __future__ import annotations
 
-from typing import cast
+from typing import assert_never, cast
 
 from penstock.analysis.derived import Derived, SourceColumn
 from penstock.analysis.views import column_read
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.types import INTEGRAL, Type
-from penstock.plan.nodes import Aggregate, Filter, Generate, Join, JoinKind, Node, Plan, Project, Scan
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    JoinKind,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 
 _COMPARED: frozenset[Type] = frozenset({*INTEGRAL, "string", "boolean", "date"})
 
@@ -58,5 +81,9 @@ def origin(plan: Plan, name: str, catalog: Catalog) -> SourceColumn | None:
             columns = () if relation is None else tuple(item.name for item in relation.columns)
             read = column_read(node, name, columns)
             return None if read is None else SourceColumn(node.relation.lower(), read.lower())
-        case _:
+        case Values() | UnionAll() | Join() | AsofJoin() | Aggregate() | Distinct() | SetOperation() | TopK():
             return None
+        case Window() | Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+            return None
+        case _:
+            assert_never(node)

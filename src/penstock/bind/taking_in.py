@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime
-from typing import TypeGuard
+from typing import TypeGuard, assert_never, cast
 
 from sqlglot import exp
 
@@ -32,7 +32,31 @@ from penstock.catalog.model import (
     View,
 )
 from penstock.catalog.reserved import ARRIVED, POSITION
-from penstock.plan.nodes import Field, Filter, Generate, Join, JoinKind, Plan, Project, Scan, UnionAll
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Field,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    JoinKind,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import OwnWaterline
 from penstock.sql.complaints import unsupported
@@ -147,9 +171,10 @@ class TakingIn:
 
     def only_comes(self, plan: Plan) -> bool:
         """True for rows of streams that none of them leaves: what chooses and joins the rows that come."""
-        match plan:
+        node = cast("Node", plan)
+        match node:
             case Scan():
-                relation = self.catalog.relation(plan.relation)
+                relation = self.catalog.relation(node.relation)
                 if isinstance(relation, View):
                     return (
                         relation.kind in ("gate", PASSED)
@@ -158,11 +183,15 @@ class TakingIn:
                     )
                 return relation is not None and relation.append_only
             case Project() | Filter() | UnionAll() | Generate():
-                return all(map(self.only_comes, plan.inputs))
+                return all(map(self.only_comes, node.inputs))
             case Join():
-                return plan.kind is JoinKind.INNER and all(map(self.only_comes, plan.inputs))
-            case _:
+                return node.kind is JoinKind.INNER and all(map(self.only_comes, node.inputs))
+            case Values() | AsofJoin() | Aggregate() | Distinct() | SetOperation() | TopK() | Window() | Session():
                 return False
+            case MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+                return False
+            case _:
+                assert_never(node)
 
     def _lies_as_it_comes(self, plan: Plan) -> bool:
         """True for rows that lie in the order in which they have come: those of one table, chosen and computed."""

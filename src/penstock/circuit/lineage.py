@@ -6,10 +6,33 @@ Whoever looks for the rows for which an expression raises asks this; None, or al
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator
+from typing import assert_never, cast
 
 from penstock.circuit.operators import Additive, Circuit, Keyed, Linear, Operator, Source
 from penstock.plan.expressions import scalars_of
-from penstock.plan.nodes import Aggregate, Filter, Generate, Join, Plan, Project, Scan, UnionAll
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar
 
 Says = Callable[[Scalar], bool]
@@ -116,22 +139,27 @@ def _origins(circuit: Circuit, plans: Iterable[Plan], names: Collection[str]) ->
 
 
 def _behind(circuit: Circuit, plan: Plan, names: frozenset[str]) -> set[str]:
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Scan():
-            if not is_numbered(plan):  # a view within its own recursion: what else that reads is seen there
+            if not is_numbered(node):  # a view within its own recursion: what else that reads is seen there
                 return set()
-            operator = operator_of(circuit, leaf_number(plan))
+            operator = operator_of(circuit, leaf_number(node))
             if isinstance(operator, Source):
                 return {operator.relation}
             return _behind(circuit, operator.node, names)
         case Project():
-            read = frozenset().union(*(scalar.columns for name, scalar in plan.items if name in names))
-            return _origins(circuit, plan.inputs, read)
+            read = frozenset().union(*(scalar.columns for name, scalar in node.items if name in names))
+            return _origins(circuit, node.inputs, read)
         case Aggregate():
-            groups = [scalar for name, scalar in plan.groups if name in names]
-            calls = [call.call for name, call in plan.aggregates if name in names]
-            return _origins(circuit, plan.inputs, frozenset().union(*(item.columns for item in (*groups, *calls))))
+            groups = [scalar for name, scalar in node.groups if name in names]
+            calls = [call.call for name, call in node.aggregates if name in names]
+            return _origins(circuit, node.inputs, frozenset().union(*(item.columns for item in (*groups, *calls))))
         case Filter() | Join():
-            return _origins(circuit, plan.inputs, names)
+            return _origins(circuit, node.inputs, names)
+        case Values() | UnionAll() | Generate() | AsofJoin() | Distinct() | SetOperation() | TopK() | Window():
+            return _origins(circuit, node.inputs, [name for item in node.inputs for name in item.names])
+        case Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+            return _origins(circuit, node.inputs, [name for item in node.inputs for name in item.names])
         case _:
-            return _origins(circuit, plan.inputs, [name for item in plan.inputs for name in item.names])
+            assert_never(node)

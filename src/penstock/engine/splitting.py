@@ -16,7 +16,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import count
-from typing import Any
+from typing import Any, assert_never, cast
 
 from penstock.backends.native.aggregates import Calls, Types, aggregated
 from penstock.backends.native.dialect import types_of
@@ -30,16 +30,28 @@ from penstock.plan.forms import Aggregated, Form, Over, swapped
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
+    Arrived,
+    Arriving,
     AsofJoin,
+    Distinct,
     Field,
     Filter,
+    Fixpoint,
+    Generate,
     Join,
     JoinKey,
     JoinKind,
+    MatchRecognize,
+    Node,
     Plan,
     Project,
+    Recompute,
+    Scan,
     Session,
+    SetOperation,
     TopK,
+    UnionAll,
+    Values,
     Window,
 )
 from penstock.plan.scalar import Scalar, column, scalar_of
@@ -52,14 +64,20 @@ def split(plan: Plan, complete: Complete) -> Plan:
     """The plan, whose operator is above a projection if that has all of it proven; `complete` fills in types."""
     if plan_reads_clock(plan):
         return plan
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Aggregate():
-            return _aggregation(plan, complete)
+            return _aggregation(node, complete)
         case Join() | AsofJoin():
-            return _join(plan, complete)
+            return _join(node, complete)
         case TopK() | Window() | Session():
-            return _over_columns(plan, complete)
-    return plan
+            return _over_columns(node, complete)
+        case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Distinct() | SetOperation():
+            return node
+        case MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+            return node
+        case _:
+            assert_never(node)
 
 
 # Aggregations

@@ -175,28 +175,37 @@ def _join_requirements(join: Join, needed: Names) -> tuple[Names, Names]:
 
 def _over(plan: Plan, needed: Names, inputs: list[Plan]) -> Plan:
     """The node over its pruned inputs, without what it computes for nobody."""
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Project():
-            return Project(inputs[0], _kept_items(plan, needed))
+            return Project(inputs[0], _kept_items(node, needed))
         case UnionAll():
-            places = _places(plan.names, needed)
+            places = _places(node.names, needed)
             branches = tuple(
                 _exact(item, [branch.names[place] for place in places])
-                for item, branch in zip(inputs, plan.branches, strict=True)
+                for item, branch in zip(inputs, node.branches, strict=True)
             )
-            return UnionAll(branches, tuple(plan.outputs[place] for place in places))
+            return UnionAll(branches, tuple(node.outputs[place] for place in places))
         case Aggregate():
-            return Aggregate(inputs[0], plan.groups, _kept_calls(plan, needed))
+            return Aggregate(inputs[0], node.groups, _kept_calls(node, needed))
         case Window():
-            calls = tuple((name, call) for name, call in plan.calls if name in needed)
-            return replace(plan, input=inputs[0], calls=calls) if calls else inputs[0]
+            calls = tuple((name, call) for name, call in node.calls if name in needed)
+            return replace(node, input=inputs[0], calls=calls) if calls else inputs[0]
         case Session():
-            return replace(plan, input=inputs[0])
+            return replace(node, input=inputs[0])
         case MatchRecognize():
-            return replace(plan, input=inputs[0], outputs=_kept_outputs(plan, needed))
+            return replace(node, input=inputs[0], outputs=_kept_outputs(node, needed))
+        case Scan() | Values() | Filter() | Generate() | Join() | AsofJoin() | Distinct() | SetOperation() | TopK():
+            return _unchanged_over(node, inputs)
+        case Recompute() | Fixpoint() | Arriving() | Arrived():
+            return _unchanged_over(node, inputs)
         case _:
-            same = all(new is old for new, old in zip(inputs, plan.inputs, strict=True))
-            return plan if same else plan.with_inputs(*inputs)
+            assert_never(node)
+
+
+def _unchanged_over(plan: Plan, inputs: list[Plan]) -> Plan:
+    same = all(new is old for new, old in zip(inputs, plan.inputs, strict=True))
+    return plan if same else plan.with_inputs(*inputs)
 
 
 def _kept_items(project: Project, needed: Names) -> tuple[tuple[str, Scalar], ...]:

@@ -7,7 +7,31 @@ Distinct                       Aggregate(groups=(a))
 
 from __future__ import annotations
 
-from penstock.plan.nodes import Aggregate, Distinct, Filter, Fixpoint, Plan, SetOperation
+from typing import assert_never, cast
+
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 
 
 def remove_distinct(plan: Plan) -> Plan | None:
@@ -20,14 +44,19 @@ def remove_distinct(plan: Plan) -> Plan | None:
 
 
 def _rows_once(plan: Plan) -> bool:
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Filter(input=below):
             return _rows_once(below)
         case Aggregate() | Distinct():
             return True
         case SetOperation():
-            return not plan.all
+            return not node.all
         case Fixpoint():
-            return plan.distinct
-        case _:
+            return node.distinct
+        case Scan() | Values() | Project() | UnionAll() | Generate() | Join() | AsofJoin() | TopK() | Window():
             return False
+        case Session() | MatchRecognize() | Recompute() | Arriving() | Arrived():
+            return False
+        case _:
+            assert_never(node)

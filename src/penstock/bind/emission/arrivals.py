@@ -10,9 +10,32 @@ times are locked, has none of them.
 from __future__ import annotations
 
 from enum import Enum
+from typing import assert_never, cast
 
 from penstock.catalog.model import Catalog, View
-from penstock.plan.nodes import Arrived, Arriving, Filter, Generate, Join, Plan, Project, Scan, Values
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 
 
 class _Of(Enum):
@@ -30,23 +53,33 @@ def meeting_as_they_come(plan: Plan, catalog: Catalog) -> Plan:
 
 
 def _read(plan: Plan, catalog: Catalog) -> tuple[Plan, _Of]:
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Scan():
-            return plan, _Of.STREAM if _comes(plan, catalog) else _Of.TABLE
+            return node, _Of.STREAM if _comes(node, catalog) else _Of.TABLE
         case Values():
-            return plan, _Of.NOTHING
+            return node, _Of.NOTHING
         case Project() | Filter() | Generate():
-            below, of = _read(plan.input, catalog)
-            return plan.with_inputs(below), of
+            below, of = _read(node.input, catalog)
+            return node.with_inputs(below), of
         case Arrived():
-            return plan, _Of.STREAM  # a look-up, which has said itself what its rows meet
+            return node, _Of.STREAM  # a look-up, which has said itself what its rows meet
         case Join():
-            return _joined(plan, _read(plan.left, catalog), _read(plan.right, catalog))
+            return _joined(node, _read(node.left, catalog), _read(node.right, catalog))
+        case UnionAll() | AsofJoin() | Aggregate() | Distinct() | SetOperation() | TopK() | Window() | Session():
+            return _of_all(node, catalog)
+        case MatchRecognize() | Recompute() | Fixpoint() | Arriving():
+            return _of_all(node, catalog)
         case _:
-            found = [_read(item, catalog) for item in plan.inputs]
-            kinds = {of for _, of in found}
-            of = _Of.STREAM if kinds & {_Of.STREAM, _Of.MET} else _Of.TABLE if _Of.TABLE in kinds else _Of.NOTHING
-            return plan.with_inputs(*(_settled(*item) for item in found)), of
+            assert_never(node)
+
+
+def _of_all(plan: Plan, catalog: Catalog) -> tuple[Plan, _Of]:
+    """A node whose rows are not those of one input: what has met tables is settled below it."""
+    found = [_read(item, catalog) for item in plan.inputs]
+    kinds = {of for _, of in found}
+    of = _Of.STREAM if kinds & {_Of.STREAM, _Of.MET} else _Of.TABLE if _Of.TABLE in kinds else _Of.NOTHING
+    return plan.with_inputs(*(_settled(*item) for item in found)), of
 
 
 def _joined(join: Join, *sides: tuple[Plan, _Of]) -> tuple[Plan, _Of]:

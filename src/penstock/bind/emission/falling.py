@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import assert_never, cast
 
 from sqlglot import exp
 
@@ -19,7 +20,30 @@ from penstock.bind.select.grouping_sets import GROUPING_ID
 from penstock.bind.taking_in import HasWaterline
 from penstock.catalog.model import Catalog
 from penstock.plan.forms import Call, Form, Reference
-from penstock.plan.nodes import Aggregate, Distinct, Field, Filter, Generate, Plan, Project
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Field,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.plan.showing import Ordering
 from penstock.sql.trees import call, call_name, cast_to
@@ -125,23 +149,28 @@ def _negative(tree: exp.Expression, kind: str) -> exp.Expression | None:
 
 def _carrying(plan: Plan, scalar: Scalar, name: str) -> Plan:
     """The plan with one column more, which is computed as far down as it can be."""
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Project():
-            below, inner = _below(plan.input, scalar, dict(plan.items))
-            return Project(below, (*plan.items, (name, _column(scalar, inner))))
+            below, inner = _below(node.input, scalar, dict(node.items))
+            return Project(below, (*node.items, (name, _column(scalar, inner))))
         case Filter():
-            below = _carrying(plan.input, scalar, name)
-            return plan.with_inputs(below)
+            below = _carrying(node.input, scalar, name)
+            return node.with_inputs(below)
         case Distinct():
-            return Distinct(_carrying(plan.input, scalar, name))
-        case Aggregate() if scalar.columns <= {group for group, _ in plan.groups}:
-            below, inner = _below(plan.input, scalar, dict(plan.groups))
-            grouped = replace(plan, input=below, groups=(*plan.groups, (name, _column(scalar, inner))))
-            return Project(grouped, _all((*plan.fields, grouped.field(name))))
-        case Generate() if _is_of_sets(plan) and scalar.columns <= {item.name for item in plan.outputs}:
-            return _beside_sets(plan, scalar, name)
+            return Distinct(_carrying(node.input, scalar, name))
+        case Aggregate() if scalar.columns <= {group for group, _ in node.groups}:
+            below, inner = _below(node.input, scalar, dict(node.groups))
+            grouped = replace(node, input=below, groups=(*node.groups, (name, _column(scalar, inner))))
+            return Project(grouped, _all((*node.fields, grouped.field(name))))
+        case Generate() if _is_of_sets(node) and scalar.columns <= {item.name for item in node.outputs}:
+            return _beside_sets(node, scalar, name)
+        case Scan() | Values() | UnionAll() | Generate() | Join() | AsofJoin() | Aggregate() | SetOperation():
+            return Project(node, (*_all(node.fields), (name, scalar)))
+        case TopK() | Window() | Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+            return Project(node, (*_all(node.fields), (name, scalar)))
         case _:
-            return Project(plan, (*_all(plan.fields), (name, scalar)))
+            assert_never(node)
 
 
 def _is_of_sets(plan: Plan) -> bool:

@@ -2,11 +2,35 @@
 
 from __future__ import annotations
 
+from typing import assert_never, cast
+
 from sqlglot import exp
 
 from penstock.catalog.model import Catalog, Table
 from penstock.plan.clock_calls import is_clock
-from penstock.plan.nodes import Arrived, Arriving, AsofJoin, Filter, Join, Plan, Project, Scan
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.sql.parse import parse_expression
 from penstock.sql.trees import bare, call_name
 
@@ -30,20 +54,25 @@ def is_event_time(plan: Plan, tree: exp.Expression, catalog: Catalog) -> bool:
 
 
 def _is_late(plan: Plan, name: str, catalog: Catalog) -> bool:
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Project():
-            found = dict(plan.items)[name]
+            found = dict(node.items)[name]
             counted = counted_from(found.tree)
             of = found.column if counted is None else counted[0]
-            return of is not None and _is_late(plan.input, of, catalog)
+            return of is not None and _is_late(node.input, of, catalog)
         case Filter():
-            return _is_late(plan.input, name, catalog)
+            return _is_late(node.input, name, catalog)
         case Join() | AsofJoin():
-            return _is_late(plan.left if name in plan.left.names else plan.right, name, catalog)
+            return _is_late(node.left if name in node.left.names else node.right, name, catalog)
         case Scan():
-            return _is_declared(plan, name, catalog)
-        case _:
+            return _is_declared(node, name, catalog)
+        case Values() | UnionAll() | Generate() | Aggregate() | Distinct() | SetOperation() | TopK() | Window():
             return True
+        case Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+            return True
+        case _:
+            assert_never(node)
 
 
 def _is_declared(plan: Scan, name: str, catalog: Catalog) -> bool:
@@ -67,19 +96,24 @@ def is_arrival_time(plan: Plan, tree: exp.Expression, catalog: Catalog, *, alone
 
 
 def _arrives(plan: Plan, name: str, catalog: Catalog, *, alone: bool) -> bool:
-    match plan:
+    node = cast("Node", plan)
+    match node:
         case Project():
-            scalar = dict(plan.items)[name]
-            return scalar.column is not None and _arrives(plan.input, scalar.column, catalog, alone=alone)
+            scalar = dict(node.items)[name]
+            return scalar.column is not None and _arrives(node.input, scalar.column, catalog, alone=alone)
         case Filter() | Arrived() | Arriving():
-            return _arrives(plan.inputs[0], name, catalog, alone=alone)
+            return _arrives(node.inputs[0], name, catalog, alone=alone)
         case Join() | AsofJoin():
-            side = plan.left if name in plan.left.names else plan.right
+            side = node.left if name in node.left.names else node.right
             return _arrives(side, name, catalog, alone=alone)
         case Scan():
-            return _is_clock_of(plan, name, catalog, alone=alone)
-        case _:
+            return _is_clock_of(node, name, catalog, alone=alone)
+        case Values() | UnionAll() | Generate() | Aggregate() | Distinct() | SetOperation() | TopK() | Window():
             return False
+        case Session() | MatchRecognize() | Recompute() | Fixpoint():
+            return False
+        case _:
+            assert_never(node)
 
 
 def _is_clock_of(plan: Scan, name: str, catalog: Catalog, *, alone: bool) -> bool:

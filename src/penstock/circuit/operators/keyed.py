@@ -3,14 +3,36 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, assert_never, cast
 
 from penstock.circuit.buckets import BUCKET_TITLE, is_by_bucket
 from penstock.circuit.forgetting import Expiry, keys_expire
 from penstock.circuit.lookback import windows_expire
 from penstock.circuit.operators.bilinear import KEPT_OF_BOTH_SIDES
 from penstock.circuit.operators.operator import Cost, Knowledge, Operator
-from penstock.plan.nodes import Aggregate, AsofJoin, Join, Plan, TopK, Window
+from penstock.plan.nodes import (
+    Aggregate,
+    Arrived,
+    Arriving,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar
 
 _ALL_AS_ONE = Cost("the inputs", "everything")
@@ -50,17 +72,22 @@ class Keyed(Operator):
     @property
     def keeps(self) -> str:
         """The rows that its state has, in words."""
-        match self.plan:
+        node = cast("Node", self.plan)
+        match node:
             case Join() | AsofJoin():
                 return KEPT_OF_BOTH_SIDES
             case Aggregate() if self.few:
                 return f"one row for each {BUCKET_TITLE}"
             case Aggregate():
-                return f"all rows that it reads, by {BUCKET_TITLE if is_by_bucket(self.plan) else 'group'}"
-            case TopK() | Window() if self.plan.partition:
+                return f"all rows that it reads, by {BUCKET_TITLE if is_by_bucket(node) else 'group'}"
+            case TopK() | Window() if node.partition:
                 return "all rows, by partition"
-            case _:
+            case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Distinct() | SetOperation():
                 return "all rows"
+            case TopK() | Window() | Session() | MatchRecognize() | Recompute() | Fixpoint() | Arriving() | Arrived():
+                return "all rows"
+            case _:
+                assert_never(node)
 
     def forgets(self, plan: Plan, known: Knowledge) -> tuple[Expiry, ...]:
         """Rows of keys that are below a waterline, and rows that are of no use to later ones."""

@@ -43,7 +43,28 @@ from penstock.circuit.operators import (
     Sessions,
     Source,
 )
-from penstock.plan.nodes import Aggregate, AsofJoin, MatchRecognize, Plan, Scan, TopK, Window
+from penstock.plan import nodes
+from penstock.plan.nodes import (
+    Aggregate,
+    AsofJoin,
+    Distinct,
+    Filter,
+    Fixpoint,
+    Generate,
+    Join,
+    MatchRecognize,
+    Node,
+    Plan,
+    Project,
+    Recompute,
+    Scan,
+    Session,
+    SetOperation,
+    TopK,
+    UnionAll,
+    Values,
+    Window,
+)
 from penstock.plan.scalar import Scalar, column
 
 
@@ -87,7 +108,7 @@ def native_operator(store: Store, operator: Operator, known: Mapping[str, Column
 
 
 def _keyed(store: Store, operator: Keyed) -> NativeOperator:
-    node = operator.node
+    node = cast("Node", operator.node)
     match node:
         case Aggregate():
             groups = tuple(column(name, scalar.type) for name, scalar in node.groups) if operator.keys[0] else ()
@@ -104,8 +125,21 @@ def _keyed(store: Store, operator: Keyed) -> NativeOperator:
             return AsofOperator(store, operator)
         case MatchRecognize():
             return MatchingOperator(store, operator, node)
-        case _:
+        case Scan() | Values() | Project() | Filter() | UnionAll() | Generate() | Join() | AsofJoin() | Distinct():
             return KeyedOperator(store, operator)
+        case (
+            SetOperation()
+            | TopK()
+            | Window()
+            | Session()
+            | Recompute()
+            | Fixpoint()
+            | nodes.Arriving()
+            | nodes.Arrived()
+        ):
+            return KeyedOperator(store, operator)
+        case _:
+            assert_never(node)
 
 
 def _answered(store: Store, operator: Keyed, answer_keys: tuple[Scalar, ...]) -> AnsweredOperator:
