@@ -63,10 +63,10 @@ class Contents:
             return in_arrow(table, found.rename_columns(names))
         return self._workspace.declared_rows(found.toDF(*names), table)
 
-    def kept(self, view: View) -> pa.Table | Relation | None:
+    def maintained_rows(self, view: View) -> pa.Table | Relation | None:
         """The rows of a view as its changes add up; None if they are not kept."""
         try:
-            return self._here().kept(view)
+            return self._here().maintained_rows(view)
         except NotProvenError:
             return self.stepper.stored.view(view)
 

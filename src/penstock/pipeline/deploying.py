@@ -112,7 +112,7 @@ def _answers(execution: Execution, found: Deployment) -> dict[str, pa.Table]:
 
 
 def _answer(execution: Execution, contents: Contents, view: View) -> pa.Table:
-    kept = contents.kept(view) if execution.stepper.stored.keeps(view) else None
+    kept = contents.maintained_rows(view) if execution.stepper.stored.keeps(view) else None
     return Answer(execution.workspace, contents.answered(view.plan) if kept is None else kept).arrow()
 
 

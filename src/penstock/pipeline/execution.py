@@ -648,7 +648,7 @@ class Execution:
         """The rows of a view or table as they are now: those maintained by change where they are kept."""
         view = self.catalog.views.get(name.lower())
         if view is not None and self.stepper.stored.has_stepped(view):
-            kept = self._contents().kept(view)
+            kept = self._contents().maintained_rows(view)
             if kept is not None:
                 self.workspace.left()
                 return Answer(self.workspace, kept)

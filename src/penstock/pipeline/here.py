@@ -57,7 +57,7 @@ class ContentsHere:
             query = f"SELECT {', '.join(cast(columns)) or '1 AS __none'} FROM ({self._query(typed)})"
             return to_arrow(self.store.arrow(query), schema_in_arrow(columns))
 
-    def kept(self, view: View) -> pa.Table | None:
+    def maintained_rows(self, view: View) -> pa.Table | None:
         """The rows of a view as its changes add up; None if they are not kept."""
         relation = self.stepper.stored.relation_of(view)
         if relation is None:

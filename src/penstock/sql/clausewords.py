@@ -44,7 +44,7 @@ _TEXTS = (TokenType.STRING, TokenType.RAW_STRING)
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ClauseWord:
     """One word, sign or quoted text, as written; `value` is what quotes enclose."""
 
     written: str
@@ -71,22 +71,22 @@ class ClauseWords:
         self.text = text
         self.span = span or Span(0, len(text))
         self._source = text if span is None else None
-        self.pieces = self._read()
+        self.words = self._read()
         self.place = 0
 
-    def _read(self) -> list[Piece]:
+    def _read(self) -> list[ClauseWord]:
         try:
             tokens = tokenize(self.text, rules_of("penstock"))
         except SqlError as error:
             raise self._moved(error) from None
         # The lexer makes three tokens of `5s`, all at its place.
-        return [self._piece(list(group)) for _, group in groupby(tokens, key=lambda token: token.start)]
+        return [self._word(list(group)) for _, group in groupby(tokens, key=lambda token: token.start)]
 
-    def _piece(self, tokens: list[Token]) -> Piece:
+    def _word(self, tokens: list[Token]) -> ClauseWord:
         first, last = tokens[0], tokens[-1]
         written = self.text[first.start : last.end + 1]
         enclosed = len(tokens) == 1 and (first.token_type in _TEXTS or written[:1] == "`")
-        return Piece(written, first.start, str(first.text) if enclosed else None)
+        return ClauseWord(written, first.start, str(first.text) if enclosed else None)
 
     def _moved(self, error: SqlError) -> SqlError:
         """The error at its place in the program."""
@@ -99,14 +99,14 @@ class ClauseWords:
         return Span(self.span.start + span.start, self.span.start + span.end)
 
     @property
-    def next(self) -> Piece | None:
-        """The present piece; None at the end."""
-        return self.pieces[self.place] if self.place < len(self.pieces) else None
+    def next(self) -> ClauseWord | None:
+        """The present word; None at the end."""
+        return self.words[self.place] if self.place < len(self.words) else None
 
     def peek(self, ahead: int = 0) -> str:
-        """The upper-case word some pieces ahead; empty for what is quoted and at the end."""
+        """The upper-case word some words ahead; empty for what is quoted and at the end."""
         index = self.place + ahead
-        return self.pieces[index].word if index < len(self.pieces) else ""
+        return self.words[index].word if index < len(self.words) else ""
 
     def accept(self, *words: str) -> bool:
         """True if these words come next; steps over them if so."""
@@ -117,22 +117,22 @@ class ClauseWords:
 
     @property
     def found(self) -> str:
-        """The present piece in a message."""
+        """The present word in a message."""
         return "the clause ends here" if self.next is None else f"found {_short(self.next.written)}"
 
     def since(self, place: int) -> Span:
-        """The span, in the program, from a piece to the one before the present."""
+        """The span, in the program, from a word to the one before the present."""
         return self._between(place, self.place)
 
     def ahead(self, count: int) -> Span:
-        """The span, in the program, of so many pieces from the present on."""
+        """The span, in the program, of so many words from the present on."""
         return self._between(self.place, self.place + count)
 
     def _between(self, place: int, end: int) -> Span:
-        pieces = self.pieces[place:end]
-        if not pieces:
+        words = self.words[place:end]
+        if not words:
             return Span(max(self.span.start, self.span.end - 1), self.span.end)
-        return self._in_program(Span(pieces[0].start, pieces[-1].start + len(pieces[-1].written)))
+        return self._in_program(Span(words[0].start, words[-1].start + len(words[-1].written)))
 
     def written(self, span: Span) -> str:
         """The text of a span, on one line."""
@@ -148,7 +148,7 @@ class ClauseWords:
         candidates: tuple[str, ...] = (),
         hint: str | None = None,
     ) -> SqlError:
-        """The error at a place; the present piece unless said."""
+        """The error at a place; the present word unless said."""
         return SqlError(Diagnostic(code, message, span or self.ahead(1), candidates, hint), self._source)
 
 

@@ -16,7 +16,7 @@ from penstock.catalog.model import INTO, Catalog, View
 from penstock.emit.api import Emission, Emitted, Moment, Promise
 from penstock.emit.standing import Standing
 from penstock.engine.engine import Engine
-from penstock.steps.kept import KeptRows, kept_rows
+from penstock.steps.view_content import ViewContent, content_in_process
 
 Values = Callable[[Sequence[Derived]], list[Any]]
 _NONE: Mapping[str, Emitted] = MappingProxyType({})
@@ -138,7 +138,7 @@ class Views:
         from_process = delta.native is not None or not any(item.needs_spark for item in self._engine.installed)
         store = self._engine.store if from_process else None
         workspace = self._engine.workspace
-        return kept_rows(store, view, workspace) or workspace.content()
+        return content_in_process(store, view, workspace) or workspace.content()
 
     def discard(self) -> None:
         """Forget what was proposed."""
@@ -211,7 +211,7 @@ class Views:
     def looked_up(self, name: str, keys: pa.Table) -> pa.Table | None:
         """The rows of a view with one of some keys; None where its content does not lie in the process."""
         content = self._contents.get(name)
-        return content.looked_up(keys) if isinstance(content, KeptRows) else None
+        return content.looked_up(keys) if isinstance(content, ViewContent) else None
 
     def is_kept_elsewhere(self, name: str) -> bool:
         """True if the content of a view is kept, but not in the process."""

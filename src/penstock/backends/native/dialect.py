@@ -17,7 +17,7 @@ from penstock.backends.native.not_in import not_in_query
 from penstock.backends.native.proof import NotProvenError, Proven, quoted, standing_at
 from penstock.backends.native.raised import text_literal
 from penstock.backends.native.scalars import proven
-from penstock.backends.native.windows import steady, windowed
+from penstock.backends.native.windows import windowed, without_raising
 from penstock.catalog.types import Type
 from penstock.plan.forms import Call, Cast, Constant, FieldOf, Form, Opaque, Reference, called, swapped
 from penstock.plan.nodes import (
@@ -56,7 +56,7 @@ class NativeDialect(Dialect):
         return key(_proven(scalar, below))
 
     def partition_key(self, scalar: Scalar, below: Plan, beneath: Beneath) -> str:
-        return key(steady(_proven(scalar, below), beneath))
+        return key(without_raising(_proven(scalar, below), beneath))
 
     def column(self, field: Field) -> str:
         return _column(field).text
@@ -201,7 +201,7 @@ def _cell(scalar: Scalar, kind: Type | None) -> str:
 
 def _sorted(item: SortKey, below: Plan, beneath: Beneath | None) -> str:
     value = _proven(item.value, below)
-    value = value if beneath is None else steady(value, beneath)
+    value = value if beneath is None else without_raising(value, beneath)
     return sorted_by(value, descending=item.descending, nulls_first=item.nulls_first)
 
 

@@ -36,9 +36,9 @@ def windowed(form: Form, types: Types, scalar: Reader, carry: tuple[str, ...], c
     """A window call, as an expression over what it adds to `calls`; what is carried is a further key."""
     if not isinstance(form, Over) or form.call is None:
         raise NotProvenError(what=f"the window call {shown(form)}")
-    partition = [key(steady(scalar(item, types), calls.beneath)) for item in form.partition]
+    partition = [key(without_raising(scalar(item, types), calls.beneath)) for item in form.partition]
     partition += [quoted(name) for name in carry]
-    values = [steady(scalar(item.value, types), calls.beneath) for item in form.order]
+    values = [without_raising(scalar(item.value, types), calls.beneath) for item in form.order]
     order = [
         sorted_by(value, descending=item.descending, nulls_first=item.nulls_first)
         for value, item in zip(values, form.order, strict=True)
@@ -56,7 +56,7 @@ def windowed(form: Form, types: Types, scalar: Reader, carry: tuple[str, ...], c
     return rule(Seen(calls, form.call, arguments, inner.nulls == "ignore", over, over + frame))
 
 
-def steady(value: Proven, beneath: dict[str, str]) -> Proven:
+def without_raising(value: Proven, beneath: dict[str, str]) -> Proven:
     """A value that a window goes by: DuckDB refuses what can raise, which becomes a column of a query below."""
     if not value.raises:
         return value

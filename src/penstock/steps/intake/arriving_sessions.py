@@ -35,7 +35,7 @@ class Arriving:
 
 
 @dataclass(slots=True)
-class Session:
+class OpenSession:
     """A session that is open: its number, its least and greatest time, and the clock of its last row.
 
     `rows` has each with its time, where rows may go again.
@@ -52,10 +52,10 @@ class Session:
         """The distance of its times."""
         return 0 if self.least is None or self.greatest is None else self.greatest - self.least
 
-    def copy(self) -> Session:
+    def copy(self) -> OpenSession:
         """One that can change without this one."""
         rows = None if self.rows is None else Counter(self.rows)
-        return Session(self.number, self.touched, self.least, self.greatest, rows)
+        return OpenSession(self.number, self.touched, self.least, self.greatest, rows)
 
     def grown(self, item: Arriving, clock: datetime) -> None:
         """Take in a row."""
@@ -92,8 +92,8 @@ class Sessions:
 
     rule: ClosingSessions
     keeps_rows: bool = False
-    known: dict[Any, Session] = field(default_factory=dict, compare=False)
-    changes: Mapping[Any, Session | None] = field(default_factory=lambda: MappingProxyType({}))
+    known: dict[Any, OpenSession] = field(default_factory=dict, compare=False)
+    changes: Mapping[Any, OpenSession | None] = field(default_factory=lambda: MappingProxyType({}))
     next: int = 0
     short: frozenset[int] = frozenset()
 
@@ -105,7 +105,7 @@ class Sessions:
             else:
                 self.known[key] = session
 
-    def open(self) -> Iterator[tuple[Any, Session]]:
+    def open(self) -> Iterator[tuple[Any, OpenSession]]:
         """The open sessions with their keys."""
         for key in {**self.known, **self.changes}:
             session = self.changes[key] if key in self.changes else self.known[key]
@@ -154,7 +154,7 @@ class _Step:
     def __init__(self, before: Sessions, clock: datetime) -> None:
         self.rule, self.known, self.clock = before.rule, before.known, clock
         self.next, self.keeps_rows = before.next, before.keeps_rows
-        self.changes: dict[Any, Session | None] = {}
+        self.changes: dict[Any, OpenSession | None] = {}
         self.short: set[int] = set()
 
     def come(self, item: Arriving) -> int | None:
@@ -184,7 +184,7 @@ class _Step:
             self.changes[item.key] = None
         return session.number
 
-    def _last(self, session: Session | None, item: Arriving) -> int | None:
+    def _last(self, session: OpenSession | None, item: Arriving) -> int | None:
         """The session of a row that closes it: it may be the only row."""
         if session is None:
             if not (item.opens and self.rule.included):
@@ -195,7 +195,7 @@ class _Step:
         self._close(item.key, session)
         return session.number if self.rule.included else None
 
-    def _of(self, key: Any) -> Session | None:
+    def _of(self, key: Any) -> OpenSession | None:
         """The open session of a key, free to change."""
         if key not in self.changes:
             found = self.known.get(key)
@@ -204,13 +204,13 @@ class _Step:
             self.changes[key] = found.copy()
         return self.changes[key]
 
-    def _new(self, key: Any) -> Session:
+    def _new(self, key: Any) -> OpenSession:
         rows: Counter[tuple[Any, int | None]] | None = Counter() if self.keeps_rows else None
-        session = self.changes[key] = Session(self.next, self.clock, rows=rows)
+        session = self.changes[key] = OpenSession(self.next, self.clock, rows=rows)
         self.next += 1
         return session
 
-    def _close(self, key: Any, session: Session) -> None:
+    def _close(self, key: Any, session: OpenSession) -> None:
         if session.span < self.rule.longest:
             self.short.add(session.number)
         self.changes[key] = None

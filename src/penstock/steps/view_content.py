@@ -19,7 +19,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.engine.native import arrow_of, relation_of
 
 
-class KeptRows(Content):
+class ViewContent(Content):
     """The changes of one view so far; what a step adds is a part of its transaction."""
 
     def __init__(self, store: Store, columns: Columns, workspace: Workspace) -> None:
@@ -110,12 +110,12 @@ class KeptRows(Content):
         return self._workspace.change(self.arrow()).frame()
 
 
-def kept_rows(store: Store | None, view: View, workspace: Workspace) -> KeptRows | None:
+def content_in_process(store: Store | None, view: View, workspace: Workspace) -> ViewContent | None:
     """The content of a view that lies in the process; None where its rows cannot."""
     if store is None:
         return None
     try:
-        return KeptRows(store, tuple((column.name, column.type) for column in view.columns), workspace)
+        return ViewContent(store, tuple((column.name, column.type) for column in view.columns), workspace)
     except NotProvenError:
         return None
 
