@@ -10,8 +10,9 @@ from penstock.analysis.bounds import Bound, parse_bound
 from penstock.analysis.changelog import retracting
 from penstock.analysis.final import final_of
 from penstock.catalog.model import Catalog, Column, Table, View
+from penstock.catalog.properties import value_place
 from penstock.catalog.types import is_numeric, is_temporal
-from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.errors import Diagnostic, PenstockError, SqlError, UnsupportedError, did_you_mean
 from penstock.plan.nodes import Arriving, Filter, Plan, Project, Scan
 
 
@@ -44,7 +45,8 @@ def _check_table(table: Table) -> None:
     flag = table.properties.get("append_only", "false")
     if flag.lower() not in ("true", "false"):
         message = f"'append_only' = '{flag[:100]}' of {table.name}: expected 'true' or 'false'"
-        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span))
+        near = did_you_mean(flag, ("true", "false"))
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, value_place(table, "append_only"), near))
     for column in table.columns:
         if column.lateness is not None:
             late_bounds(table.name, column)

@@ -12,6 +12,7 @@ from functools import cached_property
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
+from penstock.catalog.properties import PropertyPlace
 from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS
 from penstock.catalog.settings import without_meaning
 from penstock.catalog.types import Type, is_temporal
@@ -169,6 +170,7 @@ class Table:
     key: tuple[str, ...] = ()
     stream: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
     foreign_keys: tuple[ForeignKey, ...] = ()
     event_time: str | None = None
     computed: tuple[ComputedColumn, ...] = ()
@@ -322,6 +324,7 @@ class View:
     showing: Showing | None = field(default=None, repr=False)
     owner: str | None = None
     writes: Writing | None = None
+    places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING, compare=False, repr=False)
 
     @property
     def emits(self) -> bool:

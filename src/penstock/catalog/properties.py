@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
+from typing import NamedTuple, Protocol
 
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 
@@ -21,6 +22,35 @@ class Property:
 
     name: str
     meaning: str
+
+
+class PropertyPlace(NamedTuple):
+    """The places in the SQL of a property's name and of its value."""
+
+    name: Span
+    value: Span
+
+
+class Placed(Protocol):
+    """A table or view that keeps where its properties are written."""
+
+    @property
+    def places(self) -> Mapping[str, PropertyPlace]: ...
+
+    @property
+    def span(self) -> Span | None: ...
+
+
+def value_place(declared: Placed, name: str) -> Span | None:
+    """The place of a property's value; that of the table or view where the property is not written, but meant."""
+    found = declared.places.get(name)
+    return declared.span if found is None else found.value
+
+
+def name_place(declared: Placed, name: str) -> Span | None:
+    """The same of its name."""
+    found = declared.places.get(name)
+    return declared.span if found is None else found.name
 
 
 _COMMENT = Property(COMMENT, "a text for whoever reads the program")

@@ -8,7 +8,7 @@ of them.
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -24,12 +24,20 @@ AUTO, NATIVE, ON_SPARK = "auto", "native", "spark"
 ENGINES = (AUTO, NATIVE, ON_SPARK)
 DEFAULT_ENGINE = AUTO
 MEMORY_LIMIT, DEFAULT_MEMORY_LIMIT = "memory_limit", "40 %"
-ANSWER_FROM_VIEWS = "answer_from_views"
+ANSWER_FROM_VIEWS, PROFILE = "answer_from_views", "profile"
 STATE_SECONDS, DEFAULT_STATE_SECONDS = "state_seconds", "10"
 LOG_RETENTION, WHOLE_LOG, LOG_FOR_RECOVERY = "log_retention", "all", "recovery"
 # Settings on which no answer and no state depends, with what they are unless they are set: a deploy may change them.
 CHANGEABLE = {STATE_SECONDS: DEFAULT_STATE_SECONDS, LOG_RETENTION: WHOLE_LOG}
-_CHOICES = {ENGINE: ENGINES, LOG_RETENTION: (WHOLE_LOG, LOG_FOR_RECOVERY)}
+UNBOUNDED_STATE = "unbounded_state"
+REJECT, WARN, ALLOW = "reject", "warn", "allow"
+_CHOICES = {
+    ENGINE: ENGINES,
+    LOG_RETENTION: (WHOLE_LOG, LOG_FOR_RECOVERY),
+    UNBOUNDED_STATE: (REJECT, WARN, ALLOW),
+    PROFILE: ("on", "off"),
+    ANSWER_FROM_VIEWS: ("on", "off"),
+}
 _NEARLY = 0.85
 _SECONDS = re.compile(r"\d{1,9}(\.\d{1,6})?")
 _NEARLY_MEANT = 0.95  # the names of one family are much alike
@@ -48,11 +56,11 @@ class Setting:
 SETTINGS: tuple[Setting, ...] = (
     Setting("dialect", "the names of types and functions"),
     Setting(TIME_ZONE, "the zone in which timestamps without one are read and days begin"),
-    Setting("unbounded_state", "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
+    Setting(UNBOUNDED_STATE, "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
     Setting("recursion_limit", "after how many rounds a recursion is taken to be endless"),
     Setting(ENGINE, "where operators work: 'auto', 'native' (in the process) or 'spark'"),
     Setting(MEMORY_LIMIT, "how much memory state in the process takes before it lies on disk: '2GB', '40 %'"),
-    Setting("profile", "whether operators are measured: 'on', 'off'"),
+    Setting(PROFILE, "whether operators are measured: 'on', 'off'"),
     Setting(
         ANSWER_FROM_VIEWS, "whether queries are answered from a MATERIALIZED view that has the answer: 'on', 'off'"
     ),
@@ -156,9 +164,37 @@ def memory_limit_of(settings: Mapping[str, str]) -> str:
 
 
 def check_conf(conf: Mapping[str, str]) -> None:
-    """The same for settings that a session is opened with."""
+    """The same for settings that a session is opened with; SqlError for a name that is one of Spark's with a slip."""
     for name, value in conf.items():
+        meant = _slipped(name)
+        if meant:
+            raise SqlError(Diagnostic("UNKNOWN_SETTING", f"Spark has no setting {name[:100]!r}", None, meant))
         check_setting(name, value)
+
+
+def _slipped(name: str) -> tuple[str, ...]:
+    """The settings of Spark that are meant; none for a name that a library, or a part of Spark, may have.
+
+    Spark starts with many that it does not list, of which some are nearly the same as others.
+    """
+    known = spark_settings()
+    if not name.lower().startswith(SPARK) or name.lower() in known:
+        return ()
+    near = did_you_mean(name, [item.name for item in known.values()], cutoff=_NEARLY)
+    return tuple(item for item in near if _is_slip(name.lower().split("."), item.lower().split(".")))
+
+
+def _is_slip(typed: Sequence[str], meant: Sequence[str]) -> bool:
+    """True if each word is the one meant, but for one letter or the order of two."""
+    return len(typed) == len(meant) and all(map(_is_nearly, typed, meant))
+
+
+def _is_nearly(one: str, other: str) -> bool:
+    pairs = list(zip(one, other, strict=False))
+    at = next((at for at, (left, right) in enumerate(pairs) if left != right), len(pairs))
+    rest, others = one[at:], other[at:]
+    turned = rest[1::-1] + rest[2:]
+    return others in (rest, turned, rest[1:]) or others[1:] in (rest, rest[1:])
 
 
 _ANSI_HINT = "ANSI mode is always on; try_cast, try_divide, try_add, try_to_timestamp and their like give NULL"

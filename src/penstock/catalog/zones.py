@@ -10,9 +10,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta, timezone, tzinfo
 from functools import cache
-from zoneinfo import ZoneInfo
+from zoneinfo import ZoneInfo, available_timezones
 
 from penstock.catalog.settings import TIME_ZONE
+from penstock.errors import did_you_mean
 
 _OFFSET = re.compile(r"([+-])(\d{1,2}):(\d{2})")
 _FIRST, _LAST, _EVERY = datetime(1970, 1, 1, tzinfo=UTC), datetime(2038, 1, 1, tzinfo=UTC), timedelta(days=10)
@@ -31,6 +32,11 @@ def zone_named(name: str) -> tzinfo | None:
         return ZoneInfo(name)
     except (KeyError, OSError, ValueError):  # no such name, or none that could be a file's
         return None
+
+
+def near_zones(name: str) -> tuple[str, ...]:
+    """The names that one which is no zone's may be meant to be."""
+    return did_you_mean(name, sorted(available_timezones()))
 
 
 def is_fixed(name: str) -> bool:

@@ -7,32 +7,21 @@ from functools import partial
 
 from penstock.analysis.growth import Growth
 from penstock.catalog.model import Catalog, View
+from penstock.catalog.settings import REJECT, UNBOUNDED_STATE, WARN
 from penstock.circuit.boundedness import StateFact, state_facts
 from penstock.circuit.build import build_circuit
 from penstock.errors import Diagnostic, SqlError
 from penstock.rewrite import rewrite_views
 
-SETTING = "unbounded_state"
-REJECT, WARN, ALLOW = "reject", "warn", "allow"
-
 
 def demand_checks(catalog: Catalog) -> Iterator[Callable[[], object]]:
-    """One check for the setting, and one for what it asks of all views."""
-    yield partial(check_setting, catalog)
+    """One check for what the setting asks of all views."""
     yield partial(refuse_unbounded, catalog)
-
-
-def check_setting(catalog: Catalog) -> None:
-    """SqlError if the setting has none of its values."""
-    value = catalog.settings.get(SETTING, WARN)
-    if value.lower() not in (REJECT, WARN, ALLOW):
-        message = f"{SETTING} = {value[:100]!r}: expected '{REJECT}', '{WARN}' or '{ALLOW}'"
-        raise SqlError(Diagnostic("BAD_SETTING", message))
 
 
 def refuse_unbounded(catalog: Catalog) -> None:
     """SqlError for each operator whose state no waterline bounds, at the first view that has it, if SET asks so."""
-    if catalog.settings.get(SETTING, WARN).lower() != REJECT:
+    if catalog.settings.get(UNBOUNDED_STATE, WARN).strip().lower() != REJECT:
         return
     rewritten = rewrite_views(catalog)
     plans = {name: view.plan for name, view in rewritten.views.items() if view.plan is not None}
@@ -50,5 +39,5 @@ def refuse_unbounded(catalog: Catalog) -> None:
 
 def _unbounded(view: View, fact: StateFact) -> Diagnostic:
     message = f"the state of view {view.name} is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}"
-    hint = fact.fix or f"SET {SETTING} = '{WARN}', or a predicate on time"
+    hint = fact.fix or f"SET {UNBOUNDED_STATE} = '{WARN}', or a predicate on time"
     return Diagnostic("UNBOUNDED_STATE", message, fact.span or view.span, hint=hint)

@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields, replace
 
 from penstock.catalog.model import Catalog
+from penstock.catalog.settings import PROFILE
 from penstock.circuit.operators import Circuit, Operator
 from penstock.circuit.places import ON_SPARK, Place
-from penstock.errors import Diagnostic, SqlError
 
-SETTING = "profile"
+SETTING = PROFILE
 ON, OFF = "on", "off"
 
 
@@ -108,11 +108,4 @@ class Profile:
 
 def is_measured(catalog: Catalog) -> bool:
     """True if the setting asks for measurements."""
-    return catalog.settings.get(SETTING, OFF).lower() == ON
-
-
-def check_setting(catalog: Catalog) -> None:
-    """SqlError if the setting has none of its values."""
-    value = catalog.settings.get(SETTING, OFF)
-    if value.lower() not in (ON, OFF):
-        raise SqlError(Diagnostic("BAD_SETTING", f"{SETTING} = {value[:100]!r}: expected '{ON}' or '{OFF}'"))
+    return catalog.settings.get(SETTING, OFF).strip().lower() == ON

@@ -13,9 +13,9 @@ from penstock.analysis.generated import each_generated
 from penstock.analysis.growth import Growth
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog, View
+from penstock.catalog.settings import ALLOW, REJECT, UNBOUNDED_STATE, WARN
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.build import build_circuit
-from penstock.circuit.demands import ALLOW, REJECT, SETTING, WARN
 from penstock.circuit.forgetting import Unsettled
 from penstock.circuit.operators import Operator
 from penstock.errors import Diagnostic, Span, SqlError
@@ -121,7 +121,7 @@ def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
 
     A row for each different key, from which all others go, is not refused: `ROWS 2 PRECEDING` of each product.
     """
-    if catalog.settings.get(SETTING, REJECT).lower() in (WARN, ALLOW):
+    if catalog.settings.get(UNBOUNDED_STATE, REJECT).strip().lower() in (WARN, ALLOW):
         return
     assert view.showing is not None  # noqa: S101 - as above
     found: list[Diagnostic] = []
@@ -129,7 +129,7 @@ def _check_state(view: View, plan: Plan, catalog: Catalog) -> None:
     for fact in state_facts((item for item in operators if not _rows_leave(item)), catalog):
         if fact.growth is Growth.UNBOUNDED:
             message = f"the state of SELECT STREAM is not bounded: {fact.operator} keeps {fact.keeps}; {fact.because}"
-            hint = fact.fix or f"a condition on the streams' times; SET {SETTING} = 'allow' lets it grow"
+            hint = fact.fix or f"a condition on the streams' times; SET {UNBOUNDED_STATE} = 'allow' lets it grow"
             found.append(Diagnostic("UNBOUNDED_STATE", message, fact.span or view.showing.span, hint=hint))
     if found:
         raise SqlError(found)

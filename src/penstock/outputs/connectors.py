@@ -18,7 +18,7 @@ from functools import partial
 from typing import Any
 
 from penstock.catalog.model import Catalog, View
-from penstock.catalog.properties import TABLE, VIEW, is_among
+from penstock.catalog.properties import CONNECTOR, TABLE, VIEW, is_among, name_place, value_place
 from penstock.errors import Diagnostic, PenstockError, SqlError, did_you_mean
 from penstock.outputs.accepting import form_of, key_of
 from penstock.outputs.declared import COMMON
@@ -124,7 +124,8 @@ def _check_properties(sink: Sink, connector: Any) -> None:
 def _misspelt(sink: Sink, name: str, known: list[str]) -> Diagnostic:
     message = f"{sink.what}: an output to {sink.connector} has no property {name[:60]!r}"
     hint = f"the properties are {', '.join(known)}"
-    return Diagnostic("UNKNOWN_PROPERTY", message, sink.span, did_you_mean(name, known), hint)
+    place = name_place(sink.relation, name)
+    return Diagnostic("UNKNOWN_PROPERTY", message, place, did_you_mean(name, known), hint)
 
 
 def _check_targets(catalog: Catalog) -> None:
@@ -150,7 +151,8 @@ def _connector(sink: Sink) -> Any:
         known = known_names()
         message = f"{sink.what}: there is no connector {sink.connector[:100]!r} that takes rows"
         near, hint = did_you_mean(sink.connector, known), f"the connectors of outputs are {', '.join(known)}"
-        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, sink.span, near, hint), sink.source)
+        place = value_place(sink.relation, CONNECTOR)
+        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, place, near, hint), sink.source)
     if len({point.value for point in found}) > 1:
         message = f"{sink.what}: several packages bring a connector {sink.connector!r}"
         hint = f"uninstall all but one: {', '.join(point.value for point in found)}"

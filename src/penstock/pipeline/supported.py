@@ -10,7 +10,6 @@ from penstock.analysis.written import writing_checks
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.properties import CONNECTOR
 from penstock.circuit.demands import demand_checks
-from penstock.circuit.measured import check_setting
 from penstock.errors import DataError, Diagnostic, UnsupportedError
 from penstock.outputs.connectors import output_checks
 from penstock.outputs.sink import is_sink
@@ -22,9 +21,8 @@ from penstock.steps.log import history_span
 def check_supported(catalog: Catalog) -> None:
     """Refuse what is declared but cannot work, and properties that are wrong; one error with all that is found."""
     tables = (partial(_check_table, table, catalog) for table in catalog.tables.values())
-    setting = partial(check_setting, catalog)
     declared = (*declaration_checks(catalog), *demand_checks(catalog), *writing_checks(catalog))
-    raise_all([*tables, setting, *declared, *output_checks(catalog)])
+    raise_all([*tables, *declared, *output_checks(catalog)])
 
 
 def check_followed(catalog: Catalog, *, once: bool) -> None:

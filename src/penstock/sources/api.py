@@ -16,7 +16,7 @@ from datetime import tzinfo
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from penstock.catalog.model import Table
-from penstock.catalog.properties import CONNECTOR, START_AFTER, check_table
+from penstock.catalog.properties import CONNECTOR, START_AFTER, check_table, value_place
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.installed import installed_names, load_installed
 from penstock.sources.properties import check_properties, check_rows_per_step
@@ -129,7 +129,7 @@ def _check_earlier(table: Table) -> None:
     try:
         before = earlier(table, _metadata_of)
         if before is not None:
-            check_table(before.properties, {})
+            check_table(before.properties, {name: place.name for name, place in before.places.items()})
             check_source(before)
     except SqlError as error:
         raise SqlError([_of_earlier(item, table) for item in error.diagnostics]) from None
@@ -188,5 +188,6 @@ def _connector(table: Table) -> Any:
         known = [*CONNECTORS, *installed_names()]
         message = f"table {table.name}: there is no connector {name[:100]!r}"
         hint = f"the connectors are {', '.join(known)}"
-        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, table.span, did_you_mean(name, known), hint))
+        place = value_place(table, CONNECTOR)
+        raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, place, did_you_mean(name, known), hint))
     return found

@@ -9,11 +9,11 @@ from typing import Protocol
 
 from penstock.analysis.bounds import parse_bound
 from penstock.catalog.model import View
-from penstock.catalog.properties import ROWS_PER_STEP, TABLE, is_among
-from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
+from penstock.catalog.properties import ROWS_PER_STEP, TABLE, Placed, is_among, name_place, value_place
+from penstock.errors import Diagnostic, SqlError, did_you_mean
 
 
-class Declared(Protocol):
+class Declared(Placed, Protocol):
     """A table or view: whatever can have properties."""
 
     @property
@@ -21,9 +21,6 @@ class Declared(Protocol):
 
     @property
     def properties(self) -> Mapping[str, str]: ...
-
-    @property
-    def span(self) -> Span | None: ...
 
 
 def named(declared: Declared) -> str:
@@ -72,7 +69,7 @@ def _unknown(table: Declared, known: Sequence[str]) -> list[Diagnostic]:
         Diagnostic(
             "UNKNOWN_PROPERTY",
             f"{named(table)}: the connector {connector} has no property {name[:60]!r}",
-            table.span,
+            name_place(table, name),
             did_you_mean(name, known),
             f"the properties are {words}",
         )
@@ -91,7 +88,7 @@ def _wrong(table: Declared, item: Property) -> Diagnostic | None:
         return _missing(table, item) if item.required else None
     if item.formats and table.properties.get("format", "json").lower() not in item.formats:
         message = f"{named(table)}: '{item.name}' is for the format {' and '.join(item.formats)}"
-        return Diagnostic("BAD_PROPERTY", message, table.span)
+        return Diagnostic("BAD_PROPERTY", message, name_place(table, item.name))
     value = table.properties[item.name]
     if item.values:
         return _limited(table, item, value) if value.lower() in item.values else _meaningless(table, item, value)
@@ -99,7 +96,7 @@ def _wrong(table: Declared, item: Property) -> Diagnostic | None:
     if wrong is None:
         return _missing(table, item) if item.required and not value else None
     message = f"{named(table)}: '{item.name}' = {value[:100]!r}: {wrong}"
-    return Diagnostic("BAD_PROPERTY", message, table.span, hint=item.takes)
+    return Diagnostic("BAD_PROPERTY", message, value_place(table, item.name), hint=item.takes)
 
 
 def _limited(table: Declared, item: Property, value: str) -> Diagnostic | None:
@@ -108,7 +105,7 @@ def _limited(table: Declared, item: Property, value: str) -> Diagnostic | None:
     if item.limited is None or value.lower() != item.limited[0] or style in item.limited[1]:
         return None
     message = f"{named(table)}: '{item.name}' = '{value}' is for the format {' and '.join(item.limited[1])}"
-    return Diagnostic("BAD_PROPERTY", message, table.span, hint=item.beside)
+    return Diagnostic("BAD_PROPERTY", message, value_place(table, item.name), hint=item.beside)
 
 
 def _missing(table: Declared, item: Property) -> Diagnostic:
@@ -117,13 +114,13 @@ def _missing(table: Declared, item: Property) -> Diagnostic:
 
 
 def _meaningless(table: Declared, item: Property, value: str) -> Diagnostic:
-    near = did_you_mean(value, item.values)
+    near, place = did_you_mean(value, item.values), value_place(table, item.name)
     if item.name == "format":
         message, hint = f"{named(table)}: there is no format {value[:100]!r}", ", ".join(item.values)
-        return Diagnostic("UNKNOWN_FORMAT", message, table.span, near, f"the formats are {hint}")
+        return Diagnostic("UNKNOWN_FORMAT", message, place, near, f"the formats are {hint}")
     message = f"{named(table)}: '{item.name}' = {value[:100]!r} means nothing"
     hint = " or ".join(f"'{one}'{' (the default)' if one == item.default else ''}" for one in item.values)
-    return Diagnostic("BAD_PROPERTY", message, table.span, near, f"{hint}; {item.beside}" if item.beside else hint)
+    return Diagnostic("BAD_PROPERTY", message, place, near, f"{hint}; {item.beside}" if item.beside else hint)
 
 
 def rows_per_step(table: Declared) -> int | None:
@@ -137,7 +134,8 @@ def check_rows_per_step(table: Declared) -> None:
     said = table.properties.get(ROWS_PER_STEP)
     if said is not None and not (said.isascii() and said.isdigit() and int(said) > 0):
         message = f"{named(table)}: '{ROWS_PER_STEP}' = {said[:100]!r}: it is no whole number above 0"
-        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint="'rows_per_step' = '10000'"))
+        place = value_place(table, ROWS_PER_STEP)
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, place, hint="'rows_per_step' = '10000'"))
 
 
 def duration(text: str) -> timedelta:

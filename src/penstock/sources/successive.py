@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import Column, Table
-from penstock.catalog.properties import CONNECTOR, START_AFTER, TABLE
+from penstock.catalog.properties import CONNECTOR, START_AFTER, TABLE, PropertyPlace
 from penstock.sources.lag import Lag, Troubled, lag_of
 from penstock.sources.patience import is_awaited
 from penstock.steps.rows.batch import Batch, concatenated
@@ -38,9 +38,16 @@ def earlier(table: Table, metadata: Callable[[Table], Sequence[str]]) -> Table |
     of_table = {item.name for item in TABLE} - {START_AFTER, _PREFIX + "*"}
     given = {name: value for name, value in table.properties.items() if name in of_table}
     given |= {name.removeprefix(_PREFIX): value for name, value in table.properties.items() if name.startswith(_PREFIX)}
-    found = replace(table, properties={**given, CONNECTOR: table.properties[START_AFTER]})
+    found = replace(table, properties={**given, CONNECTOR: table.properties[START_AFTER]}, places=_places(table))
     known = metadata(found)
     return replace(found, columns=tuple(_filled_by_name(column, known) for column in table.columns))
+
+
+def _places(table: Table) -> dict[str, PropertyPlace]:
+    """The places of the properties under the names that they have for the earlier source."""
+    found = {name.removeprefix(_PREFIX): item for name, item in table.places.items() if name.startswith(_PREFIX)}
+    own = table.places.get(START_AFTER)
+    return {**table.places, **found, **({} if own is None else {CONNECTOR: own})}
 
 
 def _filled_by_name(column: Column, known: Sequence[str]) -> Column:

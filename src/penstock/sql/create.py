@@ -129,6 +129,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
         key=kind.key,
         stream=kind.append_only,
         properties=properties.values,
+        places=properties.places,
         foreign_keys=tuple(elements.foreign_keys),
         event_time=declared,
         computed=tuple(elements.computed),
@@ -143,7 +144,7 @@ def _joined(properties: Properties, clauses: SparkClauses) -> tuple[Diagnostic, 
     found, warnings = described(clauses, connected=properties.values.get(CONNECTOR, "").lower() == "files")
     for name, value in found.values.items():
         if name in found.spans:
-            properties.add(name, value, found.spans[name])
+            properties.add(name, value, found.spans[name], found.value_spans.get(name))
         else:
             properties.values.setdefault(name, value)
     check_table(properties.values, properties.spans)
@@ -269,6 +270,7 @@ def _view(
             kind=kind,
             or_replace=or_replace,
             properties=properties.values,
+            places=properties.places,
         )
     return CreateView(
         text=text,
@@ -282,6 +284,7 @@ def _view(
         or_replace=or_replace,
         if_not_exists=if_not_exists,
         properties=properties.values,
+        places=properties.places,
         into=into,
         into_span=into_span,
     )

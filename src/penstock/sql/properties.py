@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from sqlglot.tokenizer_core import TokenType
 
+from penstock.catalog.properties import PropertyPlace
 from penstock.errors import Diagnostic, Span
 from penstock.sql.cursor import Cursor
 from penstock.sql.failure import ParseFailure
@@ -13,18 +14,29 @@ from penstock.sql.failure import ParseFailure
 
 @dataclass
 class Properties:
-    """Properties while they are read: the value of each lower-case name, and where it stands."""
+    """Properties while they are read: the value of each lower-case name, and where both stand."""
 
     values: dict[str, str] = field(default_factory=dict)
     spans: dict[str, Span] = field(default_factory=dict)
+    value_spans: dict[str, Span] = field(default_factory=dict)
 
-    def add(self, name: str, value: str, span: Span) -> None:
+    @property
+    def places(self) -> dict[str, PropertyPlace]:
+        """The places of each property that is written as one."""
+        return {name: PropertyPlace(span, self.value_spans.get(name, span)) for name, span in self.spans.items()}
+
+    def add(self, name: str, value: str, span: Span, value_span: Span | None = None) -> None:
         """Add one; ParseFailure if it is there already."""
         key = name.lower()
         if key in self.values:
             raise ParseFailure(None, Diagnostic("DUPLICATE_PROPERTY", f"the property {name} is set twice", span))
         self.values[key] = value
-        self.spans[key] = span
+        self.spans[key], self.value_spans[key] = span, value_span or span
+
+    def take(self, name: str, value: str, others: Properties, other: str) -> None:
+        """Set one that stands where another list has its own, which means it."""
+        self.values[name] = value
+        self.spans[name], self.value_spans[name] = others.spans[other], others.value_spans[other]
 
 
 def read_properties(cursor: Cursor, found: Properties) -> None:
@@ -57,7 +69,9 @@ def _property(cursor: Cursor, found: Properties, *, needs_equals: bool = True) -
     span = cursor.since(start)
     if not (cursor.accept("=") or cursor.accept("==")) and needs_equals:
         cursor.fail(f"expected = after the property {key}")
-    found.add(key, _value(cursor), span)
+    start = cursor.index
+    value = _value(cursor)
+    found.add(key, value, span, cursor.since(start))
 
 
 def _value(cursor: Cursor) -> str:

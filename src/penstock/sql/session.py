@@ -192,8 +192,8 @@ def set_(cursor: Cursor, text: str, span: Span) -> Set:
     """SET name = value, SET TIME ZONE z, SET name, SET."""
     cursor.expect("SET")
     if cursor.accept("TIME", "ZONE"):
-        zone = _rest(cursor, "a time zone")
-        return Set(text=text, span=span, name=TIME_ZONE, value=zone)
+        zone, place = _rest(cursor, "a time zone")
+        return Set(text=text, span=span, name=TIME_ZONE, value=zone, value_span=place)
     if cursor.token is None:
         return Set(text=text, span=span, name=None, value=None)
     name = _setting(cursor)
@@ -201,7 +201,8 @@ def set_(cursor: Cursor, text: str, span: Span) -> Set:
         return Set(text=text, span=span, name=name, value=None)
     if not (cursor.accept("=") or cursor.accept("TO")):
         cursor.fail(f"expected = after the setting {name}")
-    return Set(text=text, span=span, name=name, value=_rest(cursor, "a value"))
+    value, place = _rest(cursor, "a value")
+    return Set(text=text, span=span, name=name, value=value, value_span=place)
 
 
 def reset(cursor: Cursor, text: str, span: Span) -> Reset:
@@ -229,12 +230,12 @@ def _setting(cursor: Cursor) -> str:
     return known_setting(name, cursor.since(start), cursor.rules.idle_settings)
 
 
-def _rest(cursor: Cursor, what: str) -> str:
-    """The remaining text; a single string stands for its value."""
+def _rest(cursor: Cursor, what: str) -> tuple[str, Span]:
+    """The remaining text and its place; a single string stands for its value."""
     token, start = cursor.token, cursor.index
     if token is None:
         cursor.fail(f"expected {what}")
     cursor.move(len(cursor.tokens) - start)
     assert token is not None  # noqa: S101 - fail() raises
     alone = cursor.index - start == 1
-    return str(token.text) if alone else cursor.text_since(start)
+    return str(token.text) if alone else cursor.text_since(start), cursor.since(start)

@@ -260,7 +260,7 @@ def _of_spark(
     for name, value in found.options.values.items():
         ours = "checkpoint" if name == "checkpointlocation" else f"option.{name}"
         if name != "path":
-            result.values[ours], result.spans[ours] = value, found.options.spans[name]
+            result.take(ours, value, found.options, name)
     if found.partitions.span is not None:
         warnings.append(no_meaning("PARTITIONED BY", found.partitions.span, "Spark finds folders that name columns"))
     return result, warnings
@@ -277,7 +277,7 @@ def _of_a_connector(
         known = (*CONNECTORS[name], ROWS_PER_STEP)
         for word, meant in ours.items():
             if is_among(word, known):
-                result.values[word], result.spans[word] = meant, found.options.spans[option]
+                result.take(word, meant, found.options, option)
             else:
                 warnings.append(no_meaning(f"the option {option[:60]!r}", found.options.spans[option]))
     if found.partitions.span is not None:
@@ -323,7 +323,7 @@ def _own_properties(found: SparkClauses, warnings: list[Diagnostic]) -> Properti
     for name, value in found.properties.values.items():
         span = found.properties.spans[name]
         if name in known:
-            result.add(name, value, span)
+            result.add(name, value, span, found.properties.value_spans[name])
             continue
         near = did_you_mean(name, known, cutoff=0.8)
         if near:
@@ -348,11 +348,11 @@ def _options(found: SparkClauses, result: Properties) -> list[Diagnostic]:
     if result.values.get(FORMAT) == "csv":
         result.values["header"] = found.options.values.get("header", "false")  # as Spark reads CSV
     for name, value in found.options.values.items():
-        ours, span = _SAME.get(name, name), found.options.spans[name]
+        ours = _SAME.get(name, name)
         if ours in known and ours != FORMAT:
-            result.values[ours], result.spans[ours] = value, span
+            result.take(ours, value, found.options, name)
         elif name != "path":
-            warnings.append(no_meaning(f"the option {name[:60]!r}", span))
+            warnings.append(no_meaning(f"the option {name[:60]!r}", found.options.spans[name]))
     return warnings
 
 

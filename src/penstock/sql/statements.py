@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from sqlglot import exp
 
 from penstock.catalog.model import NOTHING, Column, Lateness, Table
+from penstock.catalog.properties import PropertyPlace
 from penstock.errors import Span
 
 
@@ -64,6 +65,7 @@ class CreateView(Statement):
     or_replace: bool = False
     if_not_exists: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING)
     into: str | None = None
     into_span: Span | None = None
 
@@ -251,6 +253,7 @@ class Set(Statement):
 
     name: str | None
     value: str | None
+    value_span: Span | None = None
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -271,3 +274,4 @@ class Unparsed(Statement):
     kind: str = "view"
     or_replace: bool = False
     properties: Mapping[str, str] = field(default_factory=lambda: NOTHING)
+    places: Mapping[str, PropertyPlace] = field(default_factory=lambda: NOTHING)

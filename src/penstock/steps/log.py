@@ -36,8 +36,9 @@ from penstock.backends.surroundings import writing
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
 from penstock.catalog.model import ERROR_VIEW, Table
+from penstock.catalog.properties import value_place
 from penstock.catalog.reserved import WEIGHT
-from penstock.errors import DataError, Diagnostic, SqlError
+from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.failpoints import reach
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync, write_atomically
@@ -396,7 +397,8 @@ def history_span(table: Table) -> timedelta:
         message = (
             f"'history' = '{table.history}' of {table.name}: expected 'all', 'none' or an interval such as '24 hours'"
         )
-        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span)) from error
+        near = did_you_mean(table.history, ("all", "none"))
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, value_place(table, "history"), near)) from error
 
 
 def _rows(segment: Segment) -> Iterator[pa.Table]:

@@ -21,7 +21,7 @@ from penstock.bind.program.views import replaced_view, views_of
 from penstock.bind.program.writers import declare_into
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
 from penstock.catalog.settings import TIME_ZONE, check_setting
-from penstock.catalog.zones import zone_named
+from penstock.catalog.zones import near_zones, zone_named
 from penstock.errors import SqlError, UnsupportedError
 from penstock.sql.complaints import wrong
 from penstock.sql.statements import (
@@ -90,8 +90,9 @@ def _set(catalog: Catalog, statement: Set) -> Catalog:
         return catalog
     if name == TIME_ZONE and value and zone_named(value) is None:
         message, hint = f"there is no time zone {value[:100]!r}", "as in 'Europe/Rome' or '+05:30'"
-        raise wrong(code="BAD_TIME_ZONE", message=message, place=statement.span, hint=hint)
-    check_setting(name, value, statement.span)
+        place, near = statement.value_span or statement.span, near_zones(value)
+        raise wrong(code="BAD_TIME_ZONE", message=message, place=place, candidates=near, hint=hint)
+    check_setting(name, value, statement.value_span or statement.span)
     return catalog.with_setting(name, value)
 
 

@@ -37,6 +37,7 @@ def unparsed_view(catalog: Catalog, statement: Unparsed) -> View:
         statement.properties,
         span=statement.name_span,
         declaration=statement.text,
+        places=statement.places,
     )
 
 

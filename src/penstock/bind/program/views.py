@@ -58,6 +58,7 @@ def views_of(catalog: Catalog, statement: CreateView) -> tuple[View, ...]:
         recursive=declared is not None and declared.recursive,
         span=statement.name_span,
         declaration=statement.text,
+        places=statement.places,
     )
     return (*(replace(item, span=statement.name_span) for item in taking_in.views), view)
 
@@ -94,6 +95,7 @@ def _view_into(catalog: Catalog, statement: CreateView) -> View:
         statement.properties,
         span=statement.name_span,
         declaration=statement.text,
+        places=statement.places,
     )
 
 

@@ -9,7 +9,7 @@ from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.time_windows.grids import Grid
 from penstock.catalog.model import EVENT_TIME
 from penstock.catalog.reserved import ARRIVED
-from penstock.catalog.zones import zone_named
+from penstock.catalog.zones import near_zones, zone_named
 from penstock.plan.nodes import Filter, Plan
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import TableFunction
@@ -95,7 +95,8 @@ def grid_of(offset: exp.Expression | None, zone: exp.Expression | None, level: L
     name = session if zone is None else str(zone.name)
     if zone_named(name) is None:
         message = f"there is no time zone {name[:100]!r}"
-        raise wrong(code="BAD_TIME_ZONE", message=message, place=zone, hint="as in 'Europe/Rome' or '+05:30'")
+        hint = "as in 'Europe/Rome' or '+05:30'"
+        raise wrong(code="BAD_TIME_ZONE", message=message, place=zone, candidates=near_zones(name), hint=hint)
     if offset is None:
         return Grid(name, session)
     micros = _micros(offset)

@@ -15,6 +15,7 @@ from decimal import Decimal, InvalidOperation
 from typing import Any, NoReturn, TypeVar
 
 from penstock.catalog.model import Column, Table
+from penstock.catalog.properties import name_place, value_place
 from penstock.catalog.types import Type, struct_fields, type_arguments
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.datagen.declared import LARGEST, check_whole
@@ -156,7 +157,7 @@ class _Options:
         except (ValueError, ArithmeticError, SqlError) as error:
             reason = error.diagnostics[0].message if isinstance(error, SqlError) else str(error)
             message = f"table {self.table.name}: '{full}' = {self.given[full][:100]!r}: {reason}"
-            raise _WrongError(Diagnostic("BAD_PROPERTY", message, self.table.span)) from None
+            raise _WrongError(Diagnostic("BAD_PROPERTY", message, value_place(self.table, full))) from None
 
     def refuse(self, what: str, hint: str | None = None) -> NoReturn:
         """Raise the error about what they say together."""
@@ -204,12 +205,12 @@ def _unknown(table: Table, name: str, known: set[str]) -> Diagnostic:
     """The error for a property of no column, or of none of its type."""
     column = name.split(".")[1] if name.count(".") > 1 else ""
     message = f"table {table.name}: '{name[:100]}' is no rule of a column"
-    here = sorted(item for item in known if item.startswith(f"fields.{column}."))
+    here, place = sorted(item for item in known if item.startswith(f"fields.{column}.")), name_place(table, name)
     if here:
-        return Diagnostic("BAD_PROPERTY", message, table.span, did_you_mean(name, here), f"there is {', '.join(here)}")
+        return Diagnostic("BAD_PROPERTY", message, place, did_you_mean(name, here), f"there is {', '.join(here)}")
     names = [item.name for item in table.required]
     hint = f"'fields.<column>.<rule>'; the columns are {', '.join(names)}"
-    return Diagnostic("BAD_PROPERTY", message, table.span, did_you_mean(column, names), hint)
+    return Diagnostic("BAD_PROPERTY", message, place, did_you_mean(column, names), hint)
 
 
 def _rule(kind: Type, options: _Options) -> Ruled:

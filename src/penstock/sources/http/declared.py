@@ -7,6 +7,7 @@ from dataclasses import replace
 from urllib.parse import quote, urlsplit
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import name_place, value_place
 from penstock.catalog.types import is_numeric, is_temporal
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.formats import declared as formats
@@ -169,7 +170,7 @@ def check_ways(table: Table) -> None:
     if other is not None:
         message = f"table {table.name}: '{other}' is for rows that are {'pushed' if asked else 'asked for'}"
         hint = f"'header.Authorization' = 'Bearer …' is sent to '{URL.name}'" if asked else f"it goes with '{URL.name}'"
-        raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint=hint))
+        raise SqlError(Diagnostic("BAD_PROPERTY", message, name_place(table, other), hint=hint))
 
 
 def check_asked(table: Table) -> None:
@@ -187,7 +188,8 @@ def check_asked(table: Table) -> None:
             known = [item.name for item in table.shown]
             what = f"{name[:60]!r}, which is no column of it" if column is None else f"more than {names[0]}"
             message = f"table {table.name}: '{URL.name}' names {what}"
-            raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, table.span, did_you_mean(name, known)))
+            place = value_place(table, URL.name)
+            raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, place, did_you_mean(name, known)))
         if not (is_numeric(column.type) or is_temporal(column.type) or column.type.lower().startswith(_GROW)):
             message = f"table {table.name}: {name} is {column.type.upper()}, which does not grow"
             raise SqlError(Diagnostic("BAD_PROPERTY", message, table.span, hint="numbers, times and texts do"))

@@ -6,6 +6,7 @@ import re
 from collections.abc import Mapping
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import name_place
 from penstock.errors import Diagnostic, SqlError
 from penstock.sources.messages import declared as messages
 from penstock.sources.properties import Property, check_duration
@@ -136,9 +137,13 @@ def _missing(table: Table) -> list[Diagnostic]:
 def _contradictions(table: Table) -> list[Diagnostic]:
     own = [name for name in table.properties if name.removeprefix(PASSED) in _OWN and name.startswith(PASSED)]
     return [
-        Diagnostic("BAD_PROPERTY", f"table {table.name}: {name!r} is not for programs", table.span, hint=_OWN[bare])
+        Diagnostic(
+            "BAD_PROPERTY",
+            f"table {table.name}: {name!r} is not for programs",
+            name_place(table, name),
+            hint=_OWN[name.removeprefix(PASSED)],
+        )
         for name in own
-        for bare in [name.removeprefix(PASSED)]
     ]
 
 

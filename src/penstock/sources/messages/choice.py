@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import value_place
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.formats.choice import csv_shape, leniency
 from penstock.sources.messages import declared
@@ -40,7 +41,8 @@ def check_messages(table: Table, *, upserts: bool) -> None:
     if missing:
         known = [column.name for column in table.shown]
         message = f"table {table.name}: 'key.fields' names {missing[0][:60]!r}, which is no column of it"
-        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, table.span, did_you_mean(missing[0], known)))
+        place = value_place(table, declared.KEY_FIELDS.name)
+        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, place, did_you_mean(missing[0], known)))
     if upserts and not table.key:
         message = f"table {table.name}: messages that replace each other by key need a PRIMARY KEY"
         hint = "add PRIMARY KEY (…) to its columns"

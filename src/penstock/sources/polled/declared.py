@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from penstock.catalog.model import Table
+from penstock.catalog.properties import value_place
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.sources.formats.declared import EPOCH, ON_ERROR
 from penstock.sources.properties import Property, check_duration
@@ -77,4 +78,5 @@ def check(table: Table) -> None:
     if table.column(wanted) is None:
         known = [column.name for column in table.shown]
         message = f"table {table.name}: 'column' names {wanted[:60]!r}, which is no column of it"
-        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, table.span, did_you_mean(wanted, known)))
+        place = value_place(table, COLUMN.name)
+        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, place, did_you_mean(wanted, known)))

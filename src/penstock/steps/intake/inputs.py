@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 
 from penstock.catalog.model import Catalog, Table
-from penstock.catalog.zones import zone_named
+from penstock.catalog.zones import near_zones, zone_named
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.steps.intake.bulk import FrameBatch
 from penstock.steps.rows.batch import Batch, RowReader
@@ -111,5 +111,5 @@ def zone_of(catalog: Catalog) -> tzinfo:
     found = zone_named(name)
     if found is None:
         message = f"there is no time zone {name[:100]!r}"
-        raise SqlError(Diagnostic("BAD_SETTING", message, hint="as in 'Europe/Rome' or '+05:30'"))
+        raise SqlError(Diagnostic("BAD_SETTING", message, None, near_zones(name), "as in 'Europe/Rome' or '+05:30'"))
     return found
