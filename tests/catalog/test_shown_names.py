@@ -61,4 +61,15 @@ def test_a_query():
 def test_words_that_only_look_like_one():
     names = ShownNames(compile_program("").catalog)
     assert names.text("a__b x__ __ 5__a") == "a__b x__ __ 5__a"
-    assert names.text("`__s0.avg(x)` = h__s1.hit") == "`subquery1.avg(x)` = found_subquery2.hit"
+    assert names.text("`__s0.avg(x)` = h__s1.hit") == "`(subquery).avg(x)` = (found subquery 2).hit"
+
+
+def test_a_subquery_has_no_name():
+    program = compile_program(
+        "CREATE TABLE o (id INT, k INT); CREATE TABLE c (id INT);"
+        "CREATE VIEW v AS SELECT k FROM o WHERE id IN (SELECT id FROM c) AND k IN (SELECT id + 1 FROM c);"
+    )
+    text = explain(program, "v", ("plan",))
+    assert "Join semi on o.id = (subquery).id" in text
+    assert "(subquery 2)." in text
+    assert "subquery1" not in text

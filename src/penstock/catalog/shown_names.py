@@ -1,7 +1,8 @@
 """Columns that Penstock has named, under names that say what they are: `__a0` is shown as `aggregate1`.
 
 The plan, the circuit and the trace name the results of aggregates, the keys of subqueries and the like, which nobody
-has written. A name that the program has itself stays as it is, and none is shown that the program has.
+has written. A name that the program has itself stays as it is, and none is shown that the program has. A relation
+without a name is said to be what it is, as in `o.id = (subquery).id`; the second of a kind is `(subquery 2)`.
 """
 
 from __future__ import annotations
@@ -61,7 +62,10 @@ class ShownNames:
             return found[0].removeprefix(COMPUTED)  # the program's own name
         if found[0] in self._written:
             return found[0]
-        name = f"{'found_' if found[1] else ''}{_said(found[2], relation=found[3] is not None)}"
+        relation = None if found[3] is None else _relation(found[2], "found" if found[1] else "")
+        if relation is not None:
+            return relation
+        name = f"{'found_' if found[1] else ''}{_said(found[2])}"
         while name in self._written:
             name += "_"
         return name
@@ -79,10 +83,20 @@ def _texts(relation: Any) -> Iterable[str]:
     yield from (column.told for column in relation.columns)
 
 
-def _said(name: str, *, relation: bool) -> str:
+def _relation(name: str, before: str) -> str | None:
+    """The kind of a relation, in brackets, as no name is; None for a column that is followed by a field."""
+    parts = _PARTS.fullmatch(name)
+    kind = None if parts is None else _RELATIONS.get(parts[1])
+    if parts is None or kind is None:
+        return None
+    others = [str(int(number) + 1) for number in parts.groups()[1:] if number is not None and int(number)]
+    return f"({' '.join((*before.split(), kind, *others))})"
+
+
+def _said(name: str) -> str:
     """A name without its marks; numbers count from 1."""
     parts = _PARTS.fullmatch(name)
     if parts is None:
         return name.strip("_")
-    word = (_RELATIONS if relation else {}).get(parts[1]) or _KINDS.get(parts[1], parts[1])
+    word = _KINDS.get(parts[1], parts[1])
     return word + "_".join(str(int(number) + 1) for number in parts.groups()[1:] if number is not None)

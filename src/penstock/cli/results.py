@@ -74,7 +74,7 @@ def write_table(table: Table, style: str, stream: TextIO | None = None, layout: 
 def write_arrow(table: pa.Table, style: str, stream: BinaryIO) -> None:
     """An Arrow table as an Arrow stream, or as a Parquet file."""
     import pyarrow as pa  # noqa: PLC0415 - `--help` and `check` write no Arrow
-    import pyarrow.parquet as pq  # noqa: PLC0415
+    import pyarrow.parquet as pq  # noqa: PLC0415 - the same
 
     if style == "arrow":
         with pa.ipc.new_stream(stream, table.schema) as writer:

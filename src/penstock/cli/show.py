@@ -163,6 +163,7 @@ def _facts(column: Column, key: set[str]) -> str:
     facts += [] if column.nullable else ["NOT NULL"]
     facts += [f"DEFAULT {column.default}"] if column.default else []
     facts += [f"LATENESS {column.lateness.bound}"] if column.lateness else []
+    facts += [f"WATERMARK {column.watermark}"] if column.watermark else []
     return ", ".join(facts)
 
 

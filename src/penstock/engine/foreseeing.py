@@ -23,10 +23,9 @@ def foreseen(plans: Mapping[str, Plan], catalog: Catalog, *, local: bool = True)
 
 
 def _judged(plans: Mapping[str, Plan], catalog: Catalog, engine: str) -> Placed:
-    # What is proven takes a tenth of a second to import, which a program on Spark need not wait for.
-    from penstock.backends.native.sketch import Sketch  # noqa: PLC0415
-    from penstock.engine.placing import computed_on_spark, placed  # noqa: PLC0415
-    from penstock.engine.typed import ProvenTyping  # noqa: PLC0415
+    from penstock.backends.native.sketch import Sketch  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
+    from penstock.engine.placing import computed_on_spark, placed  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
+    from penstock.engine.typed import ProvenTyping  # noqa: PLC0415 - 100 ms that a program on Spark need not wait
 
     circuit = build_circuit(plans, catalog, ProvenTyping(catalog, Typing()), bucketed=False)
     _, reasons = placed(Sketch(), narrowed(circuit))

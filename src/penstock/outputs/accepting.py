@@ -75,7 +75,7 @@ def _checked(sink: Sink, named: Sequence[str]) -> tuple[str, ...]:
     if missing is not None:
         message = f"{sink.what}: 'key' names {missing[:60]!r}, which is no column of it"
         near = did_you_mean(missing, list(columns.values()))
-        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, value_place(sink.relation, KEY.name), near), sink.source)
+        raise SqlError(Diagnostic("UNKNOWN_COLUMN", message, value_place(sink, KEY.name), near), sink.source)
     key = tuple(columns[name.lower()] for name in named)
     if not any({name.lower() for name in item} <= {name.lower() for name in key} for item in sink.keys):
         message = f"{sink.what} may give several rows for one value of its 'key' ({', '.join(key)})"

@@ -124,7 +124,7 @@ def _check_properties(sink: Sink, connector: Any) -> None:
 def _misspelt(sink: Sink, name: str, known: list[str]) -> Diagnostic:
     message = f"{sink.what}: an output to {sink.connector} has no property {name[:60]!r}"
     hint = f"the properties are {', '.join(known)}"
-    place = name_place(sink.relation, name)
+    place = name_place(sink, name)
     return Diagnostic("UNKNOWN_PROPERTY", message, place, did_you_mean(name, known), hint)
 
 
@@ -151,7 +151,7 @@ def _connector(sink: Sink) -> Any:
         known = known_names()
         message = f"{sink.what}: there is no connector {sink.connector[:100]!r} that takes rows"
         near, hint = did_you_mean(sink.connector, known), f"the connectors of outputs are {', '.join(known)}"
-        place = value_place(sink.relation, CONNECTOR)
+        place = value_place(sink, CONNECTOR)
         raise SqlError(Diagnostic("UNKNOWN_CONNECTOR", message, place, near, hint), sink.source)
     if len({point.value for point in found}) > 1:
         message = f"{sink.what}: several packages bring a connector {sink.connector!r}"

@@ -16,7 +16,7 @@ from penstock.analysis.waterline import has_waterline
 from penstock.analysis.written import taken_back
 from penstock.bind.emission.standing import bind_standing, shown_by
 from penstock.catalog.model import INTO, Catalog, Column, Table, View
-from penstock.catalog.properties import CONNECTOR
+from penstock.catalog.properties import CONNECTOR, PropertyPlace
 from penstock.errors import Span
 from penstock.outputs.installed import only_takes
 from penstock.plan.emission import Content
@@ -52,6 +52,11 @@ class Sink:
     def properties(self) -> Mapping[str, str]:
         """The properties in its WITH."""
         return self.relation.properties
+
+    @property
+    def places(self) -> Mapping[str, PropertyPlace]:
+        """The places of them."""
+        return self.relation.places
 
     @property
     def span(self) -> Span | None:

@@ -181,7 +181,8 @@ def _foreign(cursor: Cursor, column: Column, elements: Elements) -> Column | Non
         elements.idle.append(generated(cursor))
         return column
     if cursor.peek() == "AS":
-        refuse(cursor, "computed columns", "compute the column in a view over the table")
+        hint = f"leave the type out: {column.name} AS …; CAST(… AS {column.type.upper()}) there gives it one"
+        refuse(cursor, "computed columns with a type", hint)
     return None
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import pairwise
 
 from penstock.catalog.model import Column, ComputedColumn, Lateness, Table
 from penstock.catalog.properties import (
@@ -36,6 +37,14 @@ from penstock.sql.unread import spark_alone_reads
 
 _KINDS = ("TABLE", "STREAM", "VIEW", "FUNCTION")
 _ELSEWHERE = frozenset(word_list("INDEX TYPE SCHEMA DATABASE CATALOG SINK SOURCE CONNECTION TRIGGER PROCEDURE MODEL"))
+
+_BEHIND_COLUMNS = frozenset(word_list("AS LIKE USING WITH OPTIONS LOCATION PARTITIONED TBLPROPERTIES COMMENT"))
+_QUERIES = frozenset(word_list("SELECT WITH FROM VALUES TABLE ("))
+_VIEW_OF_QUERY = (
+    "CREATE VIEW name AS … has the rows of the query, and keeps them; with a connector it writes their changes, "
+    "CREATE VIEW name WITH ('connector' = 'files', 'path' = …, 'format' = 'parquet') AS …"
+)
+_TABLE_OF_QUERY = "tables of a query, CREATE TABLE … AS,"
 
 
 def create(cursor: Cursor, text: str, span: Span) -> CreateTable | CreateView | CreateFunction | Unparsed:
@@ -91,8 +100,8 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     if cursor.peek() in {"FRESHNESS", "REFRESH_MODE"}:
         hint = f"CREATE MATERIALIZED VIEW {name} AS … is kept, and is as new as the last step"
         refuse(cursor, "tables with a query and a FRESHNESS", hint)
-    if cursor.peek() in {"AS", "LIKE", "USING", "WITH"}:
-        refuse(cursor, f"CREATE TABLE … {cursor.peek()} statements", "list the columns: CREATE TABLE t (c TYPE, …)")
+    if cursor.peek() in _BEHIND_COLUMNS:
+        _refuse_without_columns(cursor, name)
     elements = read_elements(cursor)
     properties, clauses = Properties(), SparkClauses(idle=elements.idle)
     read_properties(cursor, properties)
@@ -103,7 +112,7 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
     if cursor.peek() == "LIKE":
         refuse(cursor, "CREATE TABLE … LIKE statements", "list all columns: CREATE TABLE t (c TYPE, …)")
     if cursor.peek() == "AS":
-        refuse(cursor, "CREATE TABLE … AS statements", "CREATE VIEW name AS … has the rows of a query, and keeps them")
+        refuse(cursor, _TABLE_OF_QUERY, _VIEW_OF_QUERY)
     read_properties(cursor, properties)
     cursor.end()
     warnings = without_storage(properties) if cursor.rules.event_times else []
@@ -137,6 +146,20 @@ def _table(cursor: Cursor, text: str, *, stream: bool) -> Table:
         text=text,
         span=name_span,
     )
+
+
+def _refuse_without_columns(cursor: Cursor, name: str) -> None:
+    """UnsupportedError for a table whose columns are those of a query, of another table or of files."""
+    words = [str(token.text).upper() for token in cursor.tokens[cursor.index :]]
+    query = next((at for at, pair in enumerate(pairwise(words)) if pair[0] == "AS" and pair[1] in _QUERIES), None)
+    if query is not None:
+        cursor.move(query)
+        refuse(cursor, _TABLE_OF_QUERY, _VIEW_OF_QUERY)
+    if cursor.peek() == "LIKE":
+        refuse(cursor, "CREATE TABLE … LIKE statements", f"list the columns: CREATE TABLE {name} (c TYPE, …)")
+    clause = f"USING {cursor.tokens[cursor.index + 1].text}" if words[0] == "USING" and words[1:] else f"{words[0]} …"
+    hint = f"CREATE TABLE {name} (c TYPE, …) {clause}: a program says its columns, whatever its files hold"
+    refuse(cursor, "tables without columns", hint)
 
 
 def _joined(properties: Properties, clauses: SparkClauses) -> tuple[Diagnostic, ...]:

@@ -34,7 +34,6 @@ def check(table: Table) -> None:
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> Generated:
     """The source that a table's properties describe; SqlError if they do not."""
-    # What makes rows takes long to import, and `check` only looks at the properties.
-    from penstock.sources.datagen.source import generated  # noqa: PLC0415
+    from penstock.sources.datagen.source import generated  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     return generated(table, readers, zone)

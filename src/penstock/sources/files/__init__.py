@@ -35,10 +35,9 @@ __all__ = ["PROPERTIES", "open_source"]
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> RecordSource:  # noqa: ARG001
     """The source that a table's properties describe; SqlError if they do not, DataError if there is no such folder."""
-    # What reads files takes long to import, and `check` only looks at the properties.
-    from penstock.sources.files.folder import Folder  # noqa: PLC0415
-    from penstock.sources.files.listing import check_there, listing_of  # noqa: PLC0415
-    from penstock.sources.reading import RecordSource  # noqa: PLC0415
+    from penstock.sources.files.folder import Folder  # noqa: PLC0415 - takes long to import, which `check` need not wait for
+    from penstock.sources.files.listing import check_there, listing_of  # noqa: PLC0415 - takes long to import, which `check` need not wait for
+    from penstock.sources.reading import RecordSource  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     check_properties(table, PROPERTIES)
     style = FORMAT.value(table)

@@ -28,9 +28,8 @@ __all__ = ["PROPERTIES", "check", "open_source"]
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> LakeSource:  # noqa: ARG001
     """The source that a table's properties describe; SqlError if they do not, DataError if there is no such table."""
-    # What reads tables takes long to import, and `check` only looks at the properties.
-    from penstock.sources.iceberg.table import iceberg_table  # noqa: PLC0415
-    from penstock.sources.lake.opening import lake_source  # noqa: PLC0415
+    from penstock.sources.iceberg.table import iceberg_table  # noqa: PLC0415 - takes long to import, which `check` need not wait for
+    from penstock.sources.lake.opening import lake_source  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     check_properties(table, PROPERTIES)
     lake = iceberg_table(table, ignore_unknown=UNKNOWN_COLUMNS.value(table) == "ignore")

@@ -43,9 +43,8 @@ def check(table: Table) -> None:
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> KafkaSource:  # noqa: ARG001
     """The source that a table's properties describe; DataError if its broker or topic cannot be had."""
-    # The client is an extra, and takes long to load.
-    from penstock.sources.kafka.client import client_of  # noqa: PLC0415
-    from penstock.sources.kafka.source import KafkaSource  # noqa: PLC0415
+    from penstock.sources.kafka.client import client_of  # noqa: PLC0415 - the client is an extra, and takes long to load
+    from penstock.sources.kafka.source import KafkaSource  # noqa: PLC0415 - the client is an extra, and takes long to load
 
     patience = duration(TIMEOUT.value(table)).total_seconds()
     client = client_of(table, f"table {table.name}", patience)

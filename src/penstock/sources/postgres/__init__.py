@@ -28,8 +28,7 @@ __all__ = ["PROPERTIES", "open_source"]
 
 def open_source(table: Table, readers: MakeReader, zone: tzinfo) -> TableSource:
     """The source that a table's properties describe; DataError for what is no address of a database."""
-    # What reads it takes long to import, and `check` only looks at the properties.
-    from penstock.sources.postgres.source import PostgresSource, opened  # noqa: PLC0415
+    from penstock.sources.postgres.source import PostgresSource, opened  # noqa: PLC0415 - takes long to import, which `check` need not wait for
 
     del zone
     source: PostgresSource = opened(table, readers)
