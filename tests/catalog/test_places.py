@@ -9,6 +9,7 @@ from penstock.pipeline.supported import check_supported
 
 TABLE = "CREATE TABLE t (a INT)"
 VIEW = f"{TABLE}; CREATE VIEW v WITH ('connector' = 'files', 'path' = 'o', %s) AS SELECT a FROM t"
+KAFKA = "'connector' = 'kafka', 'topic' = 'a', 'bootstrap.servers' = 'b:1'"
 WRONG = [
     (f"{TABLE} WITH ('connector' = 'files', 'path' = 'p', 'format' = 'csvv')", "'csvv'", "csv"),
     (f"{TABLE} WITH ('connector' = 'files', 'path' = 'p', 'on_replaced' = 'fial')", "'fial'", "fail"),
@@ -17,8 +18,7 @@ WRONG = [
     (f"{TABLE} WITH ('append_only' = 'ture')", "'ture'", "true"),
     (f"{TABLE} USING csv OPTIONS (on_replaced 'fial') LOCATION 'x'", "'fial'", "fail"),
     (
-        f"{TABLE} WITH ('connector' = 'kafka', 'topic' = 'a', 'bootstrap.servers' = 'b:1', "
-        "'start_after' = 'files', 'start_after.path' = 'x', 'start_after.format' = 'csvv')",
+        f"{TABLE} WITH ({KAFKA}, 'start_after' = 'files', 'start_after.path' = 'x', 'start_after.format' = 'csvv')",
         "'csvv'",
         "csv",
     ),
