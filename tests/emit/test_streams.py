@@ -24,6 +24,7 @@ CREATE TABLE u (k INT, name STRING);
 CREATE VIEW big AS SELECT STREAM at, k, x FROM o WHERE x > 2;
 CREATE VIEW minutes AS SELECT TUMBLE_END(at, INTERVAL 1 MINUTE) AS until, k, COUNT(*) AS n
   FROM o GROUP BY TUMBLE(at, INTERVAL 1 MINUTE), k;
+CREATE VIEW names_first AS SELECT t.name, o.x FROM t LEFT JOIN o ON o.k = t.k;
 """
 QUERIES = (
     "* FROM o",
@@ -155,6 +156,12 @@ MEETINGS = {
     "o.k, o.x, t.name FROM o JOIN t ON o.k = t.k": lambda k, x, t: [(k, x, t[k])] if k in t else [],
     "o.k, o.x, t.name FROM t, o WHERE o.k = t.k": lambda k, x, t: [(k, x, t[k])] if k in t else [],
     "o.k, o.x, t.name FROM o LEFT JOIN t ON o.k = t.k": lambda k, x, t: [(k, x, t.get(k))],
+    "o.k, o.x, t.name FROM t RIGHT JOIN o ON o.k = t.k": lambda k, x, t: [(k, x, t.get(k))],
+    # Rows of the table that have met none are filtered out again.
+    "o.k, o.x, t.name FROM t FULL JOIN o ON o.k = t.k WHERE o.x > 0": lambda k, x, t: [(k, x, t.get(k))] * (x > 0),
+    "o.k, o.x, t.name FROM t LEFT JOIN o ON o.k = t.k WHERE o.x > 0": lambda k, x, t: (
+        [(k, x, t.get(k))] * (x > 0 and k in t)
+    ),
     "o.k, o.x FROM o WHERE o.k IN (SELECT k FROM t)": lambda k, x, t: [(k, x)] if k in t else [],
     "o.k, o.x FROM o WHERE NOT EXISTS (SELECT 1 FROM t WHERE t.k = o.k)": lambda k, x, t: [(k, x)] * (k not in t),
     "o.x, (SELECT COUNT(*) FROM t) AS n FROM o": lambda _, x, t: [(x, len(t))],
@@ -212,7 +219,24 @@ def test_limit_ends_a_stream():
         assert (len(read(query)), query.has_ended) == (2, True)
 
 
+ALONE = "rows of t that no row of the stream has met"
 REFUSED = {
+    "SELECT STREAM t.k, o.x FROM t LEFT JOIN o ON o.k = t.k": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM t.k, o.x FROM t LEFT JOIN o ON TRUE": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM t.k, o.x FROM o RIGHT JOIN t ON o.k = t.k": f"RIGHT JOIN gives {ALONE}",
+    "SELECT STREAM t.k, o.x FROM o FULL JOIN t ON o.k = t.k": f"FULL JOIN gives {ALONE}",
+    "SELECT STREAM k, o.x FROM t FULL JOIN o USING (k)": f"FULL JOIN gives {ALONE}",
+    "SELECT STREAM t.k, o.x FROM t FULL JOIN o ON o.k = t.k WHERE t.k > 0": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM t.k FROM t LEFT ANTI JOIN o ON o.k = t.k": f"ANTI JOIN gives {ALONE}",
+    "SELECT STREAM t.k FROM t LEFT SEMI JOIN o ON o.k = t.k": "SEMI JOIN gives a row of t once",
+    "SELECT STREAM t.k, m.x FROM t LEFT JOIN (o JOIN u ON o.k = u.k) AS m ON m.x = t.k": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM t.k FROM o JOIN u ON o.k = u.k RIGHT JOIN t ON o.k = t.k": f"RIGHT JOIN gives {ALONE}",
+    "SELECT STREAM o.k FROM o WHERE o.k IN (SELECT t.k FROM t LEFT JOIN p ON p.k = t.k)": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM o.k FROM o UNION ALL SELECT STREAM t.k FROM t LEFT JOIN p ON p.k = t.k": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM FLOOR(o.at TO HOUR) AS h, COUNT(*) AS n FROM t LEFT JOIN o ON o.k = t.k GROUP BY FLOOR(o.at TO HOUR)": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM * FROM names_first": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM t.k, o.x FROM t LEFT JOIN o ON o.k = t.k EMIT STREAM": f"LEFT JOIN gives {ALONE}",
+    "SELECT STREAM v.k, o.x FROM (VALUES (1)) AS v (k) LEFT JOIN (o JOIN t ON o.k = t.k) ON o.k = v.k": "LEFT JOIN gives rows of VALUES that no row",
     "SELECT STREAM * FROM t": "Cannot convert table 't' to stream",
     "SELECT STREAM * FROM t AS e": "Cannot convert table 'e' to stream",
     "SELECT STREAM * FROM (SELECT * FROM t AS x) AS e": "Cannot convert table 'e' to stream",
@@ -249,6 +273,24 @@ def test_what_cannot_be_asked_as_a_stream(text):
     assert REFUSED[text] in str(error.value)
     assert error.value.diagnostics[0].span is not None
     assert error.value.diagnostics[0].hint
+
+
+@pytest.mark.parametrize("dialect", ["calcite", "flink", "timeplus"])
+def test_a_table_is_not_kept_beside_a_stream_in_any_dialect(dialect):
+    text = """
+    CREATE STREAM o (at TIMESTAMP NOT NULL LATENESS INTERVAL '0' SECOND, k INT);
+    CREATE TABLE t (k INT);
+    SET unbounded_state = 'allow';
+    """
+    with opened(text, dialect=dialect) as pipeline:
+        with pytest.raises(penstock.SqlError, match="LEFT JOIN gives rows of t that no row of the stream has met"):
+            pipeline.subscribe("SELECT STREAM t.k, o.at FROM t LEFT JOIN o ON o.k = t.k")
+
+
+def test_a_statement_that_stands_writes_no_rows_of_a_table_that_have_met_none():
+    program = f"{PROGRAM} INSERT INTO u SELECT STREAM t.k, t.name FROM t LEFT JOIN o ON o.k = t.k;"
+    with pytest.raises(penstock.SqlError, match="LEFT JOIN gives"), opened(program) as pipeline:
+        pipeline.step({"t": [(1, "a")]})
 
 
 def test_state_that_grows_can_be_allowed():
@@ -296,6 +338,9 @@ def test_check_knows_which_streams_never_end():
     assert CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right}"]).exit_code == 0
     done = CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right} {wrong}"])
     assert "Streaming aggregation requires at least one monotonic expression" in done.stderr
+    wrong = "SELECT STREAM t.k FROM t LEFT JOIN o ON o.k = t.k EMIT STREAM;"
+    done = CliRunner().invoke(main, ["check", "-e", f"{PROGRAM} {right} {wrong}"])
+    assert "LEFT JOIN gives rows of t" in done.stderr
 
 
 @pytest.mark.spark

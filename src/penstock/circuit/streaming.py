@@ -14,6 +14,7 @@ from penstock.analysis.growth import Growth
 from penstock.analysis.waterline import Reader
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.settings import ALLOW, REJECT, UNBOUNDED_STATE, WARN
+from penstock.catalog.shown_names import ShownNames
 from penstock.circuit.boundedness import state_facts
 from penstock.circuit.build import build_circuit
 from penstock.circuit.forgetting import Unsettled
@@ -22,12 +23,16 @@ from penstock.errors import Diagnostic, Span, SqlError
 from penstock.plan.emission import Batch, Content, WindowClose
 from penstock.plan.expressions import place_of
 from penstock.plan.forms import Call, Form
-from penstock.plan.nodes import Aggregate, Arriving, Generate, Plan, Scan
+from penstock.plan.nodes import Aggregate, Arrived, Arriving, Generate, Join, JoinKind, Plan, Scan
 from penstock.plan.showing import Showing
 from penstock.rewrite import rewrite
 
 _AGGREGATE = "Streaming aggregation requires at least one monotonic expression in GROUP BY clause"
 _ORDER = "Streaming ORDER BY must start with monotonic expression"
+_MEETING = (
+    "keep the rows of the stream, as in FROM stream LEFT JOIN table, or take those that meet a row, with JOIN; "
+    "without STREAM a view of the same query is kept up to date"
+)
 
 
 def streamed(view: View, catalog: Catalog) -> Showing:
@@ -36,6 +41,7 @@ def streamed(view: View, catalog: Catalog) -> Showing:
     plan = rewrite(view.plan)
     reader = Reader(catalog)
     _check_arrivals(plan, catalog)
+    _check_meetings(plan, catalog, view.showing.span)
     _check_aggregates(view.plan, reader, view.showing.span)
     _check_order(view, plan, reader)
     waits = bool(view.showing.order) or _groups(view.plan) or not append_only(plan, catalog)
@@ -45,6 +51,12 @@ def streamed(view: View, catalog: Catalog) -> Showing:
     if waits:
         return replace(view.showing, trigger=WindowClose(), content=Content.FINAL)
     return replace(view.showing, trigger=Batch(), content=Content.CHANGED)
+
+
+def check_meetings(view: View, catalog: Catalog) -> None:
+    """SqlError for a query in which a stream meets tables, but rows of a table are given without one of the stream."""
+    if view.showing is not None and any(isinstance(node, Arrived) for node in view.plan.walk()):
+        _check_meetings(rewrite(view.plan), catalog, view.showing.span or view.showing.clause.span)
 
 
 def _reads_stream(plan: Plan) -> bool:
@@ -92,6 +104,51 @@ def _check_arrivals(plan: Plan, catalog: Catalog) -> None:
             message = f"rows that meet a table may still change: {found.operator}, {found.reason}"
             hint = "join the stream itself with the table, and group what comes of it"
             raise SqlError(Diagnostic("NO_PROGRESS", message, found.span, hint=hint), found.source)
+
+
+def _check_meetings(plan: Plan, catalog: Catalog, span: Span | None) -> None:
+    """All that comes of a meeting has to come with a row of the stream: a table's own rows would come in each step."""
+    for node in plan.walk():
+        if isinstance(node, Arrived) and not _comes_with_stream(node.input):
+            join = next(item for item in node.input.walk() if isinstance(item, Join) and _gives_others(item))
+            message = _said_of_others(join, catalog)
+            raise SqlError(Diagnostic("NO_PROGRESS", message, place_of(join) or span, hint=_MEETING))
+
+
+def _gives_others(join: Join) -> bool:
+    """True for a join that gives rows without one of the stream that a side of it comes with."""
+    return not _comes_with_stream(join) and any(map(_comes_with_stream, join.inputs))
+
+
+def _comes_with_stream(plan: Plan) -> bool:
+    """True if each row is made of a stream's row of this step, and of what it meets."""
+    match plan:
+        case Arriving():
+            return True
+        case Join(kind=JoinKind.INNER):
+            return any(map(_comes_with_stream, plan.inputs))
+        case Join(kind=JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI):
+            return _comes_with_stream(plan.left)
+        case Join(kind=JoinKind.RIGHT):
+            return _comes_with_stream(plan.right)
+        case _:
+            return bool(plan.inputs) and all(map(_comes_with_stream, plan.inputs))
+
+
+def _said_of_others(join: Join, catalog: Catalog) -> str:
+    """The rows that a join gives without one of the stream, and why they cannot be shown."""
+    others = [side for side in join.inputs if not _comes_with_stream(side)]
+    scanned = dict.fromkeys(item.relation for side in others for item in side.walk() if isinstance(item, Scan))
+    names = ShownNames(catalog).text(" and ".join(scanned)) or "VALUES"
+    if join.kind is JoinKind.SEMI:
+        return (
+            f"SEMI JOIN gives a row of {names} once, however many rows of the stream it meets, but each of these meets "
+            "tables by itself, as it comes"
+        )
+    return (
+        f"{join.kind.value.upper()} JOIN gives rows of {names} that no row of the stream has met, and takes them back "
+        "when one does, but a stream takes nothing back"
+    )
 
 
 def _check_order(view: View, plan: Plan, reader: Reader) -> None:

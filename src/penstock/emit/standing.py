@@ -22,7 +22,7 @@ from penstock.backends.api import Delta
 from penstock.backends.waterlines import below
 from penstock.backends.weighted import Rows, takes_back
 from penstock.catalog.model import Catalog, View
-from penstock.circuit.streaming import streamed
+from penstock.circuit.streaming import check_meetings, streamed
 from penstock.emit.api import Emitted, Moment, Promise
 from penstock.emit.counting import AfterRows, Tally
 from penstock.emit.dressing import Dressing
@@ -260,6 +260,7 @@ def standing_query(view: View, catalog: Catalog) -> Standing | None:
     """
     if view.showing is None:
         return None
+    check_meetings(view, catalog)
     if view.showing.streamed:
         view = replace(view, showing=streamed(view, catalog))
     assert view.showing is not None  # noqa: S101 - as above

@@ -72,6 +72,7 @@ def _check_streams(program: Program) -> None:
     from penstock.analysis.waterline import has_waterline
     from penstock.bind.emission.standing import bind_standing
     from penstock.bind.modality import streamed
+    from penstock.circuit.streaming import check_meetings
     from penstock.circuit.streaming import streamed as final_rows
     from penstock.sql.statements import Query
 
@@ -81,6 +82,7 @@ def _check_streams(program: Program) -> None:
             catalog = program.catalog
             for view in found.views:
                 catalog = catalog.with_view(view)
+            check_meetings(found.view, catalog)
             if found.view.showing is not None and found.view.showing.streamed:
                 final_rows(found.view, catalog)
 
