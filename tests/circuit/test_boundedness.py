@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from penstock.analysis.changelog import append_only
 from penstock.bind.program.compile import compile_program
 from penstock.circuit.boundedness import state_of
 from penstock.plan.nodes import Distinct, JoinKind, Recompute, Session, SortKey, TopK, Window
@@ -78,8 +79,34 @@ def test_an_outer_join_waits_for_both_sides():
         (1, "v.at"): "least(`clicks.at` - INTERVAL '1' HOUR, `views.at` - INTERVAL '1' HOUR)",
     }
     (full,) = state_of(replace(NEAR, kind=JoinKind.FULL), CATALOG)
-    assert not full.bounded
-    assert full.collected == ()
+    assert full.bounded
+    # Each side waits until all that its row can have met is settled.
+    assert {(item.trace, item.shown.strip("`")): item.waterline.shown for item in full.collected} == {
+        (0, "s.at"): "least(`clicks.at` - INTERVAL '1' HOUR, `views.at`)",
+        (1, "v.at"): "least(`clicks.at` - INTERVAL '1' HOUR, `views.at` - INTERVAL '1' HOUR)",
+    }
+
+
+def test_rows_that_meet_what_never_changes_are_not_kept():
+    program = "CREATE STREAM s (at TIMESTAMP LATENESS INTERVAL 1 HOUR, k INT); CREATE VIEW v AS SELECT s.at FROM"
+    fixed = "(VALUES (1)) AS f (k)"
+    for joined in (f"s JOIN {fixed} ON s.k = f.k", f"s LEFT JOIN {fixed} ON s.k = f.k", f"s, {fixed}",
+                   f"{fixed} RIGHT JOIN s ON s.k = f.k", f"s LEFT ANTI JOIN {fixed} ON s.k = f.k"):  # fmt: skip
+        found = compile_program(f"{program} {joined};").catalog
+        (fact,) = state_of(found.views["v"].plan, found)
+        assert (fact.bounded, fact.because) == (
+            True,
+            "rows are dropped once they have met the other side, which never changes",
+        )
+        assert append_only(found.views["v"].plan, found)
+    for joined in (f"{fixed} LEFT JOIN s ON s.k = f.k", f"{fixed} FULL JOIN s ON s.k = f.k"):
+        found = compile_program(f"{program} {joined};").catalog
+        (fact,) = state_of(found.views["v"].plan, found)
+        assert not fact.bounded
+        assert (
+            fact.fix
+            == "have the outer join keep the rows that come, or use JOIN: those that never change wait for ever"
+        )
 
 
 def test_the_table_behind_a_view_is_named():

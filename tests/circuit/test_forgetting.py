@@ -55,8 +55,21 @@ def expiries(query):
             "SELECT a.x FROM a LEFT JOIN b ON a.k = b.k AND b.t <= a.t AND b.t >= a.t - 3",
             ["0: `a.t` < least(`a.t`, `b.t`)", "1: `b.t` < least(`a.t` - 3, `b.t`, `b.t` - 3)"],
         ),
-        # In a FULL join both would have to go before the other.
-        ("SELECT a.x FROM a FULL JOIN b ON a.k = b.k AND b.t <= a.t AND b.t >= a.t - 3", []),
+        # In a FULL join a row goes when what it can have met is settled: neither met by a later row nor deleted.
+        (
+            "SELECT a.x FROM a FULL JOIN b ON a.k = b.k AND b.t <= a.t AND b.t >= a.t - 3",
+            ["1: `b.t` < least(`a.t` - 3, `b.t`, `b.t` - 3)", "0: `a.t` < least(`a.t`, `a.t` - 3, `b.t`)"],
+        ),
+        ("SELECT a.x FROM a FULL JOIN b ON a.k = b.k AND b.t <= a.t", []),
+        # What never changes needs no rows of the other side, but those that it can be met by.
+        ("SELECT a.x FROM a JOIN (VALUES (1)) AS v (k) ON a.k = v.k", ["0: 0 < 1"]),
+        ("SELECT o.x FROM only o LEFT JOIN (VALUES (1)) AS v (k) ON o.k = v.k", ["0: 0 < 1"]),
+        ("SELECT o.x FROM (VALUES (1)) AS v (k) RIGHT JOIN only o ON o.k = v.k", ["1: 0 < 1"]),
+        ("SELECT o.x FROM only o LEFT ANTI JOIN (VALUES (1)) AS v (k) ON o.k = v.k", ["0: 0 < 1"]),
+        ("SELECT a.x FROM a LEFT JOIN (VALUES (1)) AS v (k) ON a.k = v.k", ["0: `a.t` < `a.t`"]),
+        ("SELECT o.x FROM only o FULL JOIN (VALUES (1)) AS v (k) ON o.k = v.k", []),
+        ("SELECT v.k FROM (VALUES (1)) AS v (k) LEFT JOIN only o ON o.k = v.k", []),
+        ("SELECT o.x FROM only o JOIN (SELECT now() AS n) AS v ON o.k < unix_seconds(v.n)", []),
         ("SELECT x, SUM(x) OVER (PARTITION BY t) AS s FROM a", ["0: `a.t` < `a.t`"]),
         ("SELECT x FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY t ORDER BY x) = 1", ["0: `a.t` < `a.t`"]),
         ("SELECT x, LAG(x) OVER (PARTITION BY k ORDER BY t) AS p FROM a", []),

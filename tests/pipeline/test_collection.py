@@ -54,6 +54,10 @@ VIEWS = {
     "near_nobody": "SELECT t, x FROM a WHERE NOT EXISTS (SELECT 1 FROM b WHERE b.k = a.k AND b.t BETWEEN a.t AND a.t + 3)",
     "right_near": "SELECT a.x, b.t AS u FROM a RIGHT JOIN b ON a.k = b.k AND b.t BETWEEN a.t AND a.t + 3",
     "full_near": "SELECT a.x, b.t AS u FROM a FULL JOIN b ON a.k = b.k AND b.t BETWEEN a.t AND a.t + 3",
+    "full_within": "SELECT a.t, b.t AS u, a.x, b.y FROM a FULL JOIN b ON a.k = b.k AND b.t <= a.t AND b.t >= a.t - 3",
+    "full_of_one": "SELECT a.t, b.t AS u FROM a FULL JOIN b ON a.k = b.k AND a.x < 3 AND b.t BETWEEN a.t AND a.t + 2",
+    "with_fixed": "SELECT a.t, a.x, v.n FROM a JOIN (VALUES (1, 'a'), (2, 'b'), (2, 'c')) AS v (k, n) ON a.k = v.k",
+    "left_fixed": "SELECT a.t, a.x, v.n FROM a LEFT JOIN (VALUES (1, 'a'), (3, 'b')) AS v (k, n) ON a.k = v.k AND a.t > 3",
     "timed": "SELECT timestamp_seconds(t) AS at, k, x FROM a",
     "sessions": "SELECT k, window_start, window_end, COUNT(*) AS n, SUM(x) AS s FROM TABLE(SESSION(TABLE timed "
     "PARTITION BY k, DESCRIPTOR(at), INTERVAL 2 SECONDS)) GROUP BY k, window_start, window_end",
@@ -73,7 +77,6 @@ VIEWS = {
 KEPT = {
     "at_most",
     "running",
-    "full_near",
     "counted",
     "counted_all",
 }  # what cannot be bounded, or is bounded by an equal view
@@ -115,7 +118,7 @@ def steps(seed, count=6):
 
 GROUPS = {
     "joins": ("joined", "near", "at_most", "left_joined", "left_near", "full_joined", "near_there", "near_nobody",
-              "right_near", "full_near"),
+              "right_near", "full_near", "full_within", "full_of_one", "with_fixed", "left_fixed"),
     "groups": ("sums", "by_ten", "different", "both", "less", "twice", "reached", "extremes", "highest"),
     "keys": ("listed", "there", "not_there", "ranked", "summed", "latest", "largest", "ranks", "best", "newest"),
     "windows": ("lagged", "led", "ranged", "around", "rowed", "running", "over_lagged"),
@@ -144,6 +147,37 @@ def test_answers_are_the_same_with_and_without_collection(interpreting, monkeypa
                 dropping.compact()
         assert dropping.rejected() == {}
         assert all(dropping.verify(name) for name in views)
+
+
+def no_spark():
+    pytest.fail("Spark was asked for")
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_joins_in_the_process_answer_the_same_with_and_without_collection(seed):
+    views = ("full_near", "full_within", "full_of_one", "with_fixed", "left_fixed")
+    with (
+        penstock.Pipeline(program(views, " LATENESS 6"), spark=no_spark, engine="native") as dropping,
+        penstock.Pipeline(program(views), spark=no_spark, engine="native") as keeping,
+    ):
+        for number, step in enumerate(steps(f"joins {seed}", 10)):
+            expected, found = keeping.step(step), dropping.step(step)
+            for name in views:
+                assert sorted(found[name].rows, key=repr) == sorted(expected[name].rows, key=repr), (name, number)
+            dropping.compact()
+        assert dropping.rejected() == {}
+
+
+def test_joins_in_the_process_stay_flat_while_time_goes_on():
+    views = ("full_near", "full_within", "full_of_one", "with_fixed", "left_fixed")
+    with penstock.Pipeline(program(views, " LATENESS 6"), spark=no_spark, engine="native") as pipeline:
+        sizes = []
+        for begin in (0, 200, 400):
+            times = range(begin, begin + 200)
+            pipeline.step({"a": [(time, 1, 1) for time in times], "b": [(time, 1, 2) for time in times]})
+            pipeline.compact()
+            sizes.append(sum(item.rows for item in pipeline.state()))
+        assert sizes[0] == sizes[1] == sizes[2] < 24 * len(views)
 
 
 def test_final_rows_are_the_same_with_and_without_collection(spark):

@@ -13,7 +13,7 @@ from penstock.analysis.views import of_view
 from penstock.catalog.model import Catalog, Table
 from penstock.catalog.types import is_collated
 from penstock.errors import Span
-from penstock.plan.expressions import place_of, plan_reads_clock
+from penstock.plan.expressions import kept_sides, place_of, plan_reads_clock, reads_tables
 from penstock.plan.nodes import (
     Aggregate,
     Arrived,
@@ -141,7 +141,10 @@ def _of_table(table: Table, scan: Scan) -> Retraction | None:
 
 
 def _of_join(join: Join, catalog: Catalog, assumed: frozenset[str]) -> Retraction | None:
-    if join.kind in (JoinKind.INNER, JoinKind.SEMI):
+    kept = kept_sides(join)
+    others = [side for side in join.inputs if side not in kept]
+    # Beside rows that never change a row finds its match when it comes, or never.
+    if join.kind in (JoinKind.INNER, JoinKind.SEMI) or (len(kept) == 1 and not any(map(reads_tables, others))):
         return _of_inputs(join, catalog, assumed)
     if join.kind == JoinKind.ANTI:
         return Retraction("Anti join", "a row that finds its match is taken back", place_of(join))

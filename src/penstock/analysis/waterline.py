@@ -25,7 +25,7 @@ from penstock.analysis.views import column_read, of_view
 from penstock.catalog.model import Catalog, Lateness, Table, View
 from penstock.catalog.types import is_temporal
 from penstock.catalog.zones import Shifts, session_shifts
-from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock
+from penstock.plan.expressions import conjunction, conjuncts, pairs_of, plan_reads_clock, reads_tables
 from penstock.plan.forms import Call, Constant, Form, Reference, Span, called, reads_clock, references
 from penstock.plan.matching import REACH, Taken, Told
 from penstock.plan.nodes import (
@@ -315,7 +315,7 @@ class Reader:
         return None if lower is None else convert(lower)
 
     def _pointwise(self, inputs: tuple[Plan, ...], names: tuple[str, ...]) -> Waterlines:
-        found = [(self.of(item), item.names) for item in inputs if _reads_tables(item)]
+        found = [(self.of(item), item.names) for item in inputs if reads_tables(item)]
         kinds = [{item.fields[place].type for item in inputs} for place in range(len(names))]
         every = {
             name: least(known.get(own[place]) for known, own in found) if self._of_one_type(kinds[place]) else None
@@ -363,7 +363,7 @@ class Reader:
 
         A row that an outer or anti join gives without a match need not meet the condition.
         """
-        if not _reads_tables(other):
+        if not reads_tables(other):
             return dict(own)
         alone = join.kind in (JoinKind.FULL, JoinKind.ANTI) or join.kind == (
             JoinKind.LEFT if side is join.left else JoinKind.RIGHT
@@ -461,11 +461,6 @@ def _met(plan: Plan) -> Plan:
             return Values((), plan.fields)
         case _:
             return plan.with_inputs(*map(_met, plan.inputs))
-
-
-def _reads_tables(plan: Plan) -> bool:
-    """True if anything in it can change: it reads tables, or the clock."""
-    return any(isinstance(node, Scan | Recompute | Fixpoint) or plan_reads_clock(node) for node in plan.walk())
 
 
 def _types(plan: Plan) -> dict[str, str | None]:

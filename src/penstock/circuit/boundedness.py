@@ -43,7 +43,7 @@ from penstock.circuit.operators import (
     Source,
 )
 from penstock.errors import Span
-from penstock.plan.expressions import place_of
+from penstock.plan.expressions import kept_sides, place_of, reads_tables
 from penstock.plan.nodes import (
     Aggregate,
     AsofJoin,
@@ -325,6 +325,8 @@ class _Finder:
                 late = f"declare LATENESS on the time as of which versions are read, in {readers}"
                 return f"{late}: else a row may ask for any version of {history}"
             return self._declare(node, "MATCH_CONDITION") if node.match.backwards else ahead
+        if not all(reads_tables(side) for side in kept_sides(node)):
+            return "have the outer join keep the rows that come, or use JOIN: those that never change wait for ever"
         left, right = self.reader.of(node.left), self.reader.of(node.right)
         if left and right:
             one, other = next(iter(left)), next(iter(right))
@@ -367,6 +369,8 @@ def _dropped(going: list[str]) -> str:
 
 def _going(item: Expiry, keys: tuple[str, ...] = ()) -> str:
     """The rows that leave, in words, but for those still needed; `keys` are what determines the column they go by."""
+    if not item.shown and not item.keep:
+        return "they have met the other side, which never changes"
     given = f", which {', '.join(keys)} determine{'s' if len(keys) == 1 else ''}," if keys else ""
     text = f"{_unquoted(item.shown)}{given} is below the waterline {item.waterline.shown}"
     if item.keep:

@@ -16,7 +16,7 @@ from penstock.analysis.waterline import Reader, Waterlines
 from penstock.catalog.model import Catalog
 from penstock.catalog.types import INTEGRAL, Type
 from penstock.circuit.closing import closing_columns
-from penstock.plan.expressions import pairs_of
+from penstock.plan.expressions import pairs_of, reads_tables
 from penstock.plan.forms import Constant, called
 from penstock.plan.nodes import (
     Aggregate,
@@ -303,33 +303,69 @@ def _equated(join: Join, reader: Reader) -> Iterator[Expiry]:
 
 
 def _near(join: Join, reader: Reader, catalog: Catalog) -> Iterator[Expiry]:
-    """A condition keeps the times of both sides near each other: first a row goes, then what it has met.
-
-    A row of the side that is kept (the left one of LEFT, SEMI and ANTI) goes when neither it nor what it meets can
-    change. A row of the other side goes when all that it could have met has gone, else these would lose their partner.
-    """
-    if join.kind not in (JoinKind.LEFT, JoinKind.RIGHT, JoinKind.SEMI, JoinKind.ANTI) or join.null_aware:
+    """A condition keeps the times of both sides near each other: first a row is settled, then what it has met goes."""
+    if join.null_aware or join.kind is JoinKind.INNER:
+        return
+    if join.kind is JoinKind.FULL:
+        yield from _near_of_both(join, reader, catalog)
         return
     number = 1 if join.kind == JoinKind.RIGHT else 0
     kept, other = join.inputs[number], join.inputs[1 - number]
-    own, others = reader.of(kept), reader.of(other)
-    going = reader.joined_bounds(join, kept, others)
-    both = {name: least((own.get(name), derived)) for name, derived in going.items()}
-    lines: Waterlines = {name: derived for name, derived in both.items() if derived is not None}
+    if not reads_tables(other):
+        yield from _met(number, kept, reader, catalog)
+        return
+    own = reader.of(kept)
+    going = reader.joined_bounds(join, kept, reader.of(other))
+    lines = _settled(own, going)
     for name, derived in (going if append_only(kept, catalog) else lines).items():
         yield Expiry(number, quoted(name), derived, shown=quoted(name))
-    for name, derived in reader.joined_bounds(join, other, lines).items():
-        line = derived if append_only(other, catalog) else least((others.get(name), derived))
+    yield from _left_by(join, 1 - number, lines, reader, catalog)
+
+
+def _near_of_both(join: Join, reader: Reader, catalog: Catalog) -> Iterator[Expiry]:
+    """A row of a FULL join goes when all that it can have met is settled: else that would lose its partner.
+
+    A settled row can neither meet a later one nor be deleted, so no change touches what is shown of it.
+    """
+    known = [reader.of(side) for side in join.inputs]
+    for number, kept in enumerate(join.inputs):
+        lines = _settled(known[number], reader.joined_bounds(join, kept, known[1 - number]))
+        yield from _left_by(join, 1 - number, lines, reader, catalog)
+
+
+def _settled(own: Waterlines, going: Waterlines) -> Waterlines:
+    """The lines below which a row of a side changes no more: no later row meets it, and it is not deleted."""
+    both = {name: least((own.get(name), derived)) for name, derived in going.items()}
+    return {name: derived for name, derived in both.items() if derived is not None}
+
+
+def _left_by(join: Join, number: int, lines: Waterlines, reader: Reader, catalog: Catalog) -> Iterator[Expiry]:
+    """Rows of a side that only settled rows of the other, which are below these lines, can have met."""
+    side = join.inputs[number]
+    own, is_added_to = reader.of(side), append_only(side, catalog)
+    for name, derived in reader.joined_bounds(join, side, lines).items():
+        line = derived if is_added_to else least((own.get(name), derived))
         if line is not None:
-            yield Expiry(1 - number, quoted(name), line, shown=quoted(name))
+            yield Expiry(number, quoted(name), line, shown=quoted(name))
+
+
+def _met(number: int, kept: Plan, reader: Reader, catalog: Catalog) -> Iterator[Expiry]:
+    """Rows that have met all that there is, as the other side never changes; what can be deleted stays as long."""
+    if append_only(kept, catalog):
+        yield Expiry(number, "0", _ALWAYS)
+        return
+    for name, derived in reader.of(kept).items():
+        yield Expiry(number, quoted(name), derived, shown=quoted(name))
 
 
 def sides_expire(join: Join, reader: Reader) -> tuple[Expiry, ...]:
-    """Rows of an inner join that no later row of the other side can match."""
-    left, right = reader.of(join.left), reader.of(join.right)
-    sides = ((0, join.left, right), (1, join.right, left))
-    return tuple(
-        Expiry(number, quoted(name), derived, shown=quoted(name))
-        for number, side, other in sides
-        for name, derived in reader.joined_bounds(join, side, other).items()
-    )
+    """Rows of an inner join that no later row of the other side can match: none can if that side never changes."""
+    found: list[Expiry] = []
+    for number, side in enumerate(join.inputs):
+        other = join.inputs[1 - number]
+        if not reads_tables(other):
+            found.append(Expiry(number, "0", _ALWAYS))
+            continue
+        bounds = reader.joined_bounds(join, side, reader.of(other))
+        found += [Expiry(number, quoted(name), derived, shown=quoted(name)) for name, derived in bounds.items()]
+    return tuple(found)

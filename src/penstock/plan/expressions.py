@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import cast
+from typing import assert_never, cast
 
 from sqlglot import exp
 
@@ -11,9 +11,12 @@ from penstock.errors import Span
 from penstock.plan.forms import CLOCK_FUNCTIONS
 from penstock.plan.nodes import (
     AsofJoin,
+    Fixpoint,
     Join,
+    JoinKind,
     Plan,
     Recompute,
+    Scan,
 )
 from penstock.plan.scalar import Scalar, render_scalar
 from penstock.sql.trees import bare, operands
@@ -48,6 +51,26 @@ def plan_reads_clock(plan: Plan) -> bool:
         lower = plan.text.lower()
         return any(name in lower for name in CLOCK_FUNCTIONS - {"unix_timestamp"}) or "unix_timestamp()" in lower
     return any(part.scalar.reads_clock for part in plan.parts)
+
+
+def kept_sides(join: Join) -> tuple[Plan, ...]:
+    """The sides whose rows a join gives, or leaves out, by whether they have a match: none of an inner join."""
+    match join.kind:
+        case JoinKind.INNER:
+            return ()
+        case JoinKind.FULL:
+            return (join.left, join.right)
+        case JoinKind.RIGHT:
+            return (join.right,)
+        case JoinKind.LEFT | JoinKind.SEMI | JoinKind.ANTI:
+            return (join.left,)
+        case _:
+            assert_never(join.kind)
+
+
+def reads_tables(plan: Plan) -> bool:
+    """True if anything in it can change: it reads tables, or the clock."""
+    return any(isinstance(node, Scan | Recompute | Fixpoint) or plan_reads_clock(node) for node in plan.walk())
 
 
 def conjuncts(condition: Scalar) -> tuple[Scalar, ...]:

@@ -17,7 +17,8 @@ _EACH_WITH_EACH = Cost("both inputs", "the change, and all rows of the other sid
 class Bilinear(Operator):
     """An inner or cross join: Δ(A⋈B) = ΔA⋈B' ∪ A⋈ΔB; `append_only` says of each input that nothing is retracted.
 
-    It forgets rows of a side by a column that later rows of the other side are bound to exceed.
+    It forgets rows of a side by a column that later rows of the other side are bound to exceed, and all of a side whose
+    other side never changes.
     """
 
     append_only: tuple[bool, ...]
