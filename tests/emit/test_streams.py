@@ -71,6 +71,8 @@ QUERIES = (
         "h, s, v.n FROM (SELECT FLOOR(at TO MINUTE) AS h, k, SUM(x) AS s FROM o GROUP BY FLOOR(at TO MINUTE), k) AS g "
         "CROSS JOIN (VALUES ('a'), ('b')) AS v (n)"
     ),
+    "o.at, o.x, p.y FROM o, p WHERE o.k = p.k AND o.x > 1 AND p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
+    "o.at, o.x, p.y FROM o LEFT JOIN p USING (k) WHERE p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
 )
 SEVERAL = ("SELECT STREAM k, at FROM o UNION ALL SELECT STREAM y, at FROM p",)
 rows = st.lists(

@@ -97,6 +97,24 @@ def test_filter_to_join_condition():
     assert filter_to_join_condition(where(plan, "CASE WHEN `l.at` < now() THEN `l.a` ELSE `r.b` END > 5")) is None
 
 
+def test_filter_to_join_condition_asks_of_the_same_pairs_what_can_raise():
+    near = "`r.b` BETWEEN `l.a` AND `l.a` + 9"
+    plan = join(L, R, on="`l.k` = `r.k`")
+    found = filter_to_join_condition(where(plan, f"`r.b` > 2 AND {near} AND 1 / `r.b` > 0"))
+    assert shown(found).split("\n")[:2] == [
+        "Filter 1 / r.b > 0",
+        "  Join inner on l.k = r.k and r.b > 2 AND r.b BETWEEN l.a AND l.a + 9",
+    ]
+    # The join would ask on where this is NULL, and the filter of what that keeps from it.
+    unknown = replace(plan, residual=scalar("`l.a` <> `r.b`"))
+    assert filter_to_join_condition(where(unknown, near)) is None
+    assert filter_to_join_condition(where(plan, f"`l.at` < now() AND {near}")) is None
+    decided = replace(plan, residual=scalar("`l.a` IS NULL OR NOT `l.a` <=> `r.b`"))
+    assert shown(filter_to_join_condition(where(decided, near))).startswith(
+        "Join inner on l.k = r.k and (l.a IS NULL OR NOT l.a <=> r.b) AND r.b BETWEEN l.a AND l.a + 9"
+    )
+
+
 def test_a_condition_on_the_clock_leaves_the_aggregate():
     plan = aggregate(T, "b", n="count(CASE WHEN at > now() THEN a END)", m="max(a)", s="sum(if(at > now(), 2, 0))")
     assert shown(split_clock_aggregate(plan)) == (
