@@ -40,9 +40,7 @@ def _moved(condition: Scalar, join: Join) -> tuple[Scalar, ...]:
     """The parts that become the join's, in their order; some only for what stands behind them."""
     types, parts = types_of(join), conjuncts(condition)
     first = set(_asked_first(parts, join))
-    return tuple(
-        part for part in parts if part in first or (_speaks_of_both(part, join) and cannot_raise(part, types))
-    )
+    return tuple(part for part in parts if part in first or (_speaks_of_both(part, join) and cannot_raise(part, types)))
 
 
 def _asked_first(parts: tuple[Scalar, ...], join: Join) -> tuple[Scalar, ...]:

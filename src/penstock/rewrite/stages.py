@@ -65,9 +65,7 @@ STAGES = (
         ),
     ),
     # After all equalities have become keys. What can raise is then asked last, above joins that it may belong to.
-    Stage(
-        "join order", "no state of all pairs of rows where keys tie them", (order_joins, filter_to_join_condition)
-    ),
+    Stage("join order", "no state of all pairs of rows where keys tie them", (order_joins, filter_to_join_condition)),
     # After the filters have moved: below them, their columns are needed no longer.
     Stage("prune", "narrower rows in what keeps state", (prune_columns,), whole=True),
     # After pruning: an aggregate that nobody reads need not be split.
