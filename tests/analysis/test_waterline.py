@@ -54,6 +54,10 @@ def over(text, partition=()):
     return Window(T, tuple(scalar(item) for item in partition), (("w", scalar(text)),))
 
 
+def ahead(*texts):
+    return Window(T, (), tuple((f"w{place}", scalar(text)) for place, text in enumerate(texts)))
+
+
 def explode(text):
     return Generate(T, scalar(text), (Field("e"),))
 
@@ -109,6 +113,13 @@ CASES = [
     ("LAG backwards", over("lag(x) OVER (ORDER BY at DESC)"), {}),
     ("a frame that ends here", over("sum(x) OVER (ORDER BY at ROWS BETWEEN 3 PRECEDING AND CURRENT ROW)"), {"at": "a.at"}),
     ("a frame that looks ahead", over("sum(x) OVER (ORDER BY at ROWS BETWEEN 3 PRECEDING AND 1 FOLLOWING)"), {}),
+    ("the last time ahead", over("lead(at, 2) OVER (ORDER BY at)"), {"w": "a.at"}),
+    ("... of fewer rows", ahead("lead(at) OVER (ORDER BY at, x)", "lead(x, 2) OVER (ORDER BY at, x)"), {}),
+    ("... in another order", ahead("lead(at) OVER (ORDER BY at, x)", "lead(x) OVER (ORDER BY at, n)"), {}),
+    ("... with a default", over("lead(at, 1, at) OVER (ORDER BY at)"), {}),
+    ("... with NULLs that come first", over("lead(n) OVER (ORDER BY n)"), {}),
+    ("... beside what looks on without end", ahead("lead(at) OVER (ORDER BY at)", "ntile(2) OVER (ORDER BY at)"), {}),
+    ("... beside what looks back", ahead("lead(at) OVER (ORDER BY at)", "rank() OVER (ORDER BY at, x)"), {"w0": "a.at"}),
     ("the whole partition", over("sum(x) OVER (PARTITION BY n)", ("n",)), {"n": "a.n"}),
     ("the latest of each", TopK(T, (scalar("n"),), (SortKey(scalar("at"), descending=True),), 1), {"n": "a.n"}),
     ("the earliest of all", TopK(T, (), (SortKey(scalar("at")),), 3), {"at": "a.at"}),

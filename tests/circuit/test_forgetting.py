@@ -75,6 +75,15 @@ def expiries(query):
         ("SELECT x, LAG(x) OVER (PARTITION BY k ORDER BY t) AS p FROM a", []),
         ("SELECT x, LAG(x) OVER (PARTITION BY k ORDER BY t NULLS LAST) AS p FROM a", ["0: `a.t` < `a.t`, spares 1"]),
         ("SELECT x, SUM(x) OVER (ORDER BY t RANGE 3 PRECEDING) AS p FROM a", ["0: `a.t` < `a.t` - 3"]),
+        # A row that LEAD looks ahead from is computed anew, whole, by what is before it.
+        (
+            "SELECT LEAD(x, 2) OVER (ORDER BY t NULLS LAST) AS p, SUM(x) OVER (ORDER BY t NULLS LAST ROWS 3 PRECEDING) AS q FROM a",
+            ["0: `a.t` < `a.t`, spares 5"],
+        ),
+        (
+            "SELECT LEAD(x) OVER (ORDER BY t NULLS LAST) AS p, SUM(x) OVER (ORDER BY t RANGE 3 PRECEDING) AS q FROM a",
+            [],
+        ),
         ("SELECT x, SUM(x) OVER (ORDER BY t) AS p FROM a", []),
         ("SELECT x FROM a QUALIFY ROW_NUMBER() OVER (PARTITION BY k ORDER BY x) = 1", ["0: `a.t` < `a.t`, spares 1"]),
         ("SELECT t, x FROM a ORDER BY x LIMIT 2 OFFSET 1", ["0: `t` < `a.t`, spares 3"]),

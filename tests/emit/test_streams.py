@@ -61,6 +61,10 @@ QUERIES = (
     ),
     "at, x, SUM(x) OVER (PARTITION BY FLOOR(at TO MINUTE)) AS s FROM o",
     "at, COUNT(*) OVER (ORDER BY at RANGE BETWEEN CURRENT ROW AND INTERVAL 10 SECONDS FOLLOWING) AS n FROM o",
+    "at, k, SUM(x) OVER (ORDER BY at ROWS BETWEEN 1 PRECEDING AND 2 FOLLOWING) AS s FROM o",
+    "k, LEAD(x) OVER w AS n, SUM(x) OVER (w ROWS 2 PRECEDING) AS s FROM o WINDOW w AS (PARTITION BY k ORDER BY at)",
+    "x, LEAD(x, 2) OVER (PARTITION BY FLOOR(at TO MINUTE) ORDER BY at) AS n FROM o",
+    "x, LEAD(x) OVER (ORDER BY at) AS n, COUNT(*) OVER (ORDER BY at RANGE CURRENT ROW) AS c FROM o",
     "* FROM (SELECT at, k, ROW_NUMBER() OVER (PARTITION BY FLOOR(at TO MINUTE) ORDER BY x, k) AS r FROM o) WHERE r = 1",
     "o.at, o.x, p.y FROM o JOIN p ON o.k = p.k AND p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
     "o.at, o.x, p.y FROM o LEFT JOIN p ON o.k = p.k AND p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
@@ -123,6 +127,38 @@ def test_oracle_what_is_shown_by_the_end_is_what_the_query_answers(text, steps):
         shown += read(query)
         answer = pipeline.query(text.replace(" STREAM", "")).rows
         assert not difference([(1, row) for row in answer], [(1, row) for row in shown])
+
+
+@pytest.mark.parametrize("key", [False, True])
+@pytest.mark.parametrize("count", [1, 2])
+@settings(max_examples=12, deadline=None)
+@given(steps=st.lists(rows, min_size=2, max_size=6))
+def test_oracle_a_row_is_shown_in_the_step_that_settles_the_rows_behind_it(key, count, steps):
+    """Once so many rows of its partition lie behind it, below the waterline, and not before."""
+    partition = "PARTITION BY k " if key else ""
+    frame = f"({partition}ORDER BY at ROWS BETWEEN 1 PRECEDING AND {count} FOLLOWING)"
+    with opened() as pipeline:
+        query = pipeline.subscribe(f"SELECT STREAM at, k, x, SUM(x) OVER {frame} AS s FROM o")
+        accepted, line, before = [], START - timedelta(days=1), Counter()
+        for number, step in enumerate(steps):
+            stepped(pipeline, number, step)
+            now = START + timedelta(seconds=20 * number)
+            came = [(now + timedelta(seconds=at), k, x) for table, at, k, x in step if table == "o"]
+            accepted += [row for row in came if row[0] >= line]
+            line = max([line, *(at - timedelta(seconds=20) for at, _, _ in came)])
+            settled = Counter(summed_behind(accepted, count, line, key=key))
+            assert Counter(read(query)) == settled - before
+            before = settled
+
+
+def summed_behind(accepted, count, line, *, key):
+    """The rows whose last row of the frame is below the line, with the sum over the frame."""
+    for value in {k for _, k, _ in accepted} if key else [None]:
+        of_key = [row for row in accepted if not key or row[1] == value]
+        ordered = sorted(of_key, key=lambda row: (row[0], row[1] is not None, row[1] or 0, row[2]))
+        for place, row in enumerate(ordered[: len(ordered) - count]):
+            if ordered[place + count][0] < line:
+                yield (*row, sum(x for _, _, x in ordered[max(place - 1, 0) : place + count + 1]))
 
 
 def test_a_match_that_is_over_stays_over():

@@ -23,6 +23,7 @@ What these ask in their turn:
     final        | by which column do rows become final (`emit_final`)
     reach        | how far back does a window call look
     looking_back | which column orders a window so that a new row changes only what comes after it
+    followers    | which column tells when the rows that a window looks ahead to have come
     derived      | how does a waterline follow from those of the sources
     bounds       | how long is a bound of LATENESS or AHEAD
     inequality   | what does a condition say about how small a column can be

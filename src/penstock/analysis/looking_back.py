@@ -39,20 +39,23 @@ def keeps_order_column(node: TopK | Window) -> str | None:
 
 
 def _order_column(call: Scalar, below: Plan) -> str | None:
-    """The column that orders every OVER in an expression."""
-    names = {_order_of(window, below) for window in call.form.walk() if isinstance(window, Over)}
+    """The column that orders every OVER in an expression, if none of them looks ahead."""
+    windows = [item for item in call.form.walk() if isinstance(item, Over)]
+    names = {ordered_by(item, below) if sees_no_later_row(item) else None for item in windows}
     return names.pop() if len(names) == 1 else None
 
 
-def _order_of(window: Over, below: Plan) -> str | None:
-    first = window.order[0] if window.order and _looks_back(window) else None
+def ordered_by(window: Over, below: Plan) -> str | None:
+    """The column by which a window is ordered ascending, if no row with NULL comes before the others later."""
+    first = window.order[0] if window.order else None
     if first is None or first.descending or not isinstance(first.value, Reference):
         return None
     name = first.value.name
     return name if not first.nulls_first or never_null(below, name) else None
 
 
-def _looks_back(window: Over) -> bool:
+def sees_no_later_row(window: Over) -> bool:
+    """True if a call answers by its row, those that equal it in the order, and those before it."""
     call = window.call
     if call is None or call.function not in _BACK:
         return False

@@ -26,7 +26,7 @@ _CALENDAR = ("MONTH", "QUARTER", "YEAR")
 class Reach:
     """The rows below a line that a change above it needs: the last `rows` by `order`, and what is within `distances`.
 
-    It changes what is computed beside rows below the line that are within `ahead`.
+    It changes what is computed beside rows below the line that are within `ahead`, and beside the last `following`.
     """
 
     key: Form
@@ -34,6 +34,7 @@ class Reach:
     rows: int = 0
     distances: tuple[Form, ...] = ()
     ahead: tuple[Form, ...] = ()
+    following: int = 0
 
 
 def reach_of(call: Scalar, below: Plan) -> Reach | None:
@@ -45,7 +46,8 @@ def reach_of(call: Scalar, below: Plan) -> Reach | None:
     if function.function in _OFFSETS:
         offset = _offset(function)
         known = offset is not None and not _skips_nulls(window) and _nulls_above(first, below)
-        return Reach(first.value, window.order, offset or 0) if known else None
+        rows = offset or 0
+        return Reach(first.value, window.order, rows, following=rows if _leads(function) else 0) if known else None
     if function.function in _WITHOUT_FRAME:
         return None
     return _framed(window, below)
@@ -73,6 +75,12 @@ def _offset(call: Call) -> int | None:
             return None
 
 
+def _leads(call: Call) -> bool:
+    """True if LEAD or LAG looks ahead: LAG with a negative offset does."""
+    backwards = len(call.arguments) > 1 and isinstance(call.arguments[1], Call)
+    return (call.function == "lead") is not backwards
+
+
 def _framed(window: Over, below: Plan) -> Reach | None:
     frame, order = window.frame, window.order
     if frame is None or frame.kind not in ("rows", "range"):
@@ -85,7 +93,8 @@ def _framed(window: Over, below: Plan) -> Reach | None:
         counts = [_count(distance) for _, distance in found]
         if any(count is None for count in counts) or not _nulls_above(order[0], below):
             return None
-        return Reach(key, order, sum(count or 0 for count in counts))
+        following = sum(count or 0 for (side, _), count in zip(found, counts, strict=True) if side == "following")
+        return Reach(key, order, sum(count or 0 for count in counts), following=following)
     if len(order) != 1 or not _exact(found, key, below):
         return None
     upwards = "preceding" if order[0].descending else "following"

@@ -15,6 +15,7 @@ from typing import assert_never, cast
 from penstock.analysis.derived import Derived, SourceColumn, applied, converted, greatest, least, of_source
 from penstock.analysis.determined import determined
 from penstock.analysis.direction import Direction, Types, direction, one_of, rounded_down
+from penstock.analysis.followers import told_by
 from penstock.analysis.generated import each_generated, first_generated
 from penstock.analysis.inequality import LowerBound, equality_bounds, lower_bounds, to_type_of
 from penstock.analysis.local_time import kind_of, lowered, one_order
@@ -411,7 +412,10 @@ class Reader:
         return lines
 
     def _looking_ahead(self, node: Window, known: Waterlines) -> Waterlines:
-        """A frame that ends a time later lowers the line by that."""
+        """A frame that ends a time later lowers the line by that; one of so many rows has it where these are told."""
+        told = {name: known[time] for name, time in told_by(node) if time in known}
+        if told:
+            return told
         reaches = [reach_of(call, node.input) for _, call in node.calls]
         framed = [item for item in reaches if item is not None and not item.rows]
         key = framed[0].key if framed else None

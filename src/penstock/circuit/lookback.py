@@ -96,7 +96,11 @@ def _looking_further(before: _Looks | None, node: Window, lowest: Window, level:
         return None
     if before is not None and before.time != time:
         return None
-    rows = max(item.rows for item in reaches)
+    # A row below the line that a later one follows is computed anew by all calls, whichever of them looks ahead.
+    following = max(item.following for item in reaches)
+    rows = following + max(item.rows - item.following for item in reaches)
+    if following and any(item.distances for item in reaches):
+        return None
     lines = (Reference(time),) if before is None else before.lines
     partition = {scalar.renamed(level.names).text for scalar in node.partition}
     split = partition != {scalar.text for scalar in lowest.partition}

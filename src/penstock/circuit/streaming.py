@@ -23,6 +23,7 @@ from penstock.errors import Diagnostic, Span, SqlError
 from penstock.plan.emission import Batch, Content, WindowClose
 from penstock.plan.expressions import place_of
 from penstock.plan.forms import Call, Form
+from penstock.plan.looking_ahead import looks_ahead
 from penstock.plan.nodes import Aggregate, Arrived, Arriving, Generate, Join, JoinKind, Plan, Scan
 from penstock.plan.showing import Showing
 from penstock.rewrite import rewrite
@@ -169,6 +170,12 @@ def _check_final(plan: Plan, catalog: Catalog, reader: Reader, span: Span | None
     why = "" if found is None else f": {found.operator}, {found.reason}"
     message = f"SELECT STREAM shows a row once nothing can change it, but these rows can change for ever{why}"
     hint = "give the streams' times LATENESS, and the query a window, an order or a condition over them"
+    if looks_ahead(plan):
+        hint = (
+            "rows are waited for where all that looks ahead to rows has one PARTITION BY, and one ORDER BY that begins "
+            "with a column with LATENESS, ascending, NOT NULL or NULLS LAST; "
+            "RANGE BETWEEN … AND INTERVAL … FOLLOWING waits for a time"
+        )
     place, source = (span, None) if found is None else (found.span or span, found.source)
     raise SqlError(Diagnostic("NO_PROGRESS", message, place, hint=hint), source)
 

@@ -16,6 +16,7 @@
 | `inference` | the type of a part of an expression |
 | `rewording` | the clock's value and further partition keys put into an expression |
 | `expressions` | nodes and conditions taken apart |
+| `looking_ahead` | window calls that look ahead to rows, and the column that tells when these have come |
 | `sides` | two values that are compared, one of each side of a join |
 | `emission` | the clause EMIT as a value |
 | `emitclause` | its text to that value |

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from sqlglot import exp
 
 from penstock.bind.matching.clause import REACHED
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline
 from penstock.catalog.model import Catalog
-from penstock.plan.nodes import Field, Filter, MatchRecognize, Plan, Project
+from penstock.plan.forms import Reference
+from penstock.plan.looking_ahead import furthest_ahead, last_row_ahead, looks_ahead
+from penstock.plan.nodes import Field, Filter, MatchRecognize, Plan, Project, Window
 from penstock.plan.scalar import column
 
 _ABOVE, _CLOSING = "__streamed", "__closes"
@@ -35,11 +39,12 @@ def carrying_times(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) ->
     """The plan with one column more where none of its own has a waterline, but a relation below it has one.
 
     So the rows of `SELECT STREAM k FROM (SELECT k, SUM(x) OVER (ORDER BY at) …)` are final as `at` passes them. Of
-    MATCH_RECOGNIZE it is the time up to which a match has been looked for, also where a measure has a waterline.
+    MATCH_RECOGNIZE it is the time up to which a match has been looked for, also where a measure has a waterline, and
+    of a window that looks ahead to rows the time of the last of these, also where one of its partition has.
     """
     found = _closing(plan, catalog, has_waterline)
-    matches = any(isinstance(node, MatchRecognize) for node in plan.walk())
-    if found is not None and (_is_carried(found) or not matches):
+    waits = looks_ahead(plan) or any(isinstance(node, MatchRecognize) for node in plan.walk())
+    if found is not None and (_is_carried(found) or not waits):
         return plan
     match plan:
         case Project():
@@ -51,8 +56,21 @@ def carrying_times(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) ->
             return Project(below, (*plan.items, (name, column(found.name, found.type, found.nullable))))
         case Filter():
             return plan.with_inputs(carrying_times(plan.input, catalog, has_waterline))
+        case Window():
+            return _telling(plan, catalog, has_waterline)
         case _:
             return plan
+
+
+def _telling(plan: Window, catalog: Catalog, has_waterline: HasWaterline) -> Window:
+    """The window with the time of the last row that it looks ahead to, if a waterline passes that."""
+    found = furthest_ahead(plan)
+    time = found[1].order[0].value if found is not None and found[1].order else None
+    if found is None or not isinstance(time, Reference) or time.name not in plan.input.names:
+        return plan
+    name = unique_names([*plan.names, _CLOSING])[-1]
+    told = replace(plan, calls=(*plan.calls, (name, last_row_ahead(*found, plan.input.field(time.name)))))
+    return told if has_waterline(catalog, told, name) else plan
 
 
 def _closing(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Field | None:
