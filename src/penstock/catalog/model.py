@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.properties import PropertyPlace
 from penstock.catalog.reserved import COMPUTED, ENDED, ORDER, VERSIONS
-from penstock.catalog.settings import without_meaning
+from penstock.catalog.settings import DEFAULT_DIALECT, DIALECT, without_meaning
 from penstock.catalog.types import Type, is_temporal
 from penstock.errors import Diagnostic, Span
 
@@ -305,8 +305,8 @@ class View:
     that dedup lets pass in a view, which is its `owner`. `columns` is known once the view is bound; a type in it may
     be None until Spark has been asked. `plan` is a `penstock.plan.nodes.Plan`; None for a view that was only
     declared (DECLARE RECURSIVE VIEW). `source` is what the places in it are places of, `declaration` the whole
-    statement. A standing query that shows a view with EMIT has that view as its `owner`; one that `writes` into a table
-    has its statement.
+    statement, `dialect` the one in which it is written. A standing query that shows a view with EMIT has that view as
+    its `owner`; one that `writes` into a table has its statement.
     """
 
     name: str
@@ -321,6 +321,7 @@ class View:
     span: Span | None = field(default=None, compare=False, repr=False)
     source: str | None = field(default=None, compare=False, repr=False)
     declaration: str = field(default="", compare=False, repr=False)
+    dialect: str = field(default="", compare=False, repr=False)
     showing: Showing | None = field(default=None, repr=False)
     owner: str | None = None
     writes: Writing | None = None
@@ -414,8 +415,18 @@ class Catalog:
         return replace(self, tables=_with(self.tables, table.name, table))
 
     def with_view(self, view: View) -> Catalog:
-        """The catalog with a view added or replaced."""
+        """The catalog with a view added or replaced; a new one is written in the present dialect."""
+        view = view if view.dialect else replace(view, dialect=self.dialect)
         return replace(self, views=_with(self.views, view.name, view))
+
+    @property
+    def dialect(self) -> str:
+        """The dialect in which the next statement is read."""
+        return self.settings.get(DIALECT, DEFAULT_DIALECT)
+
+    def read_as(self, view: View) -> Catalog:
+        """The catalog in the dialect in which a view is written, to read its query again."""
+        return self if view.dialect in {"", self.dialect} else self.with_setting(DIALECT, view.dialect)
 
     def with_passed(self, name: str, views: Iterable[View]) -> Catalog:
         """The catalog with the rows that dedup lets pass in a view, and without those that it let pass before."""

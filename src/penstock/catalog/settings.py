@@ -17,6 +17,7 @@ from penstock.catalog.memory import MEMORY_SIZES, bytes_allowed
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError, did_you_mean
 
 SPARK = "spark."
+DIALECT, DEFAULT_DIALECT = "dialect", "penstock"
 TIME_ZONE, UTC = "time zone", "UTC"
 ANSI = "spark.sql.ansi.enabled"
 ENGINE = "engine"
@@ -54,7 +55,7 @@ class Setting:
 
 
 SETTINGS: tuple[Setting, ...] = (
-    Setting("dialect", "the names of types and functions"),
+    Setting(DIALECT, "the names of types and functions"),
     Setting(TIME_ZONE, "the zone in which timestamps without one are read and days begin"),
     Setting(UNBOUNDED_STATE, "what becomes of a view whose state would grow for ever: 'reject', 'warn', 'allow'"),
     Setting("recursion_limit", "after how many rounds a recursion is taken to be endless"),

@@ -267,7 +267,7 @@ def open_interpreter(
         pipeline = Pipeline(
             without(source, [statement.span for statement in later]),
             directory=engine.directory,
-            dialect=dialect or program.catalog.settings.get("dialect"),
+            dialect=dialect,
             master=engine.master,
             engine=engine.engine,
             memory_limit=engine.memory_limit,

@@ -24,18 +24,19 @@ from penstock.steps.events import Event, QueriesEnded, StateNotKept
 class Resting:
     """The pipeline of a directory, as `Attached` is one in another process."""
 
-    def __init__(self, pipeline: Pipeline) -> None:
+    def __init__(self, pipeline: Pipeline, begun_in: str) -> None:
         self._pipeline = pipeline
+        self._begun_in = begun_in
 
     def deployment(self, program: str) -> dict[str, Any]:
         """The difference between the program of the directory and another, as values."""
         with sourced(program):
-            return self._pipeline.deployment(declarations_of(program, self._pipeline.dialect)).to_json()
+            return self._pipeline.deployment(declarations_of(program, self._begun_in)).to_json()
 
     def deploy(self, program: str) -> dict[str, Any]:
         """Have another program take its place: the step that did it, and the changed rows of each view."""
         with sourced(program):
-            return deployed(self._pipeline, declarations_of(program, self._pipeline.dialect))
+            return deployed(self._pipeline, declarations_of(program, self._begun_in))
 
 
 @contextmanager
@@ -66,10 +67,11 @@ def resting(engine: EngineOptions, directory: Path) -> Iterator[Resting]:
     """The pipeline of a directory, opened with the program that it has; its declared outputs get what they lack."""
     known = program_record(directory)
     assert known is not None  # noqa: S101 - the caller has looked
+    begun_in = dialect_of(directory)
     pipeline = Pipeline(
         known.present_text,
         directory=directory,
-        dialect=dialect_of(directory),
+        dialect=begun_in,
         master=engine.master,
         engine=engine.engine,
         memory_limit=engine.memory_limit,
@@ -78,7 +80,7 @@ def resting(engine: EngineOptions, directory: Path) -> Iterator[Resting]:
         on_event=_told,
     )
     with pipeline:
-        yield Resting(pipeline)
+        yield Resting(pipeline, begun_in)
 
 
 def _told(event: Event) -> None:

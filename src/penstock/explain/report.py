@@ -103,7 +103,9 @@ def standing_report(found: StandingQuery, catalog: Catalog, placing: Placing | N
 def _of_output(view: View, catalog: Catalog) -> EmissionFact | None:
     """The policy of a view with EMIT."""
     source = view.source or ""
-    found = bind_standing(view.query, catalog, source, view.name, has_waterline, properties=view.properties)
+    found = bind_standing(
+        view.query, catalog.read_as(view), source, view.name, has_waterline, properties=view.properties
+    )
     for item in found.views[:-1]:
         catalog = catalog.with_view(item)
     return emission_fact(found.view, catalog)

@@ -115,7 +115,12 @@ def _of_view(view: View, catalog: Catalog) -> Sink:
 def _of_showing(view: View, catalog: Catalog) -> Sink:
     """A view with EMIT: the rows that are shown are added, whatever they say; those that are final keep their key."""
     found = bind_standing(
-        view.query, catalog, view.source or "", shown_by(view.name), has_waterline, properties=view.properties
+        view.query,
+        catalog.read_as(view),
+        view.source or "",
+        shown_by(view.name),
+        has_waterline,
+        properties=view.properties,
     )
     showing = found.view.showing
     assert showing is not None  # noqa: S101 - the binder gives one

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from penstock.bind.program.add_columns import refuse_added
 from penstock.bind.program.compile import Program, declare
 from penstock.catalog.model import PASSED, Catalog, Table, View
-from penstock.catalog.settings import CHANGEABLE, TIME_ZONE
+from penstock.catalog.settings import CHANGEABLE, DEFAULT_DIALECT, DIALECT, TIME_ZONE
 from penstock.errors import Diagnostic, PenstockError
 from penstock.pipeline.alike import alike
 from penstock.pipeline.reads import read_by, tables_read
@@ -312,7 +312,7 @@ def _declared(before: Catalog, program: Program, statements: Iterable[str]) -> C
         if text in own:
             catalog = declare(catalog, own[text], program.source)
         else:
-            for item in parse(text, program.catalog.settings.get("dialect", "penstock")):
+            for item in parse(text, catalog.dialect):
                 catalog = declare(catalog, item, text)
     return catalog
 
@@ -388,14 +388,21 @@ def _statement_problems(before: Catalog, after: Catalog) -> Iterator[Diagnostic]
             message = f"the standing statement {found.name}, which writes into {found.writing.target}, would change"
             hint = "standing statements come and go with a new directory only"
             yield Diagnostic("STATEMENT_CHANGED", message, found.span, hint=hint)
+    usual = {DIALECT: DEFAULT_DIALECT}
+    had, wanted = {**usual, **before.settings}, {**usual, **after.settings}
     changed = {
-        key
-        for key in {**before.settings, **after.settings}
-        if key != TIME_ZONE and key not in CHANGEABLE and before.settings.get(key) != after.settings.get(key)
+        key for key in had | wanted if key != TIME_ZONE and key not in CHANGEABLE and had.get(key) != wanted.get(key)
     }
     for key in sorted(changed):
         message = f"the setting {key} would be another"
-        yield Diagnostic("SETTING_CHANGED", message, hint="settings are read when a pipeline begins")
+        yield Diagnostic("SETTING_CHANGED", message, hint=_back_to(key, before, after))
+
+
+def _back_to(key: str, before: Catalog, after: Catalog) -> str:
+    """The hint for a setting that a program does not have as the pipeline has it."""
+    if key != DIALECT:
+        return "settings are read when a pipeline begins"
+    return f"the pipeline is in dialect {before.dialect}: have it read SET dialect = '{after.dialect}' first"
 
 
 def missing_of(check: Callable[[str], None]) -> Callable[[Table], Diagnostic | None]:

@@ -107,10 +107,10 @@ class Transaction:
 
 @dataclass
 class Execution:
-    """A program at work."""
+    """A program at work; `begun_in` is the dialect in which its text begins."""
 
     stepper: Stepper
-    dialect: str
+    begun_in: str
     readers: Readers
     clock: Callable[[], datetime]
     outlets: Outlets
@@ -133,6 +133,11 @@ class Execution:
         if self._visible is None or self._visible[0] is not whole:
             self._visible = whole, without_hidden(whole)
         return self._visible[1]
+
+    @property
+    def dialect(self) -> str:
+        """The dialect in which the next statement is read."""
+        return self.catalog.dialect
 
     def opened_sources(self) -> list[TableSource]:
         """The sources of all tables that have a connector; each goes on where it was."""
@@ -456,7 +461,7 @@ class Execution:
     def declared(self, found: Iterable[Declaration]) -> None:
         """Have the log know what has been declared."""
         understood = {
-            "dialect": self.dialect,
+            "dialect": self.begun_in,
             "ansi": True,  # a session in another mode is refused
             "time zone": self.catalog.settings.get(TIME_ZONE, "UTC"),
         }
@@ -522,7 +527,7 @@ class Execution:
             if view.emits:
                 found = bind_standing(
                     view.query,
-                    catalog,
+                    catalog.read_as(view),
                     view.source or "",
                     shown_by(view.name),
                     has_waterline,
@@ -530,7 +535,9 @@ class Execution:
                     start=self._start(),
                 )
                 for item in found.views:
-                    catalog = catalog.with_view(replace(item, owner=view.name.lower(), source=view.source))
+                    catalog = catalog.with_view(
+                        replace(item, owner=view.name.lower(), source=view.source, dialect=view.dialect)
+                    )
                     names.append(item.name)
         return catalog, names
 

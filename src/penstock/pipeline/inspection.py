@@ -186,7 +186,7 @@ def _bytes(path: Path) -> int:
 
 
 def dialect_of(directory: Path) -> str:
-    """The dialect in which a directory's program is written, as its log says."""
+    """The dialect in which a directory's program begins, as its log says."""
     log = directory / "log"
     last = max((log / "steps").glob("*.json"), default=None)
     found = log / "declarations.json" if last is None else last

@@ -97,7 +97,7 @@ class Opened:
         return Owner(own, self.directory)
 
     def execution(
-        self, program: Program, catalog: Catalog, dialect: str, readers: Readers, *, clock: Clock, outlets: Outlets
+        self, program: Program, catalog: Catalog, begun_in: str, readers: Readers, *, clock: Clock, outlets: Outlets
     ) -> Execution:
         """The program at work, its views installed and its outputs open.
 
@@ -110,7 +110,7 @@ class Opened:
             self.workspace.follow(catalog.settings)
             stepper = Stepper(engine, log, self.retain)
             stepper.read_by(readers)
-            execution = Execution(stepper, dialect, readers, clock, outlets)
+            execution = Execution(stepper, begun_in, readers, clock, outlets)
             self._begin(execution, program, catalog)
             outlets.start(stepper.number, self.workspace)
             stepper.keep_by(outlets)

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, Self, TypeVar
 from penstock.bind.program.compile import Program, compile_program
 from penstock.bind.program.other_dialects import naming_dialects
 from penstock.catalog.model import Catalog, View
+from penstock.catalog.settings import DEFAULT_DIALECT
 from penstock.circuit.measured import Profile, is_measured
 from penstock.engine.foreseeing import foreseen
 from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError, did_you_mean
@@ -70,14 +71,14 @@ class Pipeline:
     `master` and `conf` when it is first needed. `directory` keeps the input log; without it the log is temporary. One
     that holds steps is gone on from: as if the process had not ended. With `rebuild` everything is made again from its
     log, by this program, if it is another.
-    `dialect` is the SQL's, `penstock` unless the program says another. `retain` says whose content is kept for
-    `verify`: 'all' views, or 'materialized' ones only. `profile` measures what each operator costs, for
-    `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where operators work: 'spark', 'native'
-    (in the process) or 'auto', whatever the program's SET says, and `memory_limit` the memory that state in the
-    process may take, such as '2GB' or '40 %'. The outputs that the program declares are opened with it and given
-    each step, unless `writes` is false. `on_event` is told of each step (`StepDone`) and of what `run` does;
-    what it raises comes out of the call, and the step has happened. The attribute `source` is the program's text, and
-    `program` what was compiled of it.
+    `dialect` is the one in which the program begins, `penstock` unless given; SET dialect chooses another from there
+    on. `retain` says whose content is kept for `verify`: 'all' views, or 'materialized' ones only. `profile` measures
+    what each operator costs, for `explain(view, ['analyze'])`, as `SET profile = 'on'` does. `engine` is where
+    operators work: 'spark', 'native' (in the process) or 'auto', whatever the program's SET says, and `memory_limit`
+    the memory that state in the process may take, such as '2GB' or '40 %'. The outputs that the program declares are
+    opened with it and given each step, unless `writes` is false. `on_event` is told of each step (`StepDone`) and of
+    what `run` does; what it raises comes out of the call, and the step has happened. The attribute `source` is the
+    program's text, and `program` what was compiled of it.
     Raises SqlError for a program that is wrong, UnsupportedError for one that cannot be run, DataError for a file that
     cannot be read.
     """
@@ -107,7 +108,6 @@ class Pipeline:
         self._opening.tell = self._tell
         self._given_dialect = dialect
         self.program: Program = self._compiled(self.source)
-        self.dialect: str = dialect or self.program.catalog.settings.get("dialect", "penstock")
         declared = self.program.catalog
         self._wanted = partial(as_wanted, profile=profile, engine=engine, memory_limit=memory_limit)
         self._catalog: Catalog = self._wanted(declared)
@@ -129,6 +129,13 @@ class Pipeline:
         return compile_program(source, self._given_dialect, self._opening.registered)
 
     # What is there
+
+    @property
+    def dialect(self) -> str:
+        """The dialect in which the next statement is read: of a directory that has been used, the one set there."""
+        if self._opening.directory is not None:
+            self._opened()
+        return self.catalog.dialect
 
     @property
     def catalog(self) -> Catalog:
@@ -661,7 +668,8 @@ class Pipeline:
         zone = zone_of(self._catalog)
         readers = Readers(lambda: self._opening.workspace, zone, self._now, self._store)
         outlets = Outlets(self._opening.owner(), self._tell, writes=self._writes)
-        return self._opening.execution(begun, self._catalog, self.dialect, readers, clock=self._now, outlets=outlets)
+        begun_in = self._given_dialect or DEFAULT_DIALECT
+        return self._opening.execution(begun, self._catalog, begun_in, readers, clock=self._now, outlets=outlets)
 
     def _store(self) -> Store | None:
         return None if self._execution is None else self._execution.stepper.engine.process(self.catalog)

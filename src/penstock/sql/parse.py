@@ -25,7 +25,7 @@ from penstock.sql.marks import mark
 from penstock.sql.nesting import room_for_nesting
 from penstock.sql.rules import Rules
 from penstock.sql.statement_sets import StatementSets
-from penstock.sql.statements import Set, Statement
+from penstock.sql.statements import Reset, Set, Statement
 
 Found = TypeVar("Found")
 Reader = Callable[[Cursor, str, Span], Statement]
@@ -63,7 +63,7 @@ READERS: dict[str, Reader] = {
 
 
 def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
-    """The statements of a program; `SET dialect` in it holds from there on.
+    """The statements of a program; `SET dialect` in it holds from there on, and so does its RESET.
 
     Raises SqlError with a diagnostic for each mistake, UnsupportedError if there is no mistake but something
     that is not built.
@@ -79,8 +79,7 @@ def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
                 continue
             statement = sets.within(_statement(tokens, text, rules))
             found.append(statement)
-            if isinstance(statement, Set) and statement.name == "dialect" and statement.value:
-                rules = rules_of(statement.value, statement.span)
+            rules = _rules_behind(statement, rules)
         except PenstockError as error:
             errors.append(error)
     try:
@@ -90,6 +89,17 @@ def parse(text: str, dialect: str = "penstock") -> tuple[Statement, ...]:
     if errors:
         raise _together(errors, text)
     return tuple(found)
+
+
+def _rules_behind(statement: Statement, rules: Rules) -> Rules:
+    """The rules of what stands behind a statement: others behind SET dialect, the usual ones behind RESET."""
+    match statement:
+        case Set(name="dialect", value=str(value)) if value:
+            return rules_of(value, statement.span)
+        case Reset(name=None | "dialect"):
+            return rules_of("penstock")
+        case _:
+            return rules
 
 
 def parse_expression(text: str, dialect: str = "penstock") -> exp.Expression:

@@ -18,7 +18,7 @@ from penstock.bind.from_.laterals import bind_around, bind_lateral
 from penstock.bind.from_.pivots import bind_pivots
 from penstock.bind.from_.values import bind_values
 from penstock.bind.from_.versions import as_of_a_point, is_versioned, with_condition_of_where
-from penstock.bind.level import Level
+from penstock.bind.level import Context, Level
 from penstock.bind.matching.clause import bind_match_recognize
 from penstock.bind.relation import ONE_ROW, SINCE, TAIL, aliased, rows_of
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
@@ -189,7 +189,7 @@ def _telling(found: View, level: Level) -> BoundQuery | None:
         return None
     tree = found.query.copy()
     tree.meta.pop("emit", None)
-    inside = replace(level.context.alone(), ctes=MappingProxyType({}), windows=MappingProxyType({}))
+    inside = _around(found, level)
     passing = taking_in_view(found.name, level.context.catalog)  # what passes in it is there
     bound = replace(inside, taking_in=passing, hands_on=True).bind_query(tree)
     hidden = tuple(name for name in bound.names if name in HIDDEN)
@@ -198,9 +198,17 @@ def _telling(found: View, level: Level) -> BoundQuery | None:
     return replace(bound, names=(*(item.label for item in found.columns), *hidden), correlation=None)
 
 
+def _around(found: View, level: Level) -> Context:
+    """The surroundings in which the query of a view is read again: none but the catalogue, in the view's dialect."""
+    inside = level.context.alone()
+    return replace(
+        inside, catalog=inside.catalog.read_as(found), ctes=MappingProxyType({}), windows=MappingProxyType({})
+    )
+
+
 def _read_through(found: View, level: Level) -> BoundQuery:
     """A view as the query that it is, over what comes from now on."""
-    inside = replace(level.context.alone(), ctes=MappingProxyType({}), windows=MappingProxyType({}))
+    inside = _around(found, level)
     bound = inside.bind_query(found.query)
     return replace(bound, names=tuple(item.label for item in found.columns))
 

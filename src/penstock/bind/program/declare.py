@@ -20,7 +20,7 @@ from penstock.bind.program.unparsed import unparsed_view
 from penstock.bind.program.views import replaced_view, views_of
 from penstock.bind.program.writers import declare_into
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
-from penstock.catalog.settings import TIME_ZONE, check_setting
+from penstock.catalog.settings import DIALECT, TIME_ZONE, check_setting
 from penstock.catalog.zones import near_zones, zone_named
 from penstock.errors import SqlError, UnsupportedError
 from penstock.sql.complaints import wrong
@@ -93,7 +93,7 @@ def _set(catalog: Catalog, statement: Set) -> Catalog:
         place, near = statement.value_span or statement.span, near_zones(value)
         raise wrong(code="BAD_TIME_ZONE", message=message, place=place, candidates=near, hint=hint)
     check_setting(name, value, statement.value_span or statement.span)
-    return catalog.with_setting(name, value)
+    return catalog.with_setting(name, value.lower() if name == DIALECT else value)
 
 
 def _view(catalog: Catalog, statement: CreateView) -> Catalog:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import datetime
 from functools import cache
 from typing import TYPE_CHECKING
@@ -83,8 +84,6 @@ class Oracle:
         self._reading = Reading(
             catalog.settings.get("time zone", "UTC"),
             {name: column for name, column in times.items() if column},
-            with_time=self._dialect == "flink",
-            limited=self._dialect == "timeplus",
         )
         for name, frame in tables.items():
             frame.createOrReplaceGlobalTempView(f"{self._prefix}_{name}")
@@ -162,10 +161,12 @@ class Oracle:
         _refuse_what_is_no_query(view)
         if view.query is None:
             return view.text
-        tree = parse_query(view.text, self._dialect)
+        dialect = view.dialect or self._dialect
+        tree = parse_query(view.text, dialect)
         before = spark_sql(tree)
-        tree = order_rows(in_sparks_words(tree.copy(), self._reading, self._versions))
-        if self._dialect == "flink":
+        reading = replace(self._reading, with_time=dialect == "flink", limited=dialect == "timeplus")
+        tree = order_rows(in_sparks_words(tree.copy(), reading, self._versions))
+        if dialect == "flink":
             tree = _integer_averages(tree)
         tree = _order_limits(self._rows.spelled(tree), self._rows)
         if clock is not None:
@@ -173,7 +174,7 @@ class Oracle:
         after = spark_sql(_quoting_stream(tree))
         if limited_sessions.FUNCTION in after:
             limited_sessions.register(self._session)
-        return view.text if after == before and self._dialect == "penstock" else after
+        return view.text if after == before and dialect == "penstock" else after
 
     def _in_order(self, catalog: Catalog) -> tuple[list[View], list[View]]:
         """The views, each behind those that it reads, and among them those that read each other."""
@@ -198,7 +199,9 @@ class Oracle:
     def _reads(self, view: View) -> set[str]:
         if view.query is None:
             return set()
-        return {table.name.lower() for table in parse_query(view.text, self._dialect).find_all(exp.Table)}
+        return {
+            table.name.lower() for table in parse_query(view.text, view.dialect or self._dialect).find_all(exp.Table)
+        }
 
 
 def reads_error_view(catalog: Catalog) -> bool:
