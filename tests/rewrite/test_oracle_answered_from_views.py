@@ -6,6 +6,7 @@ import math
 import random
 from datetime import datetime, timedelta
 from decimal import Decimal
+from functools import cache
 
 import pytest
 
@@ -13,6 +14,7 @@ import penstock
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.queries import bind_query
 from penstock.explain import explain_query
+from penstock.pipeline.relations import explained_query
 from penstock.rewrite.from_views import from_views
 from penstock.sql.parse import parse_query
 
@@ -77,8 +79,13 @@ NOT_ANSWERED = {
 }
 
 
+@cache
+def catalog_of(program):
+    return compile_program(program).catalog
+
+
 def answered_from(text, program=PROGRAM):
-    catalog = compile_program(program).catalog
+    catalog = catalog_of(program)
     return from_views(bind_query(parse_query(text), catalog, text), catalog).views
 
 
@@ -145,6 +152,146 @@ def test_oracle_the_answer_is_the_one_without_the_view(seed):
                 pipeline.execute(f"SET answer_from_views = '{setting}'")
                 answers[setting] = {name: rounded(pipeline.query(text).rows) for name, (text, _) in ANSWERED.items()}
             assert answers["on"] == answers["off"]
+
+
+TIMES = """
+CREATE TABLE o (k INT, at TIMESTAMP, t TIMESTAMP NOT NULL, b TIMESTAMP_NTZ, d DATE, x INT);
+CREATE MATERIALIZED VIEW hours AS SELECT k, FLOOR(at TO HOUR) AS h, COUNT(*) AS n, SUM(x) AS s FROM o GROUP BY k, FLOOR(at TO HOUR);
+CREATE MATERIALIZED VIEW windows AS SELECT TUMBLE_START(t, INTERVAL 1 HOUR, TIME '00:20:00') AS w, MAX(x) AS hi FROM o
+    GROUP BY TUMBLE(t, INTERVAL 1 HOUR, TIME '00:20:00');
+CREATE MATERIALIZED VIEW days AS SELECT CAST(t AS DATE) AS day, MIN(x) AS lo FROM o GROUP BY CAST(t AS DATE);
+CREATE MATERIALIZED VIEW weeks AS SELECT FLOOR(d TO WEEK) AS w, COUNT(x) AS n FROM o GROUP BY FLOOR(d TO WEEK);
+CREATE MATERIALIZED VIEW months AS SELECT date_trunc('MONTH', b) AS m, COUNT(k) AS n FROM o GROUP BY date_trunc('MONTH', b);
+CREATE MATERIALIZED VIEW dk AS SELECT DISTINCT k, x FROM o;
+"""
+COARSER = {
+    "FLOOR": ("SELECT FLOOR(at TO {unit}) AS f, SUM(x) FROM o GROUP BY FLOOR(at TO {unit})", "hours"),
+    "date_trunc": ("SELECT date_trunc('{unit}', at) AS f, COUNT(*) FROM o GROUP BY date_trunc('{unit}', at)", "hours"),
+}
+COARSER = {
+    f"{name} {unit}": (text.format(unit=unit), view)
+    for name, (text, view) in COARSER.items()
+    for unit in ("HOUR", "DAY", "WEEK", "MONTH", "QUARTER", "YEAR")
+}
+COARSER |= {
+    f"{part} over {view}": (f"SELECT {part}({time}) AS p, {call} FROM o GROUP BY {part}({time})", view)
+    for part in ("year", "quarter", "month", "day", "dayofweek", "weekofyear", "last_day", "date")
+    for time, call, view in (("at", "SUM(x)", "hours"), ("t", "MIN(x)", "days"))
+}
+COARSER |= {
+    "the hour of the day": ("SELECT HOUR(at) AS p, SUM(x) FROM o GROUP BY HOUR(at)", "hours"),
+    "EXTRACT": ("SELECT EXTRACT(YEAR FROM at) AS p, SUM(x) FROM o GROUP BY EXTRACT(YEAR FROM at)", "hours"),
+    "CAST": ("SELECT CAST(at AS DATE) AS p, SUM(x) FROM o GROUP BY CAST(at AS DATE)", "hours"),
+    "an expression": (
+        "SELECT YEAR(at) * 12 + MONTH(at) AS p, k, COUNT(*) FROM o GROUP BY k, YEAR(at) * 12 + MONTH(at)",
+        "hours",
+    ),
+    "windows of windows": (
+        "SELECT TUMBLE_START(t, INTERVAL 3 HOUR, TIME '01:20:00') AS w, MAX(x) FROM o GROUP BY TUMBLE(t, INTERVAL 3 HOUR, TIME '01:20:00')",
+        "windows",
+    ),
+    "windows of hours": (
+        "SELECT TUMBLE_END(at, INTERVAL 1 DAY) AS w, SUM(x) FROM o GROUP BY TUMBLE(at, INTERVAL 1 DAY)",
+        "hours",
+    ),
+    "in FROM": ("SELECT window_end, SUM(x) FROM TUMBLE(o, at, INTERVAL 2 HOURS) GROUP BY window_end", "hours"),
+    "a boundary": ("SELECT k, SUM(x) FROM o WHERE at >= TIMESTAMP '2024-01-31 10:00:00' GROUP BY k", "hours"),
+    "two": ("SELECT SUM(x) FROM o WHERE TIMESTAMP '2024-02-01' > at AND NOT at < DATE '2024-01-31'", "hours"),
+    "a boundary of windows": ("SELECT MAX(x) FROM o WHERE t < TIMESTAMP '2024-01-31 10:20:00'", "windows"),
+    "no time": ("SELECT COUNT(*) FROM o WHERE at IS NULL OR at >= TIMESTAMP '2024-02-01 00:00:00'", "hours"),
+    "weeks": ("SELECT weekofyear(d) AS w, COUNT(x) FROM o GROUP BY weekofyear(d)", "weeks"),
+    "years of months": (
+        "SELECT YEAR(b) AS y, COUNT(k) FROM o WHERE b >= TIMESTAMP '2024-02-01' GROUP BY YEAR(b)",
+        "months",
+    ),
+    "DISTINCT": ("SELECT DISTINCT x, k FROM o", "dk"),
+    "DISTINCT of fewer": ("SELECT DISTINCT k FROM o WHERE k > 1", "hours"),
+    "DISTINCT of DISTINCT": ("SELECT DISTINCT x FROM o WHERE x > 1", "dk"),
+    "GROUP BY of DISTINCT": ("SELECT x % 2 AS odd FROM o GROUP BY x % 2", "dk"),
+    "DISTINCT of days": ("SELECT DISTINCT FLOOR(at TO DAY) AS day FROM o", "hours"),
+}
+NOT_COARSER = {
+    "a finer unit": "SELECT SUM(x) FROM o GROUP BY FLOOR(at TO MINUTE)",
+    "another time": "SELECT SUM(x) FROM o GROUP BY FLOOR(t TO DAY)",
+    "the other end": "SELECT SUM(x) FROM o GROUP BY CEIL(at TO DAY)",
+    "the minute": "SELECT SUM(x) FROM o GROUP BY MINUTE(at)",
+    "months of weeks": "SELECT COUNT(x) FROM o GROUP BY FLOOR(d TO MONTH)",
+    "years of weeks": "SELECT COUNT(x) FROM o GROUP BY YEAR(d)",
+    "weeks of months": "SELECT COUNT(k) FROM o GROUP BY date_trunc('WEEK', b)",
+    "windows of another origin": "SELECT MAX(x) FROM o GROUP BY TUMBLE(t, INTERVAL 3 HOUR)",
+    "days of windows of another origin": "SELECT MAX(x) FROM o GROUP BY FLOOR(t TO DAY)",
+    "windows between": "SELECT MAX(x) FROM o GROUP BY TUMBLE(t, INTERVAL '90' MINUTE, TIME '00:20:00')",
+    "within an hour": "SELECT SUM(x) FROM o WHERE at >= TIMESTAMP '2024-01-31 10:30:00'",
+    "a boundary and more": "SELECT SUM(x) FROM o WHERE at > TIMESTAMP '2024-01-31 10:00:00'",
+    "up to it": "SELECT SUM(x) FROM o WHERE at <= TIMESTAMP '2024-01-31 10:00:00'",
+    "at it": "SELECT SUM(x) FROM o WHERE at = TIMESTAMP '2024-01-31 10:00:00'",
+    "no boundary of a month": "SELECT COUNT(k) FROM o WHERE b >= TIMESTAMP '2024-02-02'",
+    "no unit of dates": "SELECT COUNT(*) FROM o GROUP BY trunc(at, 'HOUR')",
+    "counts of what is DISTINCT": "SELECT COUNT(*) FROM o GROUP BY k, x",
+}
+
+
+@pytest.mark.parametrize("name", COARSER)
+def test_a_coarser_time_is_found(name):
+    text, view = COARSER[name]
+    assert answered_from(text, TIMES) == (view,)
+
+
+@pytest.mark.parametrize("name", NOT_COARSER)
+def test_what_is_no_coarser_time_is_not(name):
+    assert answered_from(NOT_COARSER[name], TIMES) == ()
+
+
+def test_in_other_zones_only_days_and_what_is_made_of_them_go_by_each_other():
+    program = f"SET TIME ZONE 'Asia/Kolkata'; {TIMES}"
+    assert answered_from("SELECT SUM(x) FROM o GROUP BY FLOOR(at TO DAY)", program) == ()
+    assert answered_from("SELECT SUM(x) FROM o WHERE at >= TIMESTAMP '2024-01-31 10:00:00'", program) == ()
+    assert answered_from("SELECT MIN(x) FROM o GROUP BY FLOOR(t TO MONTH)", program) == ("days",)
+    assert answered_from("SELECT COUNT(k) FROM o GROUP BY YEAR(b)", program) == ()
+
+
+def timed_changes(chosen, held):
+    """Random rows of `o`, some of which go again; many of their times are boundaries."""
+    rows = [("-", held.pop(chosen.randrange(len(held)))) for _ in range(min(len(held), chosen.randrange(3)))]
+    for _ in range(chosen.randrange(6)):
+        at, t, b, d = (_time(chosen) for _ in range(4))
+        held.append((
+            chosen.choice([None, 1, 2, 3]), chosen.choice([None, at]), t, chosen.choice([None, b]),
+            chosen.choice([None, d.date()]), chosen.choice([None, 0, 1, 2, 7]),
+        ))  # fmt: skip
+        rows.append(("+", held[-1]))
+    return rows
+
+
+def _time(chosen):
+    day = datetime(
+        chosen.choice([1969, 2023, 2024]), chosen.choice([1, 1, 2, 12]), chosen.choice([1, 30, 31][:2]) % 29 or 1
+    )  # noqa: DTZ001
+    if chosen.random() < 0.5:  # noqa: PLR2004
+        day = datetime(2024, 1, 31, 9)  # noqa: DTZ001 - UTC, as all clocks
+    step = chosen.choice([timedelta(minutes=20), timedelta(hours=1), timedelta(days=1), timedelta(microseconds=1)])
+    return day + chosen.randrange(-3, 4) * step
+
+
+@pytest.mark.parametrize("seed", [1, pytest.param(2, marks=pytest.mark.extended)])
+def test_oracle_a_coarser_time_has_the_answer_of_the_rows(seed):
+    chosen, held = random.Random(seed), []
+    with penstock.Pipeline(TIMES, engine="native") as pipeline:
+        for _ in range(8):
+            pipeline.step({"o": timed_changes(chosen, held)})
+        answers = {}
+        for setting in ("on", "off"):
+            pipeline.execute(f"SET answer_from_views = '{setting}'")
+            answers[setting] = {name: rounded(pipeline.query(text).rows) for name, (text, _) in COARSER.items()}
+        assert answers["on"] == answers["off"]
+
+
+def test_explain_of_the_past_reads_the_tables():
+    with penstock.Pipeline(PROGRAM, engine="native") as pipeline:
+        text = ANSWERED["by one key"][0]
+        assert "answered:" in pipeline.sql(text).explain()
+        tree = parse_query(f"{text} AS OF STEP 0")
+        assert "answered:" not in explained_query(pipeline, tree, (), text)
 
 
 def test_what_a_stream_does_not_keep_is_answered_from_a_view_of_it():

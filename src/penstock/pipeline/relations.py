@@ -13,6 +13,7 @@ from penstock.bind.emission.standing import bind_standing, stands
 from penstock.bind.program.queries import bind_named, bind_query
 from penstock.bind.taking_in import taking_in_view, with_taking_in
 from penstock.engine.foreseeing import foreseen
+from penstock.catalog.settings import ANSWER_FROM_VIEWS
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.explain import explain_query, explain_standing
 from penstock.relational.block import Block
@@ -21,7 +22,7 @@ from penstock.relational.relation import Relation
 from penstock.relational.writing import named
 from penstock.sql import statements
 from penstock.sql.parse import parse
-from penstock.sql.points import without_past
+from penstock.sql.points import point_of, without_past
 
 if TYPE_CHECKING:
     from penstock.pipeline.answer import Answer
@@ -47,6 +48,8 @@ def explained_query(pipeline: Pipeline, tree: Any, options: Sequence[str], text:
     taking_in = taking_in_view("(query)", pipeline.catalog)
     plan = bind_query(without_past(tree), pipeline.catalog, text, taking_in=taking_in)
     catalog = with_taking_in(pipeline.catalog, taking_in)
+    if point_of(tree) is not None or pipeline.in_transaction:
+        catalog = catalog.with_setting(ANSWER_FROM_VIEWS, "off")  # it reads the tables
     return explain_query(plan, catalog, tuple(options), text, placing=placing)
 
 

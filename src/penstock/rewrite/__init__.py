@@ -8,6 +8,7 @@ what can raise an error to rows that would have been removed before (`raising`).
 
 | module | what is in it |
 | --- | --- |
+| `coarser_times` | the day of a time is the day of its hour: what is said of times, said of units of time |
 | `factor_disjunction` | what every branch of an OR asks for is asked once, where it can be the key of a join |
 | `filter_to_join_condition` | a comparison of both sides above an inner join is a part of its condition |
 | `filter_to_join_key` | an equality above an inner join is a key of it: `FROM l, r WHERE l.k = r.k` is no cross join |

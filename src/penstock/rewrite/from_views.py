@@ -9,8 +9,9 @@
 
 The view is over the same relations, joined by the same equalities, and all of its conditions are among the query's.
 What the query asks beyond that, and its groups, can be said by what the view groups by. Then groups of the view are
-added up; where both group alike there is nothing to add. Sums of FLOAT and DOUBLE, which depend on the order, are not
-added up, and DISTINCT is never answered so.
+added up; where both group alike there is nothing to add. What a coarser unit of time groups by is said by a finer
+(`coarser_times`). Sums of FLOAT and DOUBLE, which depend on the order, are not added up, and aggregates over DISTINCT
+values are never answered so. SELECT DISTINCT is a query that groups by all that it has.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ from functools import partial
 
 from penstock.catalog.functions import built_in
 from penstock.catalog.model import Catalog, View
-from penstock.catalog.settings import ANSWER_FROM_VIEWS
+from penstock.catalog.settings import ANSWER_FROM_VIEWS, TIME_ZONE, UTC
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_collated, is_decimal
 from penstock.plan.expressions import conjunction, conjuncts
 from penstock.plan.forms import (
@@ -39,6 +40,7 @@ from penstock.plan.forms import (
 from penstock.plan.nodes import (
     Aggregate,
     AggregateCall,
+    Distinct,
     Field,
     Filter,
     Fixpoint,
@@ -51,6 +53,7 @@ from penstock.plan.nodes import (
     Scan,
 )
 from penstock.plan.scalar import Scalar, column, scalar_of
+from penstock.rewrite.coarser_times import CoarserTimes
 
 _ADDED = frozenset(["sum", "count", "count_if"])  # a sum of its sums
 _PICKED = frozenset(["min", "max"])  # the same of its own
@@ -79,9 +82,10 @@ def from_views(plan: Plan, catalog: Catalog) -> FromViews:
 def _answered(plan: Plan, summaries: list[_Summary]) -> FromViews:
     if isinstance(plan, Fixpoint | Recompute) or not summaries:
         return FromViews(plan)
-    if isinstance(plan, Aggregate):
+    grouped = _grouped(plan)
+    if grouped is not None:
         for summary in summaries:
-            found = _from(plan, summary)
+            found = _from(grouped, summary)
             if found is not None:
                 return FromViews(found, (summary.view.name,))
     below = [_answered(item, summaries) for item in plan.inputs]
@@ -89,16 +93,28 @@ def _answered(plan: Plan, summaries: list[_Summary]) -> FromViews:
     return FromViews(plan.with_inputs(*(item.plan for item in below)), names) if names else FromViews(plan)
 
 
+def _grouped(plan: Plan) -> Aggregate | None:
+    """An aggregate, or DISTINCT as one without calls; None for anything else."""
+    if isinstance(plan, Distinct):
+        groups = tuple((item.name, column(item.name, item.type, item.nullable)) for item in plan.fields)
+        return Aggregate(plan.input, groups, ()) if groups else None
+    return plan if isinstance(plan, Aggregate) else None
+
+
 # What is read
 
 
 @dataclass(frozen=True)
 class _Rows:
-    """Joined and filtered rows: of which relations, under which conditions, and each field by what these have."""
+    """Joined and filtered rows: of which relations, under which conditions, and each field by what these have.
+
+    `types` are those of the relations' columns.
+    """
 
     relations: frozenset[str]
     conditions: frozenset[Form]
     fields: Mapping[str, Form]
+    types: Mapping[str, Type | None] = field(default_factory=dict)
 
     def of(self, form: Form) -> Form | None:
         """A form over the fields as one over the relations; None if it cannot be looked into."""
@@ -112,9 +128,10 @@ def _rows(plan: Plan) -> _Rows | None:
     match plan:
         case Scan(tail=False):
             name = plan.relation.lower()
-            return _Rows(
-                frozenset({name}), frozenset(), {item: Reference(f"{_OF_BASE}{name}.{item}") for item in plan.names}
-            )
+            named = {item.name: f"{_OF_BASE}{name}.{item.name}" for item in plan.fields}
+            types = {named[item.name]: item.type for item in plan.fields}
+            fields = {own: Reference(base) for own, base in named.items()}
+            return _Rows(frozenset({name}), frozenset(), fields, types)
         case Project():
             below = _rows(plan.input)
             forms = {} if below is None else {name: below.of(scalar.form) for name, scalar in plan.items}
@@ -136,7 +153,12 @@ def _joined(left: _Rows | None, right: _Rows | None) -> _Rows | None:
     # A relation that is joined with itself would have its columns twice.
     if left is None or right is None or left.relations & right.relations:
         return None
-    return _Rows(left.relations | right.relations, left.conditions | right.conditions, {**left.fields, **right.fields})
+    return _Rows(
+        left.relations | right.relations,
+        left.conditions | right.conditions,
+        {**left.fields, **right.fields},
+        {**left.types, **right.types},
+    )
 
 
 def _under(rows: _Rows | None, conditions: Iterable[Scalar], keys: Iterable[JoinKey] = ()) -> _Rows | None:
@@ -167,7 +189,8 @@ class _Summary:
     rows: _Rows
     groups: Mapping[Form, Field]
     calls: Mapping[Form, Field]
-    all_groups: frozenset[Form] = field(default_factory=frozenset)
+    all_groups: frozenset[Form]
+    times: CoarserTimes
 
     @property
     def scan(self) -> Scan:
@@ -178,49 +201,58 @@ class _Summary:
         """A form over the relations as one over the view's groups; None if they do not decide it."""
         if form is None or not references(form) or not _is_pure(form):
             return None  # not one value for all rows of a group
-        found = swapped(form, lambda item: Reference(self.groups[item].name) if item in self.groups else None)
+        found = swapped(form, self._said)
         return None if any(name.startswith(_OF_BASE) for name in references(found)) else found
+
+    def _said(self, form: Form) -> Form | None:
+        own = self.groups.get(form)
+        return self.times.said(form) if own is None else Reference(own.name)
 
 
 def _summaries(catalog: Catalog) -> Iterator[_Summary]:
+    zone = catalog.settings.get(TIME_ZONE, UTC)
     for view in catalog.views.values():
         kept = view.kind == "materialized" and not (view.recursive or view.lateness or view.is_hidden or view.emits)
-        found = _summary(view) if kept and view.plan is not None else None
+        found = _summary(view, zone) if kept and view.plan is not None else None
         if found is not None:
             yield found
 
 
-def _summary(view: View) -> _Summary | None:
+def _summary(view: View, zone: str) -> _Summary | None:
     shown = {name: name for name in view.plan.names}
     plan = view.plan
     while isinstance(plan, Project):
         of = dict(plan.items)
         shown = {name: inner for name, item in shown.items() if (inner := of[item].column) is not None}
         plan = plan.input
-    rows = _rows(plan.input) if isinstance(plan, Aggregate) else None
-    if rows is None or not isinstance(plan, Aggregate):
+    grouped = _grouped(plan)
+    rows = None if grouped is None else _rows(grouped.input)
+    if rows is None or grouped is None:
         return None
     columns = {item.name: Field(item.name, item.type, item.nullable) for item in view.columns}
     names = {inner: columns[name] for name, inner in shown.items() if name in columns}
-    groups = {rows.of(scalar.form): (name, scalar) for name, scalar in plan.groups}
-    calls = {rows.of(call.call.form): (name, call) for name, call in plan.aggregates}
+    groups = {rows.of(scalar.form): (name, scalar) for name, scalar in grouped.groups}
+    calls = {rows.of(call.call.form): (name, call) for name, call in grouped.aggregates}
     forms = [*groups, *calls, *rows.conditions]
     if any(form is None or reads_clock(form) for form in forms):
         return None
+    told = {
+        form: names[name]
+        for form, (name, _) in groups.items()
+        if form is not None and name in names and _tells(names[name])
+    }
+    columns_of = {form: Reference(item.name) for form, item in told.items()}
     return _Summary(
         view,
         rows,
-        {
-            form: names[name]
-            for form, (name, _) in groups.items()
-            if form is not None and name in names and _tells(names[name])
-        },
+        told,
         {
             form: names[name]
             for form, (name, call) in calls.items()
             if form is not None and name in names and _is_plain(call)
         },
         frozenset(form for form in groups if form is not None),
+        CoarserTimes(columns_of, rows.types, zone),
     )
 
 
