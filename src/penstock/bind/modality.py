@@ -147,8 +147,10 @@ class _Reading:
 
     def _name(self, tree: exp.Expression) -> str:
         """The name that a message has for an item of FROM: its alias or its own; in Calcite's dialect in capitals."""
-        own = tree.name if isinstance(tree, exp.Table) else "VALUES" if _is_values(tree) else "the sub-query"
+        own = tree.name if isinstance(tree, exp.Table) else "VALUES" if _is_values(tree) else ""
         name = str(tree.alias or own)
+        if not name:
+            return "the sub-query"
         return name.upper() if self._catalog.settings.get("dialect") == "calcite" else name
 
 

@@ -24,7 +24,7 @@ from penstock.plan.emission import Batch, Content, WindowClose
 from penstock.plan.expressions import place_of
 from penstock.plan.forms import Call, Form
 from penstock.plan.looking_ahead import looks_ahead
-from penstock.plan.nodes import Aggregate, Arrived, Arriving, Generate, Join, JoinKind, Plan, Scan
+from penstock.plan.nodes import Aggregate, Arrived, Arriving, Generate, Join, JoinKind, Plan, Scan, TopK
 from penstock.plan.showing import Showing
 from penstock.rewrite import rewrite
 
@@ -43,7 +43,7 @@ def streamed(view: View, catalog: Catalog) -> Showing:
     reader = Reader(catalog)
     _check_arrivals(plan, catalog)
     _check_meetings(plan, catalog, view.showing.span)
-    _check_aggregates(view.plan, reader, view.showing.span)
+    _check_aggregates(view, reader, catalog)
     _check_order(view, plan, reader)
     waits = bool(view.showing.order) or _groups(view.plan) or not append_only(plan, catalog)
     if waits:
@@ -69,12 +69,25 @@ def _groups(plan: Plan) -> bool:
     return any(isinstance(node, Aggregate) and _reads_stream(node) for node in plan.walk())
 
 
-def _check_aggregates(plan: Plan, reader: Reader, span: Span | None) -> None:
+def _check_aggregates(view: View, reader: Reader, catalog: Catalog) -> None:
     """Each group of rows of streams has to end: by a key that goes up with them."""
-    for node in plan.walk():
+    span = None if view.showing is None else view.showing.span
+    for node in view.plan.walk():
         if isinstance(node, Aggregate) and _reads_stream(node) and not _progresses(node, reader):
             hint = "group by a window of a column with LATENESS, or by FLOOR(c TO …), CEIL(c TO …) of one"
-            raise SqlError(Diagnostic("NO_PROGRESS", _AGGREGATE, place_of(node) or span, hint=hint))
+            read = _read_from(node, catalog)
+            message = _AGGREGATE if read is None else f"{_AGGREGATE} of view {read.name}"
+            found = Diagnostic("NO_PROGRESS", message, place_of(node) or span, hint=hint)
+            raise SqlError(found, None if read is None else read.source)
+
+
+def _read_from(node: Aggregate, catalog: Catalog) -> View | None:
+    """The view whose query has an aggregate; None for one that a query has itself."""
+    for view in catalog.named_views():
+        own = (item for item in view.plan.walk() if isinstance(item, Aggregate)) if view.plan is not None else ()
+        if any(item.names == node.names and place_of(item) == place_of(node) for item in own):
+            return view
+    return None
 
 
 def _progresses(node: Aggregate, reader: Reader) -> bool:
@@ -159,6 +172,9 @@ def _check_order(view: View, plan: Plan, reader: Reader) -> None:
         return
     first = showing.order[0]
     if first.descending or view.columns[first.place].name not in reader.of(plan):
+        if any(isinstance(node, TopK) and node.offset and not node.partition for node in plan.walk()):
+            message, hint = "SELECT STREAM with OFFSET waits for the end of the stream", "leave OFFSET out"
+            raise SqlError(Diagnostic("NO_PROGRESS", message, showing.order_span, hint=hint))
         hint = "order first by a column with LATENESS or by what goes up with it, ascending, or by what goes down, DESC"
         raise SqlError(Diagnostic("NO_PROGRESS", _ORDER, showing.order_span, hint=hint))
 

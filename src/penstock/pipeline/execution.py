@@ -23,14 +23,14 @@ from penstock.catalog.settings import TIME_ZONE, cuts_log, state_seconds_of
 from penstock.engine.constants import constant_row
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
-from penstock.errors import DataError, Diagnostic, PenstockError, SqlError, UnsupportedError
+from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, UnsupportedError
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.outlets import Outlets
-from penstock.pipeline.points import Points, check_start, start_at
+from penstock.pipeline.points import Points, check_start, placed_at, start_at
 from penstock.pipeline.reads import (
     as_spark_sees,
     read_by,
@@ -51,7 +51,7 @@ from penstock.sources.api import Held, TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, point_of, without_past
-from penstock.sql.text import spark_sql
+from penstock.sql.text import relations_named, span_of, spark_sql
 from penstock.steps.change import Change, merged
 from penstock.steps.events import ColumnsAdded
 from penstock.steps.failures import translated
@@ -389,7 +389,8 @@ class Execution:
         table, column = advanced_column(self.catalog, statement)
         text = f"CAST(({spark_sql(statement.value)}) AS {column.type})"
         store = self.stepper.engine.process(self.catalog)
-        (value,) = self._spark(lambda: constant_row(self.workspace, store, [text]))
+        with placed_at(span_of(statement.value)):
+            (value,) = self._spark(lambda: constant_row(self.workspace, store, [text]))
         if value is None:
             raise SqlError(Diagnostic("BAD_VALUE", "ADVANCE … TO NULL promises nothing", statement.span))
         return self._step([], self.clock(), [(table, column.name, comparable_value(value))])
@@ -627,7 +628,20 @@ class Execution:
         def answered() -> pa.Table | Relation:
             return replace(self._contents(step), passed=tuple(taking_in.views)).answered(plan)
 
-        return Answer(self.workspace, self._spark(lambda: self._released(answered)))
+        try:
+            return Answer(self.workspace, self._spark(lambda: self._released(answered)))
+        except PenstockError as error:
+            with placed_at(self._without_history(tree)):
+                raise error from error.__cause__
+
+    def _without_history(self, tree: Any) -> Span | None:
+        """The relation in a query that needs more of a history than there is."""
+        known = self.catalog.tables
+        for name, place in relations_named(tree):
+            tables = {name.lower()} if name.lower() in known else tables_read(self.catalog, name, tails=False)
+            if any(not self.stepper.log.reaches(known[item]) for item in tables & known.keys()):
+                return place
+        return None
 
     def _asked(self, tree: Any, text: str, taking_in: TakingIn, *, past: bool) -> Plan:
         """The plan of a query, over MATERIALIZED views that contain the answer where it is of the present."""

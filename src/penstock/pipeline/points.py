@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from typing import assert_never
 
 from penstock.bind.taking_in import Start
 from penstock.catalog.model import Catalog, Table, View
-from penstock.errors import DataError, Diagnostic, Span, SqlError, did_you_mean
+from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.pipeline.reads import read_whole
 from penstock.plan.nodes import Scan
 from penstock.sql.points import Point, PointKind
@@ -18,6 +19,16 @@ from penstock.steps.saved_positions import Position
 from penstock.steps.stepper import Stepper
 
 Value = Position | int | str | datetime
+
+
+@contextmanager
+def placed_at(span: Span | None) -> Iterator[None]:
+    """A block whose errors, where they have no place, are at one."""
+    try:
+        yield
+    except PenstockError as error:
+        error.diagnostics = tuple(item if item.span else replace(item, span=span) for item in error.diagnostics)
+        raise
 
 
 @dataclass(frozen=True)
@@ -36,7 +47,8 @@ class Points:
             case PointKind.POSITION:
                 return self._saved(point.value, point.span).step
             case PointKind.TIMESTAMP:
-                return self._at(self.evaluated(point.value), point.span)
+                with placed_at(point.span):
+                    return self._at(self.evaluated(point.value), point.span)
             case _:
                 assert_never(point.kind)
 

@@ -12,8 +12,8 @@ from penstock.analysis.waterline import has_waterline
 from penstock.bind.emission.standing import bind_standing, stands
 from penstock.bind.program.queries import bind_named, bind_query
 from penstock.bind.taking_in import taking_in_view, with_taking_in
-from penstock.engine.foreseeing import foreseen
 from penstock.catalog.settings import ANSWER_FROM_VIEWS
+from penstock.engine.foreseeing import foreseen
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.explain import explain_query, explain_standing
 from penstock.relational.block import Block

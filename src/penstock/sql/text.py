@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, ClassVar
 
 from sqlglot import exp
@@ -196,3 +197,10 @@ def span_of(tree: exp.Expression) -> Span | None:
     if not places:
         return None
     return Span(min(start for start, _ in places), max(end for _, end in places))
+
+
+def relations_named(tree: Any) -> Iterator[tuple[str, Span | None]]:
+    """The names of relations in a query, each with its place; none of what is no parsed query."""
+    for table in tree.find_all(exp.Table) if isinstance(tree, exp.Expression) else ():
+        if table.name:
+            yield str(table.name), span_of(table.this)

@@ -9,7 +9,7 @@ from sqlglot import exp
 
 from penstock.bind.binder import context_of
 from penstock.bind.bound_query import BoundQuery
-from penstock.bind.diagnose import unknown_column
+from penstock.bind.diagnose import unknown_column, unknown_relation
 from penstock.bind.level import Level
 from penstock.bind.program.computed import over_kept, refuse_value
 from penstock.bind.program.queries import bind_named
@@ -290,9 +290,9 @@ def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundD
 def advanced_column(catalog: Catalog, statement: Advance) -> tuple[Table, Column]:
     """The column with LATENESS that ADVANCE names; SqlError if it is none."""
     table = catalog.tables.get(statement.table.lower())
-    found = None if table is None else table.column(statement.column)
-    if table is not None and found is None:
-        found = table.column(COMPUTED + statement.column)
+    if table is None and catalog.relation(statement.table) is None:
+        raise unknown_relation(statement.table, tuple(catalog.tables), statement.table_span)
+    found = None if table is None else table.column(statement.column) or table.column(COMPUTED + statement.column)
     if table is None or found is None or found.lateness is None:
         message = f"ADVANCE needs a column with LATENESS; {statement.table}.{statement.column} is none"
         place = statement.table_span if table is None else statement.column_span
