@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from sqlglot import exp
 
+from penstock.sql.trees import same
+
 
 @dataclass(frozen=True)
 class GroupWindow:
@@ -15,3 +17,9 @@ class GroupWindow:
     arguments: tuple[str, ...]
     start: exp.Expression
     end: exp.Expression
+
+    @property
+    def follows(self) -> bool:
+        """True if the end of a window is computed from its start; by clocks that change it is from the row's time."""
+        start = same(self.start)
+        return any(same(node) == start for node in self.end.walk())

@@ -32,6 +32,7 @@ from penstock.bind.emission.window_columns import END, carrying_windows, window_
 from penstock.bind.modality import check_streamed, streamed
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
+from penstock.bind.time_windows.in_group_by import FORMS
 from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions, Column, Table, View
 from penstock.catalog.reserved import ARRIVED
 from penstock.errors import Diagnostic, PenstockError, SqlError
@@ -45,6 +46,7 @@ from penstock.sql.nesting import room_for_nesting
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
 from penstock.sql.points import POINT, is_begun
 from penstock.sql.text import span_of
+from penstock.sql.trees import call_name
 
 _MICROSECOND = timedelta(microseconds=1)
 _WINDOWS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
@@ -194,7 +196,7 @@ class _Binding:
 
     def _is_windowed(self) -> bool:
         """True if the rows are those of windows: grouped by a window's bounds, or from a sub-query that is."""
-        if not any(item.name in _WINDOWS for item in self.clauses.tree.find_all(TableFunction)):
+        if not _has_windows(self.clauses.tree):
             return False
         taking_in = TakingIn(self.name, self.catalog, self._has_waterline)
         bound = context_of(self.catalog, taking_in).bind_query(self.clauses.tree.copy())
@@ -336,6 +338,12 @@ def _clause(tree: exp.Expression) -> EmitClause:
 
 def _waits_for_waterline(trigger: Trigger) -> bool:
     return isinstance(trigger, WindowClose | Refine) or (isinstance(trigger, GroupDelay) and trigger.and_watermark)
+
+
+def _has_windows(tree: exp.Expression) -> bool:
+    """True if a query or one within it has windows of time, in FROM or in GROUP BY."""
+    in_from = any(item.name in _WINDOWS for item in tree.find_all(TableFunction))
+    return in_from or any(call_name(item) in FORMS for item in tree.find_all(exp.Anonymous))
 
 
 def _numbers(view: View) -> bool:

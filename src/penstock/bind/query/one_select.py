@@ -25,7 +25,7 @@ from penstock.bind.select.stars import expand, is_star
 from penstock.bind.subqueries.attach import attached, filtered
 from penstock.bind.subqueries.correlation import split_correlated
 from penstock.bind.time_windows.closing_sessions import with_closing_sessions
-from penstock.bind.time_windows.in_group_by import with_group_windows
+from penstock.bind.time_windows.in_group_by import on_time_for_windows, with_group_windows
 from penstock.bind.time_windows.ungrouped import refuse_ungrouped_windows
 from penstock.bind.windows.arrival import handed_on
 from penstock.bind.windows.named_windows import named_windows
@@ -49,6 +49,7 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan = bind_from(select, level)
     for key in (*(select.meta.get(SUBSTREAMS) or ()), *(select.args.get(SHUFFLED) or ())):
         level.bind(key)  # also where nothing goes by it: it has to be there
+    plan = on_time_for_windows(select, plan, level)
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)
     plan = with_closing_sessions(select, plan, level)

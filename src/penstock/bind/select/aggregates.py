@@ -19,9 +19,10 @@ from penstock.bind.select.grouping import Grouping
 from penstock.bind.select.grouping_sets import GROUPING_ID, expanded, grouping_bits
 from penstock.bind.subqueries.attach import attached
 from penstock.bind.subqueries.grouped import as_grouped
+from penstock.bind.time_windows.times import END, START
 from penstock.catalog.functions import UNREPEATABLE
-from penstock.plan.nodes import Aggregate, AggregateCall, Plan
-from penstock.plan.scalar import Scalar, column_tree
+from penstock.plan.nodes import Aggregate, AggregateCall, Plan, Project
+from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.complaints import wrong
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, at, call_name, core_of, filter_of, replace_nodes, same
@@ -57,7 +58,7 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
     parts = [*found.trees, *calls.values()]
     plan, parts = attached(plan, parts, level)
     group_trees, call_trees = parts[: len(found.trees)], parts[len(found.trees) :]
-    names = [_group_name(tree, index) for index, tree in enumerate(group_trees)]
+    names = [_group_name(tree, index, level) for index, tree in enumerate(group_trees)]
     if found.sets is not None:
         plan, group_trees = expanded(plan, group_trees, found.sets)
     fields = fields_of(plan)
@@ -75,11 +76,13 @@ def aggregated(plan: Plan, grouping: Grouping | None, trees: list[exp.Expression
         refuse_sketches(call_trees)
     if single_row and level.context.domain is not None:
         node = for_each_outer_value(node, level.context.domain, {name: item.function for name, item in aggregates})
-    level.remember_fields(node)
     level.carried = [(name, column_tree(name)) for name, _ in level.carried]
     columns: dict[str, exp.Expression] = {text: column_tree(f"__a{index}") for index, text in enumerate(calls)}
     pairs = zip(found.trees, names, strict=True)
     keys: dict[str, exp.Expression] = {same(tree): column_tree(name) for tree, name in pairs}
+    node, ends = _with_ends(node, keys, columns, level)
+    columns |= ends
+    level.remember_fields(node)
     if found.sets is None:
         _refuse_grouping(trees)
     rewritten = [_over(tree, keys, columns) for tree in trees]
@@ -112,8 +115,27 @@ def _refuse_nested(tree: exp.Expression) -> None:
             raise wrong(code="NESTED_AGGREGATE", message=message, place=inner, hint=hint, sqlstate="42607")
 
 
-def _group_name(tree: exp.Expression, index: int) -> str:
+def _group_name(tree: exp.Expression, index: int, level: Level) -> str:
+    """The name of a key; of a window's bounds it says which they are, by which a query that stands knows them."""
+    text = same(tree)
+    for window in level.group_windows:
+        if text in (same(window.start), same(window.end)):
+            return f"__g{index}.{START if text == same(window.start) else END}"
     return str(tree.name) if isinstance(tree, exp.Column) else f"__g{index}"
+
+
+def _with_ends(
+    node: Plan, keys: dict[str, exp.Expression], columns: dict[str, exp.Expression], level: Level
+) -> tuple[Plan, dict[str, exp.Expression]]:
+    """The groups with the ends of their windows as columns, where these are computed from the starts."""
+    ends = [(keys.get(same(item.start)), item.end) for item in level.group_windows if same(item.end) not in keys]
+    found = {spark_sql(end): (f"{start.name.rpartition('.')[0]}.{END}", end) for start, end in ends if start is not None}
+    if not found:
+        return node, {}
+    fields = fields_of(node)
+    items = [(item.name, column(item.name, item.type, item.nullable)) for item in node.fields]
+    more = [(name, scalar_of(_over(end, keys, columns), fields)) for name, end in found.values()]
+    return Project(node, (*items, *more)), {text: column_tree(name) for text, (name, _) in found.items()}
 
 
 def _call(tree: exp.Expression, plan: Plan, row: Row, *, beside_distinct: bool) -> AggregateCall:

@@ -24,15 +24,15 @@ from penstock.types.durations import duration_of_text
 
 
 def group_keys(item: exp.Expression, level: Level) -> list[exp.Expression] | None:
-    """The keys of a window with two ends in GROUP BY; None for any other expression."""
+    """The keys of a window in GROUP BY: its start, and its end unless that follows; None for any other expression."""
     if call_name(item) == "window":
         struct = level.bind(item)
         return [struct.expressions[1], struct.expressions[3]]
-    if call_name(item) not in ("session", "session_window"):
+    if call_name(item) not in FORMS:
         return None
     found = known_window(call_name(item) or "", item, level)  # type: ignore[arg-type]
     assert found is not None  # noqa: S101 - with_group_windows has met it
-    return [found.start.copy(), found.end.copy()]
+    return [found.start.copy()] if found.follows else [found.start.copy(), found.end.copy()]
 
 
 def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:

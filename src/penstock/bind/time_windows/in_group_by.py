@@ -1,4 +1,8 @@
-"""TUMBLE, HOP and SESSION in GROUP BY: every row in its windows."""
+"""TUMBLE, HOP and SESSION in GROUP BY: every row in its windows.
+
+A query that stands goes by them as by those in FROM: what it takes in is not late for them, and it knows the ends of
+its groups.
+"""
 
 from __future__ import annotations
 
@@ -14,8 +18,9 @@ from penstock.bind.level import Level
 from penstock.bind.marks import SUBQUERY, has_mark
 from penstock.bind.time_windows.grids import Exploded, Grid
 from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
-from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, with_time
-from penstock.plan.nodes import Field, Plan
+from penstock.bind.taking_in import TakingIn, Windows
+from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, windows_of, with_time
+from penstock.plan.nodes import AsofJoin, Field, Filter, Generate, Join, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
@@ -31,6 +36,32 @@ FORMS = {
 _LENGTHS = {"tumble": 1, "hop": 2, "session": 1, "session_window": 1}
 _CALENDAR = re.compile(r"(?i)month|year")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
+
+
+def on_time_for_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:
+    """The rows of FROM, without those that are late for a query that stands and has windows in its GROUP BY.
+
+    As with windows in FROM, it is the relation that the time is of which gives no late rows, whatever it is joined
+    with, and WHERE chooses of those that it gives.
+    """
+    group, taking_in = select.args.get("group"), level.context.taking_in
+    if group is None or taking_in is None or taking_in.delay is None:
+        return plan
+    for node in calls_in(group):
+        name = call_name(node) or ""
+        if name in FORMS:
+            time, lengths, grid = _arguments(name, node, level)
+            plan = _on_time(plan, time, windows_of(name, lengths, grid), taking_in)
+    return plan
+
+
+def _on_time(plan: Plan, time: exp.Expression, windows: Windows, taking_in: TakingIn) -> Plan:
+    if isinstance(plan, Join | AsofJoin | Generate | Filter):
+        below = next((item for item in plan.inputs if time.name in item.names), None)
+        if below is not None:
+            given = _on_time(below, time, windows, taking_in)
+            return plan.with_inputs(*(given if item is below else item for item in plan.inputs))
+    return taking_in.gated(plan, time, windows)
 
 
 def with_group_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:

@@ -17,10 +17,9 @@ from penstock.bind.level import Level
 from penstock.bind.relation import aliased
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope, Visible
-from penstock.bind.taking_in import Windows
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
-from penstock.bind.time_windows.times import END, START, TIME, grid_of, refuse_gaps, time_of_rows, with_time
+from penstock.bind.time_windows.times import END, START, TIME, grid_of, refuse_gaps, time_of_rows, windows_of, with_time
 from penstock.catalog.reserved import OF_ARRIVAL
 from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
@@ -57,7 +56,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     time = time_of_rows(given.time, given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
     if taking_in is not None:
-        plan = taking_in.gated(plan, time, _windows(tree, given.lengths, grid))
+        plan = taking_in.gated(plan, time, windows_of(tree.name, given.lengths, grid))
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
     visible = _handed_on(tree, inner.scope)
     fields = fields_of(plan)
@@ -88,13 +87,6 @@ def _of_history(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
         relation = relation.copy()
         relation.set("alias", tree.args["alias"].copy())
     return level.bind_relation(relation)
-
-
-def _windows(tree: TableFunction, lengths: list[Duration], grid: Grid) -> Windows:
-    """The windows as a waterline sees them; those of other zones and alignments close at times of their own."""
-    length = None if any(item.months for item in lengths) else lengths[-1].micros
-    aligned = grid.zone == grid.session == "UTC" and grid.moment is None and tree.name != "CUMULATE"
-    return Windows(length, lengths[0].micros, grid.offset, aligned)
 
 
 def _windowed(

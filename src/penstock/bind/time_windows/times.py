@@ -6,6 +6,7 @@ from sqlglot import exp
 
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
+from penstock.bind.taking_in import Windows
 from penstock.bind.time_windows.grids import Grid
 from penstock.catalog.model import EVENT_TIME
 from penstock.catalog.reserved import ARRIVED
@@ -45,6 +46,15 @@ def window_time(tree: exp.Expression, level: Level, *, from_text: bool = False) 
         hint = "timestamp_seconds, timestamp_millis and to_timestamp make one"
         raise wrong(code="WINDOW_TIME", message=message, place=tree, hint=hint)
     return time
+
+
+def windows_of(name: str, lengths: list[Duration], grid: Grid) -> Windows:
+    """The windows as a waterline sees them; those of other zones and alignments close at times of their own."""
+    if name.lower().startswith("session"):
+        return Windows(lengths[0].micros)
+    length = None if any(item.months for item in lengths) else lengths[-1].micros
+    aligned = grid.zone == grid.session == "UTC" and grid.moment is None and name.lower() != "cumulate"
+    return Windows(length, lengths[0].micros, grid.offset, aligned)
 
 
 def refuse_gaps(name: str, lengths: list[Duration], place: exp.Expression) -> None:
