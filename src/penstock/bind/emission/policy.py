@@ -131,8 +131,11 @@ def _check_sessions(clause: EmitClause, trigger: SessionClose, kind: Kind) -> No
 
 
 def with_delay(clause: EmitClause, trigger: Trigger, *, windowed: bool) -> EmitClause:
-    """The clause; SqlError for a delay that has no waterline to hold back."""
+    """The clause; SqlError for a delay that has no waterline to hold back, or a timeout that has nothing to close."""
     if clause.delay is not None and not windowed and not isinstance(trigger, GroupDelay):
         message = "WITH DELAY holds back a waterline, but the query has no window that waits for one"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="GROUP BY window_start of a window function"))
+    if clause.timeout is not None and not windowed and isinstance(trigger, Batch | Tick | Row):
+        message = "TIMEOUT closes windows when no rows come, but the query has none that waits for that"
         raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="GROUP BY window_start of a window function"))
     return replace(clause, trigger=trigger)
