@@ -72,3 +72,10 @@ def test_a_session_with_a_gap_of_each_row_is_recomputed():
     gap = "CASE WHEN x > 1 THEN '5 minutes' ELSE '1 minute' END"
     catalog = compile_program(f"{TABLE} SELECT COUNT(*) AS n FROM ev GROUP BY session_window(at, {gap})").catalog
     assert type(catalog.views["v"].plan).__name__ == "Recompute"
+
+
+@pytest.mark.parametrize("call", ["TUMBLE{}(at, INTERVAL 1 DAY)", "HOP{}(at, INTERVAL 12 HOURS, INTERVAL 1 DAY)"])
+def test_windows_by_a_clock_that_changes_have_ends(call):
+    ends = ", ".join(call.format(f"_{end}") for end in ("START", "END"))
+    program = f"SET TIME ZONE 'Europe/Rome'; {TABLE} SELECT {ends} FROM ev GROUP BY {call.format('')}"
+    assert compile_program(program).catalog.views["v"].plan is not None

@@ -129,9 +129,8 @@ def _with_ends(
 ) -> tuple[Plan, dict[str, exp.Expression]]:
     """The groups with the ends of their windows as columns, where these are computed from the starts."""
     ends = [(keys.get(same(item.start)), item.end) for item in level.group_windows if same(item.end) not in keys]
-    found = {
-        spark_sql(end): (f"{start.name.rpartition('.')[0]}.{END}", end) for start, end in ends if start is not None
-    }
+    named = [(f"{start.name.rpartition('.')[0]}.{END}", end) for start, end in ends if start is not None]
+    found = {spark_sql(end): (name, end) for name, end in named}
     if not found:
         return node, {}
     fields = fields_of(node)

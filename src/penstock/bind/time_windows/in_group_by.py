@@ -16,9 +16,9 @@ from penstock.bind.domain import NeedDomain
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.level import Level
 from penstock.bind.marks import SUBQUERY, has_mark
+from penstock.bind.taking_in import TakingIn, Windows
 from penstock.bind.time_windows.grids import Exploded, Grid
 from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
-from penstock.bind.taking_in import TakingIn, Windows
 from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, windows_of, with_time
 from penstock.plan.nodes import AsofJoin, Field, Filter, Generate, Join, Plan
 from penstock.plan.scalar import column_tree
