@@ -30,6 +30,16 @@ def join_on(left: Plan, right: Plan, kind: JoinKind, parts: Iterable[exp.Express
     return Join(left, right, kind, tuple(keys), None if whole is None else scalar_of(whole, fields))
 
 
+def equalities_on(left: Plan, right: Plan, parts: Iterable[exp.Expression]) -> tuple[JoinKey, ...] | None:
+    """The keys of a bound condition that is equalities; None if it says more. A part that is `true` says nothing."""
+    found = join_on(left, right, JoinKind.INNER, (part for part in parts if not _is_true(part)))
+    return None if found.residual is not None else found.keys
+
+
+def _is_true(part: exp.Expression) -> bool:
+    return isinstance(part, exp.Boolean) and bool(part.this)
+
+
 def _key(part: exp.Expression, left: Plan, right: Plan) -> JoinKey | None:
     if not isinstance(part, exp.EQ | exp.NullSafeEQ):
         return None

@@ -29,7 +29,7 @@ _NOTHING: Mapping[Any, int] = MappingProxyType({})
 class Counts:
     """The counts over the life of a query.
 
-    `shown` are its rows, `emissions` what emit_version() numbers; `versions` has the changes of each group, and
+    `shown` are its rows, as many as LIMIT says where it has ended, `emissions` what emit_version() numbers; `versions` has the changes of each group, and
     `of_values` the rows of each value of LIMIT … BY.
     """
 
@@ -61,7 +61,7 @@ class Dressing:
         if not rows.num_rows:
             return None, replace(self, counts=counts)
         rows, counts = self._told(rows, counts, clock)
-        return rows, replace(self, counts=replace(counts, shown=counts.shown + _total(rows)))
+        return rows, replace(self, counts=counts)
 
     @property
     def counted(self) -> tuple[int, ...]:
@@ -119,12 +119,27 @@ class Dressing:
     def _limited(self, rows: Rows) -> tuple[Rows, Counts]:
         showing, counts = self.showing, self.counts
         if showing.limit_each is not None:
-            seen = Counter(counts.of_values)
-            rows = weighted(rows, list(_each(groups_of(rows, showing.limit_by), _weights(rows), seen, showing)))
-            counts = replace(counts, of_values=MappingProxyType(dict(seen)))
+            seen, values = Counter(counts.of_values), groups_of(rows, showing.limit_by)
+            left = self._without_halves(rows, list(_each(values, _weights(rows), seen, showing.limit_each)))
+            for value, weight, before in zip(values, left, _weights(rows), strict=True):
+                if weight != before:  # what comes later would be told of a row that was not shown
+                    seen[value] = max(seen[value], showing.limit_each)
+            rows, counts = weighted(rows, left), replace(counts, of_values=MappingProxyType(dict(seen)))
         if showing.limit is not None:
-            rows = weighted(rows, list(_first(_weights(rows), showing.limit - counts.shown)))
+            left = self._without_halves(rows, list(_first(_weights(rows), showing.limit - counts.shown)))
+            ends = left != _weights(rows)
+            rows = weighted(rows, left)
+            counts = replace(counts, shown=showing.limit if ends else counts.shown + _total(rows))
         return rows.filter(pc.not_equal(rows.column(WEIGHT), 0)), counts
+
+    def _without_halves(self, rows: Rows, left: list[int]) -> list[int]:
+        """The weights that limits leave, without those of updates of which they leave a part: that would be a deletion."""
+        if self.showing.content is not Content.CHANGES:
+            return left
+        groups, cut = self._groups(rows), np.array(left) != np.array(_weights(rows))
+        halves = self._updates(rows) & np.isin(groups, groups[cut])
+        found: list[int] = np.where(halves, 0, left).tolist()
+        return found
 
     # The columns that tell about the emission
 
@@ -169,9 +184,14 @@ class Dressing:
 
     def _kinds(self, rows: Rows) -> list[str]:
         """+I, -U, +U or -D: an update is a row that goes and one that comes, of one group."""
-        groups, comes = self._groups(rows), _come(rows)
-        both = np.isin(groups, groups[comes]) & np.isin(groups, groups[~comes])
+        both, comes = self._updates(rows), _come(rows)
         found: list[str] = np.select([both & comes, both, comes], ["+U", "-U", "+I"], "-D").tolist()
+        return found
+
+    def _updates(self, rows: Rows) -> Numbers:
+        """True for the rows of a group of which rows go and rows come."""
+        groups, comes = self._groups(rows), _come(rows)
+        found: Numbers = np.isin(groups, groups[comes]) & np.isin(groups, groups[~comes])
         return found
 
 
@@ -209,10 +229,10 @@ def _column(values: Sequence[Any], kind: pa.DataType | None = None) -> pa.Chunke
     return pa.chunked_array([pa.array(values, kind)])
 
 
-def _each(groups: list[Any], weights: list[int], seen: Counter[Any], showing: Showing) -> Iterator[int]:
+def _each(groups: list[Any], weights: list[int], seen: Counter[Any], limit: int) -> Iterator[int]:
     """The weights, no value of LIMIT … BY having more rows than it says."""
     for group, weight in zip(groups, weights, strict=True):
-        left = max((showing.limit_each or 0) - seen[group], 0)
+        left = max(limit - seen[group], 0)
         seen[group] += abs(weight)
         yield max(min(weight, left), -left)
 

@@ -15,7 +15,7 @@ from sqlglot import exp
 
 from penstock.bind.from_.join_kind import kind_of
 from penstock.bind.from_.using import equalities_of, merged_scope, shared_columns
-from penstock.bind.join_keys import columns_read, join_on
+from penstock.bind.join_keys import columns_read, equalities_on
 from penstock.bind.level import Level
 from penstock.bind.marks import OUTER, SUBQUERY, has_mark
 from penstock.bind.scalars import fields_of, scalar_of, unique_names
@@ -174,12 +174,12 @@ def _keys(join: exp.Join, left: Plan, right: Plan, level: Level) -> tuple[JoinKe
     condition = join.args.get("on")
     if condition is None:
         return ()
-    joined = join_on(left, right, JoinKind.INNER, list(conjuncts(level.bind(condition))))
-    if joined.residual is not None:
+    keys = equalities_on(left, right, conjuncts(level.bind(condition)))
+    if keys is None:
         hint = (
             "what a right row has to be like goes into a query, ASOF JOIN (SELECT … WHERE …), anything else into WHERE"
         )
         raise unsupported(
             code="ASOF_CONDITION", message="ON of an ASOF JOIN with more than equalities", place=condition, hint=hint
         )
-    return tuple(JoinKey(*_collated(key.left, key.right, left, right), key.null_safe) for key in joined.keys)
+    return tuple(JoinKey(*_collated(key.left, key.right, left, right), key.null_safe) for key in keys)

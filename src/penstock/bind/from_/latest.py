@@ -8,12 +8,12 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.from_.using import equalities_of, shared_columns
-from penstock.bind.join_keys import join_on
+from penstock.bind.join_keys import equalities_on
 from penstock.bind.level import Level
 from penstock.bind.scalars import fields_of, scalar_of
 from penstock.bind.scope import Scope
 from penstock.bind.windows.arrival import position_of
-from penstock.plan.nodes import JoinKey, JoinKind, Plan, SortKey, TopK
+from penstock.plan.nodes import JoinKey, Plan, SortKey, TopK
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import conjuncts
 
@@ -37,9 +37,9 @@ def _keys(left: Plan, right: Plan, scopes: tuple[Scope, Scope], join: exp.Join, 
         return ()
     level.scope = scopes[0].beside(scopes[1])
     level.remember_fields(right)
-    found = join_on(left, right, JoinKind.INNER, list(conjuncts(level.bind(condition))))
-    if found.residual is not None:
+    keys = equalities_on(left, right, conjuncts(level.bind(condition)))
+    if keys is None:
         hint = "conditions on the last row go into WHERE, others into a query: LATEST JOIN (SELECT … WHERE …)"
         message = "ON of a LATEST JOIN with more than equalities"
         raise unsupported(code="LATEST_JOIN", message=message, place=condition, hint=hint)
-    return found.keys
+    return keys
