@@ -10,6 +10,7 @@
 | `here` | queries over them, answered in the process |
 | `points` | the steps that points of the past are: AS OF, START AT, saved positions |
 | `answer` | the answer of a query: its rows, or a DataFrame |
+| `one_query` | a text that has to be one query, and what works in Python for another one |
 | `relations` | queries as Python calls: where they begin, and what they need of the pipeline |
 | `lookups` | rows of maintained content by their key |
 | `reads` | what views read, and the types in which they find it |

@@ -28,6 +28,7 @@ from penstock.pipeline.answer import Answer
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
 from penstock.pipeline.dml import delete_batch, insert_batch, update_batch
+from penstock.pipeline.one_query import in_python, one_query
 from penstock.pipeline.outbox import Outbox
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.points import Points, check_start, placed_at, start_at
@@ -261,14 +262,11 @@ class Execution:
                     Diagnostic("NOT_A_CHANGE", "a query changes nothing", statement.span, hint="use query()")
                 )
             case sql.KillQuery():
-                raise SqlError(
-                    Diagnostic("NOT_A_CHANGE", "KILL QUERY changes nothing", statement.span, hint="close() the query")
-                )
+                hint = in_python(statement)
+                raise SqlError(Diagnostic("NOT_A_CHANGE", "KILL QUERY changes nothing", statement.span, hint=hint))
             case sql.Explain() | sql.Show() | sql.Describe():
                 message = f"{statement.text.split()[0].upper()} shows something and changes nothing"
-                raise SqlError(
-                    Diagnostic("NOT_A_CHANGE", message, statement.span, hint="use explain(view, options), or the shell")
-                )
+                raise SqlError(Diagnostic("NOT_A_CHANGE", message, statement.span, hint=in_python(statement)))
             case _:
                 self.declare(statement, source)
         return {}
@@ -612,11 +610,7 @@ class Execution:
 
     def query(self, text: str, as_of: int | None = None) -> Answer:
         """The answer of the one query in the text, over the contents after step `as_of` if it says no AS OF itself."""
-        found = parse(text, self.dialect)
-        if len(found) != 1 or not isinstance(found[0], sql.Query):
-            message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
-            raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
-        return self.answer(found[0].tree, text, as_of)
+        return self.answer(one_query(text, self.dialect).tree, text, as_of)
 
     def answer(self, tree: Any, text: str, as_of: int | None = None) -> Answer:
         """The answer of a parsed query."""

@@ -16,27 +16,17 @@ from penstock.catalog.settings import ANSWER_FROM_VIEWS
 from penstock.engine.foreseeing import foreseen
 from penstock.errors import Diagnostic, SqlError, did_you_mean
 from penstock.explain import explain_query, explain_standing
+from penstock.pipeline.one_query import one_query
 from penstock.relational.block import Block
 from penstock.relational.emitting import Emitting
 from penstock.relational.relation import Relation
 from penstock.relational.writing import named
-from penstock.sql import statements
-from penstock.sql.parse import parse
 from penstock.sql.points import point_of, without_past
 
 if TYPE_CHECKING:
     from penstock.pipeline.answer import Answer
     from penstock.pipeline.pipeline import Pipeline
     from penstock.pipeline.standing import StandingQuery
-
-
-def one_query(text: str, dialect: str) -> statements.Query:
-    """The one query in a text. SqlError if it is anything else."""
-    found = parse(text, dialect)
-    if len(found) != 1 or not isinstance(found[0], statements.Query):
-        message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
-        raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
-    return found[0]
 
 
 def explained_query(pipeline: Pipeline, tree: Any, options: Sequence[str], text: str) -> str:

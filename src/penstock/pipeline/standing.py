@@ -68,7 +68,7 @@ def emission_of(query: str, columns: tuple[str, ...], change: Change) -> Emissio
 class StandingQuery(Iterator[Emission]):
     """A query that stands: it yields an `Emission` whenever its policy shows rows, and ends with the pipeline or LIMIT.
 
-    `name` and `text` are the query's, `columns` those of the rows, `normal_form` is its policy. It is an iterator and
+    `name` and `text` are the query's, `columns` those of the rows. It is an iterator and
     an async iterator, for one reader at a time; also a context manager, which closes it. A reader that falls a million
     rows behind is told so by a DataError (QUERY_BEHIND), and the query ends; the pipeline goes on.
     """

@@ -10,6 +10,7 @@ from typing import Any
 from penstock.bind.emission.standing import StandingQuery as Bound
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.pipeline.execution import Execution
+from penstock.pipeline.one_query import not_a_query
 from penstock.pipeline.session_queries import SessionQueries
 from penstock.pipeline.standing import StandingQuery, emission_of
 from penstock.sql import statements
@@ -65,8 +66,7 @@ class StandingQueries:
         if len(found) == 1 and isinstance(found[0], statements.Insert) and not found[0].is_constant:
             return self._statement(execution, found[0], text, name)
         if len(found) != 1 or not isinstance(found[0], statements.Query):
-            message = f"expected one query, found {len(found)} statements" if len(found) != 1 else "expected a query"
-            raise SqlError(Diagnostic("NOT_A_QUERY", message, hint="use execute() for statements"))
+            raise not_a_query(found)
         chosen = self._chosen_name(execution, name)
         bound = execution.stand(found[0].tree, text, chosen, at)
         showing = bound.view.showing
