@@ -268,7 +268,8 @@ class _Finder:
 
     def _late_columns(self, name: str) -> list[str]:
         table = self.catalog.table(name)
-        return [] if table is None else [column.name for column in table.columns if column.lateness is not None]
+        columns = () if table is None else table.columns
+        return [column.name for column in columns if column.lateness is not None and not column.hidden]
 
     def _growing_tables(self, plan: Plan) -> tuple[str, ...]:
         """The tables below a plan that grow for ever."""

@@ -9,6 +9,7 @@ from sqlglot import exp
 from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span
 from penstock.sql.failure import ParseFailure
+from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
 from penstock.sql.rules import Rules
 from penstock.sql.text import span_of
@@ -47,7 +48,7 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.Div() if rules.wide_division:
                 _widen(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
-    return _with_functions(with_casts(tree, rules), rules)
+    return _with_functions(with_casts(tree, rules), source, rules)
 
 
 def _counted_from_one(tree: exp.Expression) -> exp.Expression:
@@ -63,10 +64,10 @@ def _counted_from_one(tree: exp.Expression) -> exp.Expression:
     return tree
 
 
-def _with_functions(tree: exp.Expression, rules: Rules) -> exp.Expression:
+def _with_functions(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
     """The tree with the dialect's functions under Spark's names, inner ones first: an outer one may stand twice."""
     for node in reversed(list(tree.find_all(exp.Anonymous))):
-        replaced = _function(node, rules)
+        replaced = _function(node, source, rules)
         if replaced is not node:
             node.replace(replaced)
             tree = replaced if node is tree else tree
@@ -96,13 +97,16 @@ def _nearest(node: exp.Expression) -> Span | None:
     return None
 
 
-def _function(call: exp.Anonymous, rules: Rules) -> exp.Expression:
+def _function(call: exp.Anonymous, source: str, rules: Rules) -> exp.Expression:
     name = call.name.upper()
     if name in _UNIT_FIRST and len(call.expressions) == _ARGUMENTS_WITH_UNIT:
         _unit_argument(call)
     if rewrite := rules.rewrites.get(name):
+        place = span_of(call)
         replaced = rewrite(call)
         replaced.meta.update(call.meta)
+        if place is not None:
+            replaced.meta[WRITTEN] = " ".join(source[place.start : place.end].split())
         return replaced
     if spark_name := rules.functions.get(name):
         call.set("this", spark_name)

@@ -8,6 +8,7 @@ from sqlglot import exp
 
 WINDOW_FUNCTIONS = frozenset({"TUMBLE", "HOP", "SESSION", "CUMULATE"})
 SUBSTREAMS = "substreams"  # in the meta of a SELECT: the keys of PARTITION BY
+WRITTEN = "written"  # in the meta of what stands for a function of another dialect: the call as it was written
 SHUFFLED = "shuffle_by"  # the argument of a SELECT with the keys of SHUFFLE BY
 TABLE_FUNCTIONS = WINDOW_FUNCTIONS | {"TABLE", "CHANGELOG", "DEDUP"}
 

@@ -11,6 +11,7 @@ from typing import Any
 
 from sqlglot import exp
 
+from penstock.bind.select.column_names import written_name_of
 from penstock.catalog.model import Catalog, View
 from penstock.catalog.reserved import POSITION
 from penstock.sql.complaints import unsupported
@@ -30,7 +31,9 @@ def for_each_row(select: exp.Select, order: Sequence[exp.Expression]) -> None:
         hint = "name the keys: GROUP BY a, b"
         raise unsupported(code="PER_EVENT", message="EMIT PER EVENT over GROUPING SETS", place=group, hint=hint)
     for place, item in enumerate(select.expressions):
-        select.expressions[place] = _running(item, keys, order)
+        found = _running(item, keys, order)
+        is_named = isinstance(item, exp.Alias) or found is item
+        select.expressions[place] = found if is_named else exp.alias_(found, written_name_of(item), quoted=True)
     having = select.args.pop("having", None)
     if having is not None:
         select.set("qualify", exp.Qualify(this=_running(having.this, keys, order)))

@@ -18,7 +18,7 @@ from penstock.bind.query.clauses import Clauses
 from penstock.bind.query.output import output_of
 from penstock.bind.row_order.whole_row import Row, whole_row
 from penstock.bind.select.aggregates import Aggregation, aggregated
-from penstock.bind.select.column_names import name_of
+from penstock.bind.select.column_names import written_name_of
 from penstock.bind.select.grouping import Grouping, grouping_of
 from penstock.bind.select.ordering import limit_of, ordering_of
 from penstock.bind.select.stars import expand, is_star
@@ -184,7 +184,7 @@ def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]
         raise wrong(
             code="SEVERAL_ALIASES", message="several names for one value", place=item, hint="one name is enough"
         )
-    name = name_of(item)
+    name = written_name_of(item)
     if isinstance(item, exp.Alias):
         level.aliases.setdefault(name.lower(), tree)
     return [(name, tree)]

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from sqlglot import exp
 
+from penstock.sql.nodes import WRITTEN
 from penstock.sql.text import spark_sql, type_of
-from penstock.sql.trees import call_name, core_of
+from penstock.sql.trees import call_name, core_of, replace_nodes
 
 
 def name_of(tree: exp.Expression) -> str:
@@ -17,6 +18,15 @@ def name_of(tree: exp.Expression) -> str:
     if isinstance(tree, exp.Column | exp.Dot):
         return str(tree.parts[-1].name) if isinstance(tree, exp.Column) else str(tree.expression.name)
     return pretty(tree)
+
+
+def written_name_of(tree: exp.Expression) -> str:
+    """The name of an item of the SELECT list in which functions of other dialects are as they were written."""
+    return name_of(replace_nodes(tree, _as_written))
+
+
+def _as_written(tree: exp.Expression) -> exp.Expression | None:
+    return exp.Var(this=tree.meta[WRITTEN]) if WRITTEN in tree.meta else None
 
 
 def pretty(tree: exp.Expression) -> str:
