@@ -89,7 +89,7 @@ def test_the_normal_form(written: str, normal: str) -> None:
         ("INTERVAL '6' MINUTES", timedelta(minutes=6)),
         ("INTERVAL '6 minutes'", timedelta(minutes=6)),
         ("INTERVAL 5s", timedelta(seconds=5)),
-        ("999999999d", timedelta(days=999_999_999)),
+        ("365000d", timedelta(days=365_000)),
     ],
 )
 def test_lengths_of_time(written: str, length: timedelta) -> None:
@@ -141,8 +141,8 @@ REFUSED = [
     ("EMIT PERIODIC 5 AND TIMEOUT 5s", "EMIT_LENGTH", "5", "us, ms, s, m, h or d, found 5"),
     ("EMIT PERIODIC 1.5s", "EMIT_LENGTH", "1.5s", "a whole number"),
     ("EMIT PERIODIC 5ns", "EMIT_LENGTH", "5ns", "whole microseconds"),
-    ("EMIT PERIODIC 1000000000d", "EMIT_LENGTH", "1000000000d", "a billion days"),
-    (f"EMIT PERIODIC {'9' * 5000}d", "EMIT_LENGTH", f"{'9' * 5000}d", "a billion days"),
+    ("EMIT PERIODIC 1000000000d", "EMIT_LENGTH", "1000000000d", "365000d"),
+    (f"EMIT PERIODIC {'9' * 5000}d", "EMIT_LENGTH", f"{'9' * 5000}d", "365000d"),
     (f"{SESSION} WITH MAXSPAN 0s", "EMIT_LENGTH", "0s", "MAXSPAN takes a length of time above zero"),
     (f"{SESSION} WITH MAXSPAN 1h", "EMIT_LENGTH", "1h", "MAXSPAN takes a length of time in ms, s or m"),
     (f"{SESSION} WITH MAXSPAN 120m AND TIMEOUT 15m", "EMIT_NOT_TOGETHER", "TIMEOUT 15m", "shorter than MAXSPAN"),

@@ -35,7 +35,7 @@ _LONG = {
     "YEAR": "y",
 }
 _SHORT = frozenset(_LONG.values())
-_MOST = timedelta.max // timedelta(microseconds=1)
+_MOST = timedelta(days=365_000)  # a clock so far from now is still a time
 _LENGTH = re.compile(r"([+-]?)\s*([0-9]+(?:\.[0-9]*)?|\.[0-9]+)\s*([A-Za-z]*)")
 _BARE = re.compile(r"[^\W\d]\w*")
 _DIGITS = 18  # more than any length of time has
@@ -214,8 +214,8 @@ class _Length:
         nanos = int(amount[:_DIGITS]) * (1 if unit == "ns" else 1000 * _MICROS[unit])
         if nanos % 1000:
             self._refuse("whole microseconds", "times are kept in microseconds")
-        if len(amount) > _DIGITS or nanos // 1000 > _MOST:
-            self._refuse("less than a billion days")
+        if len(amount) > _DIGITS or nanos // 1000 > _MOST // timedelta(microseconds=1):
+            self._refuse(f"a length of time up to {_MOST.days}d", "leave it out for one without end")
         return timedelta(microseconds=nanos // 1000)
 
     def _instead(self, unit: str) -> str:
