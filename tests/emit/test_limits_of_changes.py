@@ -34,7 +34,9 @@ def sums(there):
 @given(steps=st.lists(CHANGES, max_size=7), limit=st.integers(1, 4), order=st.sampled_from(["", "ORDER BY s"]))
 def test_each_group_that_is_shown_is_shown_as_it_is(by, steps, limit, order):
     dialect = "timeplus" if order and not by else "penstock"  # elsewhere that is the first rows as a relation
-    text = f"SELECT k, SUM(x) AS s{', _tp_delta' * (dialect == 'timeplus')} FROM t GROUP BY k {order} LIMIT {limit} {by}"
+    text = (
+        f"SELECT k, SUM(x) AS s{', _tp_delta' * (dialect == 'timeplus')} FROM t GROUP BY k {order} LIMIT {limit} {by}"
+    )
     with penstock.Pipeline("CREATE TABLE t (k INT, x INT)", engine="native", dialect=dialect) as pipeline:
         query = pipeline.subscribe(f"{text} EMIT CHANGES ON UPDATE", clock=START)
         there, shown, seen = Counter(), Counter(), Counter()
@@ -47,13 +49,13 @@ def test_each_group_that_is_shown_is_shown_as_it_is(by, steps, limit, order):
             pipeline.step({"t": taken}, clock=START)
             now = sums(there)
             for rows in read(query):
-                rows = [(sign_of(row), *row[:2]) if dialect == "timeplus" else row for row in rows]
-                for kind, *row in rows:
+                marked = [(sign_of(row), *row[:2]) if dialect == "timeplus" else row for row in rows]
+                for kind, *row in marked:
                     shown[tuple(row)] += 1 if kind in ("+", "+I", "+U") else -1
                     seen[tuple(row[place] for place in BY[by])] += 1
                     assert kind != "-D" or row[0] not in now
                 assert min(shown.values()) >= 0, "what was not shown is not taken back"
-                told = {key for _, key, _ in rows}
+                told = {key for _, key, _ in marked}
                 assert {k: s for (k, s), count in shown.items() if count and k in told} == {
                     k: s for k, s in now.items() if k in told
                 }

@@ -7,6 +7,8 @@ from datetime import datetime, timedelta
 import pytest
 
 import penstock
+from penstock.bind.query_settings import warnings_of
+from penstock.sql.parse import parse_query
 
 START = datetime(2025, 1, 1, 10)  # noqa: DTZ001 - UTC
 SECOND = timedelta(seconds=1)
@@ -44,6 +46,12 @@ def read(query):
         ("select count() from s emit periodic 0s", "EMIT_LENGTH", "0s"),
         ("select count() from s emit periodic -1s", "EMIT_LENGTH", "-1s"),
         ("select count() from s emit periodic 1M", "EMIT_LENGTH", "1M"),
+        ("select k from (select k, count() from s group by k emit periodic 0s)", "EMIT_LENGTH", "0s"),
+        ("with c as (select k from s emit stream changes) select k from c", "EMIT_CLAUSE", "changes"),
+        ("select k from s where k in (select k from s emit periodic 1s often)", "EMIT_CLAUSE", "often"),
+        ("select k from (select k from s emit last 1h)", "EMIT_IN_SUBQUERY", "last 1h"),
+        ("select k from (select k from s emit periodic 1s with delay 1s)", "EMIT_IN_SUBQUERY", "with delay 1s"),
+        (f"select * from (select count() from s group by k {SESSIONS} 1s)", "EMIT_IN_SUBQUERY", "maxspan"),
     ],
 )
 def test_it_is_refused_and_nothing_stands(pipeline, text, code, said):
@@ -54,6 +62,85 @@ def test_it_is_refused_and_nothing_stands(pipeline, text, code, said):
     assert "__" not in refused.value.render()
     assert pipeline.queries == []
     pipeline.step({"s": [("a", 1, False, False)]})
+
+
+WINDOWED = "select max(v) from tumble(s, 5s) group by window_end settings"
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "shown"),
+    [
+        ("select count() from s settings seek_too = 'earliest'", "UNKNOWN_SETTING", "seek_too = 'earliest'"),
+        ("select count() from s settings query_mode = 'tabel'", "BAD_SETTING", "query_mode = 'tabel'"),
+        ("select count() from s settings query_mode = 'table'", "BAD_SETTING", "query_mode = 'table'"),
+        ("select k from s emit last 1h settings max_keep_windows = -1", "BAD_SETTING", "found -1"),
+        ("select k from s settings join_use_nulls = 0", "BAD_SETTING", "join_use_nulls = 0"),
+        ("select k from s settings seek_to = '-2x'", "BAD_SETTING", "seek_to = '-2x'"),
+        (f"{WINDOWED} late_updates = 'maybe'", "REFINEMENT", "late_updates = 'maybe'"),
+        (f"{WINDOWED} first_result = -5", "REFINEMENT", "found '-5'"),
+        ("select max(v) from s settings update_rate = '0 seconds'", "REFINEMENT", "update_rate = '0 seconds'"),
+        ("select max(v) from tumble(s, 1M) group by window_start", "NOT_AN_INTERVAL", "tumble(s, 1M)"),
+        ("select max(v) from tumble(s, 1q) group by window_end", "NOT_AN_INTERVAL", "tumble(s, 1q)"),
+        (f"select count() from s {SESSIONS.replace('_tp_time', 'v')} 1s", "WINDOW_TIME", "INT"),
+        (f"select count() from s {SESSIONS.replace('b,', 'v,')} 1s", "SESSION_CLOSE", "BOOLEAN"),
+        ("select k from s limit 2.5", "BAD_LIMIT", "found 2.5"),
+        ("select count() from s emit last 365000000d", "EMIT_LENGTH", "365000d"),
+        ("select count() from s emit periodic 365000001d", "EMIT_LENGTH", "365000d"),
+        ("select count() from s where emit_version() > 1", "EMIT_FORM", "SELECT list"),
+        ("select emit_version() + 1, count() from s", "EMIT_FORM", "SELECT list"),
+        ("select count() from s group by emit_version()", "EMIT_FORM", "SELECT list"),
+    ],
+)
+def test_it_is_refused_at_its_place(pipeline, text, code, shown):
+    with pytest.raises(penstock.PenstockError) as refused:
+        pipeline.subscribe(text)
+    assert (refused.value.code, refused.value.diagnostics[0].span is None) == (code, False), refused.value.render()
+    assert shown in refused.value.render()
+    assert pipeline.queries == []
+
+
+def test_a_property_of_a_view_is_refused_at_its_place():
+    view = "CREATE VIEW v WITH ('update_rate' = '0 seconds') AS SELECT max(v) AS m FROM s"
+    with pytest.raises(penstock.SqlError) as refused, penstock.Pipeline(f"{PROGRAM}{view}", dialect="timeplus"):
+        pass
+    assert refused.value.code == "REFINEMENT"
+    assert "update_rate' = '0 seconds'\n" not in refused.value.render()
+    assert refused.value.diagnostics[0].span is not None
+
+
+def test_a_setting_may_ask_for_the_rows_that_are_there(pipeline):
+    pipeline.step({"s": [("a", 1, False, False)]})
+    text = "select count() from s settings query_mode = 'table', max_threads = 2"
+    assert list(pipeline.query(text)) == [(1,)]
+
+
+def test_what_timeplus_alone_knows_is_warned_of():
+    tree = parse_query("SELECT k FROM s EMIT LAST 1h SETTINGS max_keep_windows = 9, seek_to = 'latest'", "timeplus")
+    (found,) = warnings_of(tree)
+    assert (found.code, found.severity, found.span is None) == ("NO_MEANING", "warning", False)
+    assert "max_keep_windows" in found.message
+
+
+@pytest.mark.parametrize("text", ["KILL QUERY q1", "SHOW QUERIES", "SHOW TABLES"])
+def test_what_is_no_query_says_what_works_in_python(pipeline, text):
+    for ask in (pipeline.query, pipeline.subscribe, pipeline.execute):
+        with pytest.raises(penstock.SqlError) as refused:
+            ask(text)
+        assert "Pipeline." in refused.value.render()
+        assert "execute()" not in refused.value.render()
+
+
+def test_columns_are_named_after_what_was_written():
+    text = "CREATE VIEW n AS SELECT max_k(v, 2), p90(v), 1 + count_if(v > 1), to_string(max(v)) FROM s"
+    with penstock.Pipeline(f"{PROGRAM}{text}", dialect="timeplus") as opened:
+        names = [item.label for item in opened.catalog.views["n"].columns]
+    assert names == ["max_k(v, 2)", "p90(v)", "(1 + count_if(v > 1))", "to_string(max(v))"]
+
+
+def test_columns_are_named_alike_under_each_policy(pipeline):
+    text = "select k, sum(v), 1 + max(v) from s group by k"
+    names = ("k", "sum(v)", "(1 + max(v))")
+    assert pipeline.subscribe(text).columns == pipeline.subscribe(f"{text} emit per event").columns == names
 
 
 def test_a_limit_of_no_rows_has_ended(pipeline):

@@ -31,6 +31,7 @@ carries (`level`), and `binder` makes:
 | `join_keys` | a condition of a join split into keys, with both sides of one type, and the rest |
 | `level` | one query level while it is bound: its scope, its subqueries, what it reads of the enclosing query |
 | `marks` | the marks that the binder leaves in parsed trees |
+| `query_settings` | SETTINGS of a query: which there are, and their values |
 | `modality` | which queries can be asked as a stream, and which as a relation |
 | `taking_in` | the rows that a standing query takes in: from now on, those that are not late |
 | `relation` | a relation of FROM: a plan whose fields are named `alias.column`, and the scope that finds them |

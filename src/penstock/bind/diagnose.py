@@ -58,6 +58,10 @@ def ambiguous_column(name: str, candidates: Sequence[str], place: exp.Expression
 
 def unknown_function(name: str, known: Sequence[str], place: exp.Expression) -> SqlError:
     """No function of that name."""
+    if name.lower() == "emit_version":
+        message = "emit_version() stands by itself in the SELECT list of a query that stands: SELECT emit_version(), …"
+        hint = "it numbers what is shown, so nothing can be computed from it; leave it out elsewhere"
+        return wrong(code="EMIT_FORM", message=message, place=place, hint=hint)
     message = f"there is no function {name[:80]!r}"
     return wrong(
         code="UNKNOWN_FUNCTION", message=message, place=place, candidates=did_you_mean(name, known), sqlstate="42883"

@@ -243,14 +243,18 @@ class TakingIn:
 
     def gated(self, plan: Plan, time: exp.Expression, windows: Windows) -> Plan:
         """The rows that a window is to be put over, without those that are late for the query."""
-        name = str(time.name) if isinstance(time, exp.Column) else None
-        if self.delay is None or name not in plan.names or self.has_waterline(self.catalog, plan, name):
+        if not self.keeps_waterline(plan, time):
             return plan
         grid = None
         if windows.slide is not None and windows.length is not None and windows.aligned:
             grid = Grid(windows.slide, (windows.origin + windows.length) % windows.slide)
         late = Lateness(f"INTERVAL {self.delay} MICROSECONDS", grid=grid)
-        return self._behind(plan, name, late, windows)
+        return self._behind(plan, str(time.name), late, windows)
+
+    def keeps_waterline(self, plan: Plan, time: exp.Expression) -> bool:
+        """True if the query has a waterline of its own for the time of a window, since the rows have none."""
+        name = str(time.name) if isinstance(time, exp.Column) else None
+        return self.delay is not None and name in plan.names and not self.has_waterline(self.catalog, plan, name)
 
     def remembered(
         self, plan: Plan, order: exp.Expression, keys: Sequence[exp.Expression], remembering: Remembering

@@ -14,6 +14,7 @@ from penstock.bind.emission.standing import stands
 from penstock.bind.program.compile import compile_program
 from penstock.bind.program.other_dialects import naming_dialects
 from penstock.bind.program.writers import stands_as_statement
+from penstock.bind.query_settings import warnings_of
 from penstock.cli.emissions import Emissions
 from penstock.cli.options import EngineOptions
 from penstock.cli.programs import only, without
@@ -127,6 +128,7 @@ class Interpreter:
     def _run(self, statement: sql.Statement, text: str) -> None:
         match statement:
             case sql.Query() if stands(statement.tree, self.pipeline.catalog):
+                warn(warnings_of(statement.tree), text)
                 self._stand(text)
             case sql.Insert() if stands_as_statement(statement, self.pipeline.catalog):
                 self._write(statement, text)

@@ -29,8 +29,8 @@ _NOTHING: Mapping[Any, int] = MappingProxyType({})
 class Counts:
     """The counts over the life of a query.
 
-    `shown` are its rows, as many as LIMIT says where it has ended, `emissions` what emit_version() numbers; `versions` has the changes of each group, and
-    `of_values` the rows of each value of LIMIT … BY.
+    `shown` are its rows, as many as LIMIT says where it has ended, `emissions` what emit_version() numbers; `versions`
+    has the changes of each group, and `of_values` the rows of each value of LIMIT … BY.
     """
 
     shown: int = 0
@@ -133,7 +133,7 @@ class Dressing:
         return rows.filter(pc.not_equal(rows.column(WEIGHT), 0)), counts
 
     def _without_halves(self, rows: Rows, left: list[int]) -> list[int]:
-        """The weights that limits leave, without those of updates of which they leave a part: that would be a deletion."""
+        """The weights that limits leave, but none of an update of which they leave a part: that would be a deletion."""
         if self.showing.content is not Content.CHANGES:
             return left
         groups, cut = self._groups(rows), np.array(left) != np.array(_weights(rows))

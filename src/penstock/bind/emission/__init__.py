@@ -13,7 +13,6 @@
 | `arrivals` | a stream that meets tables: rows meet them as they are when they come |
 | `clauses` | the clauses that a policy takes over: ORDER BY, LIMIT, LIMIT … BY, emit_version(), `_tp_delta`, groups |
 | `policy` | what is shown and when, where the query does not say: by its kind, in its dialect |
-| `settings` | SETTINGS that a policy reads |
 | `by_event` | PER EVENT: aggregates that run over the rows so far |
 | `whole_sessions` | GROUP BY window_start of a session, which is by its end as well |
 | `window_columns` | which columns of a plan tell windows apart |

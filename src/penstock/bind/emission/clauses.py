@@ -13,8 +13,9 @@ from sqlglot import exp
 from penstock.bind.emission.by_event import for_each_row, order_of_events
 from penstock.bind.emission.whole_sessions import by_whole_sessions
 from penstock.bind.taking_in import SESSION_NUMBER
-from penstock.bind.time_windows.closing_sessions import CLOSING
+from penstock.bind.time_windows.closing_sessions import CLOSING, Closing
 from penstock.catalog.model import Catalog
+from penstock.errors import Span
 from penstock.plan.emission import Row, SessionClose, Trigger
 from penstock.sql.complaints import wrong
 from penstock.sql.nodes import SUBSTREAMS, TableFunction
@@ -85,6 +86,7 @@ def taken_apart(
     *,
     ends_with_limit: bool,
     trigger: Trigger | None = None,
+    place: Span | None = None,
     counted: bool = False,
     closes: bool = False,
 ) -> Clauses:
@@ -109,7 +111,7 @@ def taken_apart(
     found.grouped = group is not None
     found.aggregated = found.grouped or aggregates
     if isinstance(trigger, SessionClose) and found.aggregated:
-        found.session = _by_session(select, found, trigger)
+        found.session = _by_session(select, found, trigger, place)
         group = select.args["group"]
     _group(found, [] if group is None else group.expressions)
     for key in select.meta.get(SUBSTREAMS, []) if found.aggregated else []:
@@ -145,13 +147,13 @@ def _by_event(select: exp.Select, found: Clauses, catalog: Catalog) -> None:
     found.order = found.order or [(found.place_of(item), False, True) for item in order]
 
 
-def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose) -> Place:
+def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose, place: Span | None) -> Place:
     """GROUP BY the number of the session as well; the place of that."""
     number = exp.column(exp.to_identifier(SESSION_NUMBER, quoted=True))
     group = select.args.get("group") or exp.Group(expressions=[])
     group.append("expressions", number.copy())
     select.set("group", group)
-    select.meta[CLOSING] = trigger
+    select.meta[CLOSING] = Closing(trigger, place)
     found.grouped = True
     return found.place_of(number)
 
@@ -225,7 +227,11 @@ def _take_order(select: exp.Select, found: Clauses) -> None:
 def _count(limit: exp.Expression) -> int:
     tree = limit.args.get("expression")
     if not isinstance(tree, exp.Literal) or tree.is_string or not tree.name.isdigit():
-        raise wrong(code="BAD_LIMIT", message="LIMIT of a standing query is a whole number", place=limit)
+        message = "LIMIT of a standing query is a whole number"
+        message += "" if tree is None else f", found {spark_sql(tree)[:60]}"
+        raise wrong(
+            code="BAD_LIMIT", message=message, place=tree or limit, hint="LIMIT 10 ends the query after ten rows"
+        )
     return int(tree.name)
 
 

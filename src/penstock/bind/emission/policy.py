@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 
-from penstock.errors import Diagnostic, SqlError, UnsupportedError
+from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError
 from penstock.plan.emission import Batch, Content, EmitClause, GroupDelay, Row, SessionClose, Tick, Trigger, WindowClose
 from penstock.plan.refinement import LAST, NAMES, early_delay, of_flink, refinement
 
@@ -51,9 +51,11 @@ def trigger_of(clause: EmitClause, kind: Kind) -> Trigger:
     return Batch()
 
 
-def refined(clause: EmitClause, properties: Mapping[str, str], kind: Kind) -> Trigger | None:
+def refined(
+    clause: EmitClause, properties: Mapping[str, str], kind: Kind, places: Mapping[str, Span | None]
+) -> Trigger | None:
     """The trigger that properties of refinement ask for, or Flink's settings; SqlError beside another one."""
-    found = refinement(properties, windowed=kind.windowed)
+    found = refinement(properties, windowed=kind.windowed, places=places)
     if found is not None and (clause.trigger is not None or clause.delay is not None):
         names = ", ".join(name for name in NAMES if name in properties)
         message = f"{names} and {clause.text()} both say when results are shown"
@@ -109,8 +111,10 @@ def check(clause: EmitClause, trigger: Trigger, kind: Kind) -> None:
         message = "EMIT DELTA shows by how much aggregates change, but the query has none"
         raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="EMIT CHANGES shows the rows that change"))
     if clause.word == CHANGES and isinstance(trigger, WindowClose):
-        message = "EMIT CHANGES AFTER WATERMARK: what is shown when its window closes never changes"
-        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint="leave CHANGES out, or AFTER WATERMARK"))
+        written = replace(clause, trigger=trigger).text()
+        message = f"{written}: what is shown when its window closes never changes"
+        hint = "leave out CHANGELOG, which is CHANGES as well, or AFTER WINDOW CLOSE"
+        raise SqlError(Diagnostic("EMIT_FORM", message, clause.span, hint=hint))
 
 
 def _check_sessions(clause: EmitClause, trigger: SessionClose, kind: Kind) -> None:

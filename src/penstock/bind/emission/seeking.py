@@ -17,12 +17,12 @@ from datetime import UTC, datetime, timedelta
 
 from sqlglot import exp
 
+from penstock.bind.query_settings import SEEK_TO
 from penstock.catalog.model import EVENT_TIME, Catalog
 from penstock.catalog.reserved import SEQUENCE_NUMBER
 from penstock.catalog.zones import zone_named
-from penstock.errors import Diagnostic, SqlError
+from penstock.errors import Diagnostic, Span, SqlError
 
-SEEK_TO = "seek_to"
 _BACK = re.compile(r"-(\d{1,9})(ms|s|m|h|d|w)")
 _DIGITS = 18  # fewer than the greatest BIGINT has
 _UNITS = {"ms": "milliseconds", "s": "seconds", "m": "minutes", "h": "hours", "d": "days", "w": "weeks"}
@@ -37,34 +37,40 @@ class Seek:
     since: datetime | int | None = None
 
 
-def seek_of(settings: Mapping[str, str], tree: exp.Expression, clock: datetime, catalog: Catalog) -> Seek:
-    """The past that a query reads which begins at a clock; SqlError for a setting that says no time."""
+def seek_of(
+    settings: Mapping[str, str],
+    tree: exp.Expression,
+    clock: datetime,
+    catalog: Catalog,
+    place: Span | None = None,
+) -> Seek:
+    """The past that a query reads which begins at a clock; SqlError for a setting, at its place, that says no time."""
     value = settings.get(SEEK_TO)
     if value is None:
         return Seek(past=_asks_for_time(tree))
     if value in ("earliest", "latest"):
         return Seek(past=value == "earliest")
     if value.isdecimal():
-        return Seek(past=True, since=_number(value))
+        return Seek(past=True, since=_number(value, place))
     back = _BACK.fullmatch(value)
     if back is not None:
         return Seek(past=True, since=clock - timedelta(**{_UNITS[back[2]]: int(back[1])}))
     try:
         return Seek(past=True, since=_utc(datetime.fromisoformat(value.upper()), catalog))
     except ValueError:
-        raise _no_place(value) from None
+        raise _no_place(value, place) from None
 
 
-def _number(value: str) -> int:
+def _number(value: str, place: Span | None) -> int:
     if len(value) > _DIGITS:
-        raise _no_place(value)
+        raise _no_place(value, place)
     return int(value)
 
 
-def _no_place(value: str) -> SqlError:
+def _no_place(value: str, place: Span | None) -> SqlError:
     message = f"SETTINGS seek_to is no place to begin: {value[:60]!r}"
     hint = "'earliest', 'latest', '-2h', a time as in '2025-01-01 10:00:00', or a number that _tp_sn had"
-    return SqlError(Diagnostic("BAD_SETTING", message, hint=hint))
+    return SqlError(Diagnostic("BAD_SETTING", message, place, hint=hint))
 
 
 def _utc(time: datetime, catalog: Catalog) -> datetime:

@@ -6,6 +6,8 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from datetime import timedelta
 from functools import partial
+from types import MappingProxyType
+from typing import Any
 
 from sqlglot import exp
 
@@ -26,16 +28,26 @@ from penstock.bind.emission.policy import (
     with_delay,
 )
 from penstock.bind.emission.seeking import seek_of
-from penstock.bind.emission.settings import INCLUDED, MERGES, settings_of, switch
 from penstock.bind.emission.streamed import as_select, carrying_times
 from penstock.bind.emission.window_columns import END, carrying_windows, window_bounds
 from penstock.bind.modality import check_streamed, streamed
+from penstock.bind.query_settings import (
+    INCLUDED,
+    MERGES,
+    QUERY_MODE,
+    SEEK_TO,
+    asks_once,
+    check_settings,
+    places_of,
+    settings_of,
+    switch,
+)
 from penstock.bind.scalars import unique_names
 from penstock.bind.taking_in import HasWaterline, Start, TakingIn, with_taking_in
 from penstock.bind.time_windows.in_group_by import FORMS
 from penstock.catalog.model import EVENT_TIME, NOTHING, Catalog, ClosingSessions, Column, Table, View
 from penstock.catalog.reserved import ARRIVED
-from penstock.errors import Diagnostic, PenstockError, SqlError
+from penstock.errors import Diagnostic, PenstockError, Span, SqlError
 from penstock.plan.emission import Batch, EmitClause, GroupDelay, Refine, Row, SessionClose, Trigger, WindowClose
 from penstock.plan.emitclause import emit_in_subquery, read_emit
 from penstock.plan.nodes import Aggregate, MatchRecognize, Plan, Project, Scan
@@ -77,6 +89,8 @@ def shown_by(view: str) -> str:
 
 def stands(tree: exp.Expression, catalog: Catalog) -> bool:
     """True for a query that is shown as its rows change, and not answered once."""
+    if asks_once(tree):
+        return False
     if tree.meta.get("emit") or is_begun(tree) or streamed(tree) or is_refined(settings_of(tree)):
         return True
     return catalog.settings.get("dialect") == "timeplus" and any(
@@ -102,15 +116,16 @@ def bind_standing(
     *,
     start: Start = Start(),  # noqa: B008 - it is frozen
     properties: Mapping[str, str] = NOTHING,
+    places: Mapping[str, Span] = MappingProxyType({}),
 ) -> StandingQuery:
     """A standing query called `name`; raises SqlError or UnsupportedError, with `source` filled in.
 
     `has_waterline` tells of a column of a plan whether a waterline is known for it already; `properties` are those of
-    the view that it shows.
+    the view that it shows, at their `places`.
     """
     try:
         with room_for_nesting():
-            return _Binding(tree, catalog, name, has_waterline, start, properties=properties).bound()
+            return _Binding(tree, catalog, name, has_waterline, start, properties=properties, places=places).bound()
     except PenstockError as error:
         raise error.with_source(source) from None
 
@@ -127,6 +142,7 @@ class _Binding:
         start: Start,
         *,
         properties: Mapping[str, str],
+        places: Mapping[str, Span],
     ) -> None:
         self._start = start
         self._has_waterline = has_waterline
@@ -139,6 +155,7 @@ class _Binding:
         self.stream_span = next(
             (item.meta["stream"] for item in tree.find_all(exp.Query) if "stream" in item.meta), None
         )
+        self.places: Mapping[str, Span | None] = {**_places(tree), **places}
         tree, self.settings = _without_emit(tree, dialect)
         if is_streamed:
             check_streamed(tree, catalog)
@@ -146,12 +163,13 @@ class _Binding:
         ends = dialect == "timeplus" or is_streamed or not _is_top(tree)
         self.order_place = tree.args.get("order")
         refining = {**self.settings, **properties}
-        counted = counts_rows(refining)
+        counted = counts_rows(refining, self.places)
         self.clauses: Clauses = taken_apart(
             tree,
             catalog,
             ends_with_limit=ends,
             trigger=self.clause.trigger,
+            place=self.clause.span,
             counted=counted,
             closes=closes_windows(self.clause, dialect),
         )
@@ -159,7 +177,7 @@ class _Binding:
         told = self.clauses.delta is not None
         self.kind = Kind(self.clauses.aggregated, windowed, dialect, told, is_streamed)
         self.trigger: Trigger = (
-            refined(self.clause, refining, self.kind)
+            refined(self.clause, refining, self.kind, self.places)
             or of_flink_settings(self.clause, catalog.settings, self.kind)
             or trigger_of(self.clause, self.kind)
         )
@@ -229,6 +247,7 @@ class _Binding:
             self.clauses.tree,
             self._start.clock,
             self.catalog,
+            self.places.get(SEEK_TO),
         )
         tails = (is_streamed or self.begins or (timeplus and last is None)) and not seek.past
         age = None if last is None else last.interval // _MICROSECOND
@@ -280,7 +299,7 @@ class _Binding:
         if not isinstance(self.trigger, SessionClose):
             return None
         silence = None if self.clause.timeout is None else self.clause.timeout // _MICROSECOND
-        merges, included = (switch(self.settings, name) for name in (MERGES, INCLUDED))
+        merges, included = (switch(self.settings, name, self.places.get(name)) for name in (MERGES, INCLUDED))
         longest = self.trigger.maxspan // _MICROSECOND
         return ClosingSessions((), "", None, None, longest, silence, bool(merges), included is not False)
 
@@ -355,9 +374,9 @@ def _at(place: Place, visible: int) -> int:
 
 
 def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, dict[str, str]]:
-    """The query without its EMIT and SETTINGS, and these settings.
+    """The query without its EMIT and SETTINGS, and these settings, which are checked.
 
-    EMIT in a sub-query is refused, or in the dialect of Timeplus changes nothing.
+    EMIT in a sub-query is refused. In the dialect of Timeplus one that says when rows are shown changes nothing.
     """
     found = tree.copy()
     found.meta.pop("emit", None)
@@ -367,13 +386,33 @@ def _without_emit(tree: exp.Expression, dialect: str) -> tuple[exp.Expression, d
     for inner in found.find_all(exp.Query):
         if inner.meta.get("emit"):
             text, span = inner.meta["emit"]
-            if dialect != "timeplus":
+            if dialect != "timeplus" or not _says_when_alone(read_emit(text, span)):
                 raise emit_in_subquery(text, span)
             del inner.meta["emit"]
     for inner in found.find_all(exp.Query):
+        check_settings(inner)
+        if asks_once(inner):
+            raise _asks_once(inner)
         settings |= settings_of(inner)
         inner.args.pop("settings", None)
     return found, settings
+
+
+def _places(tree: exp.Expression) -> dict[str, Span | None]:
+    """The places of the SETTINGS of a query and of those in it."""
+    return {name: place for inner in tree.find_all(exp.Query) for name, place in places_of(inner).items()}
+
+
+def _asks_once(query: Any) -> SqlError:
+    message = "query_mode = 'table' asks for the rows that are there, and this query stands"
+    hint = "ask the whole query so, without EMIT, or leave it out; table(s) in FROM reads one stream so"
+    return SqlError(Diagnostic("BAD_SETTING", message, places_of(query).get(QUERY_MODE), hint=hint))
+
+
+def _says_when_alone(clause: EmitClause) -> bool:
+    """True for a clause that leaves open which rows count, which are late, and what a session is."""
+    bounds = (clause.last, clause.delay, clause.timeout)
+    return bounds == (None, None, None) and not isinstance(clause.trigger, SessionClose)
 
 
 def _is_top(tree: exp.Expression) -> bool:

@@ -109,7 +109,13 @@ def _without_emit(catalog: Catalog, statement: CreateView) -> exp.Expression:
         message, hint = f"EMIT on the LOCAL view {statement.name}, which is no output", "leave LOCAL out, or EMIT"
         raise wrong(code="EMIT_FINAL_LOCAL", message=message, place=statement.name_span, hint=hint)
     bind_standing(
-        statement.query, catalog, "", shown_by(statement.name), any_waterline, properties=statement.properties
+        statement.query,
+        catalog,
+        "",
+        shown_by(statement.name),
+        any_waterline,
+        properties=statement.properties,
+        places={name: place.value for name, place in statement.places.items()},
     )
     query = statement.query.copy()
     query.meta.pop("emit", None)

@@ -15,6 +15,7 @@ from penstock.bind.query.ctes import with_ctes
 from penstock.bind.query.one_select import bind_select, refuse_emit
 from penstock.bind.query.recompute import recomputed
 from penstock.bind.query.set_operations import bind_set_operation
+from penstock.bind.query_settings import without_idle_settings
 from penstock.bind.select.ordering import limit_of, ordered, ordering_of
 from penstock.bind.windows.arrival import asks_for_arrival
 from penstock.plan.scalar import column
@@ -25,6 +26,7 @@ from penstock.sql.points import refuse_point
 def bind_whole_query(tree: exp.Expression, context: Context, *, keep_order: bool) -> BoundQuery:
     """A query in its context; what cannot be bound to nodes is recomputed, as narrowly as possible."""
     refuse_emit(tree)
+    tree = without_idle_settings(tree)
     refuse_point(tree)
     if not context.arrival and asks_for_arrival(tree, context):
         context = replace(context, arrival=True)

@@ -6,6 +6,8 @@ the rows gives them: a view that nobody asked for by name numbers its rows (`Tak
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 from sqlglot import exp
 
 from penstock.bind.level import Level
@@ -16,21 +18,31 @@ from penstock.bind.time_windows.in_group_by import other_keys
 from penstock.bind.time_windows.times import window_time
 from penstock.catalog.model import EVENT_TIME
 from penstock.catalog.reserved import POSITION
+from penstock.errors import Span
 from penstock.plan.emission import Bound, SessionClose
 from penstock.plan.nodes import Plan, Project
 from penstock.plan.scalar import Scalar, column, column_tree
 from penstock.sql.complaints import wrong
 from penstock.sql.trees import call, data_type
 
-CLOSING = "closing sessions"  # in the meta of a SELECT: the trigger of its EMIT, and the place of that
+CLOSING = "closing sessions"  # in the meta of a SELECT: a Closing
 _BOOLEAN = ("boolean", "void")
+
+
+@dataclass(frozen=True, slots=True)
+class Closing:
+    """The trigger of an EMIT, and the place of that."""
+
+    trigger: SessionClose
+    place: Span | None = None
 
 
 def with_closing_sessions(select: exp.Select, plan: Plan, level: Level) -> Plan:
     """The rows that are in a session, with its number under a name of its own; other queries' rows are as they are."""
-    taking_in, trigger = level.context.taking_in, select.meta.get(CLOSING)
-    if trigger is None or taking_in is None:
+    taking_in, closing = level.context.taking_in, select.meta.get(CLOSING)
+    if closing is None or taking_in is None:
         return plan
+    trigger = closing.trigger
     plan = _with_number(plan, level)
     if taking_in.sessions is None:  # it is asked only for what kind of query this is
         return plan
@@ -39,9 +51,9 @@ def with_closing_sessions(select: exp.Select, plan: Plan, level: Level) -> Plan:
         plan,
         SessionColumns(
             tuple(map(level.scalar, keys)),
-            _time(trigger, select, level),
-            True if trigger.start is None else _condition(trigger.start, select, level),
-            False if trigger.end is None else _condition(trigger.end, select, level),
+            _time(closing, select, level),
+            True if trigger.start is None else _condition(trigger.start, closing, level),
+            False if trigger.end is None else _condition(trigger.end, closing, level),
             _arrived(level),
         ),
     )
@@ -57,10 +69,10 @@ def _with_number(plan: Plan, level: Level) -> Plan:
     return plan
 
 
-def _time(trigger: SessionClose, select: exp.Select, level: Level) -> Scalar:
+def _time(closing: Closing, select: exp.Select, level: Level) -> Scalar:
     """The time by which a session is long: the column that IDENTIFIED BY names, or that of a stream's rows."""
-    name = trigger.time or EVENT_TIME
-    if trigger.time is None and level.scope.resolve([name], select) is None:
+    name = closing.trigger.time or EVENT_TIME
+    if closing.trigger.time is None and level.scope.resolve([name], select) is None:
         message = "AFTER SESSION CLOSE has to know the time of a row, and these rows have no _tp_time"
         raise wrong(
             code="SESSION_CLOSE",
@@ -68,28 +80,32 @@ def _time(trigger: SessionClose, select: exp.Select, level: Level) -> Scalar:
             place=select,
             hint="name the column, as in AFTER SESSION CLOSE IDENTIFIED BY ts WITH MAXSPAN 10m",
         )
-    tree = window_time(_named(name), level)
+    tree = window_time(_named(name, closing.place), level)
     if level.scalar(tree).type != "timestamp":
         tree = exp.Cast(this=tree, to=data_type("timestamp"))
     return level.scalar(tree)
 
 
-def _condition(bound: Bound, select: exp.Select, level: Level) -> Scalar | bool:
+def _condition(bound: Bound, closing: Closing, level: Level) -> Scalar | bool:
     """A column of IDENTIFIED BY that opens or closes a session; a constant as it is."""
     if isinstance(bound, bool):
         return bound
-    found = level.scalar(level.bind(_named(bound)))
+    found = level.scalar(level.bind(_named(bound, closing.place)))
     if found.type not in (None, *_BOOLEAN):
         message = (
             f"IDENTIFIED BY {bound}: what opens or closes a session is a BOOLEAN, and this is {found.type.upper()}"
         )
         hint = "compute it in a query in FROM, as in kind = 'end' AS ends"
-        raise wrong(code="SESSION_CLOSE", message=message, place=select, hint=hint)
+        raise wrong(code="SESSION_CLOSE", message=message, place=closing.place, hint=hint)
     return found
 
 
-def _named(name: str) -> exp.Column:
-    return exp.column(exp.to_identifier(name, quoted=True))
+def _named(name: str, place: Span | None) -> exp.Column:
+    """A column that EMIT names, at the place of that."""
+    found = exp.to_identifier(name, quoted=True)
+    if place is not None:
+        found.meta.update(start=place.start, end=place.end - 1)
+    return exp.column(found)
 
 
 def _arrived(level: Level) -> tuple[Scalar, ...]:

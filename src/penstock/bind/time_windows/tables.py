@@ -56,6 +56,10 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     time = time_of_rows(given.time, given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
     if taking_in is not None:
+        if any(item.months for item in given.lengths) and taking_in.keeps_waterline(plan, time):
+            message = f"{tree.name} of months, which have no fixed length, in a query that keeps its own waterline"
+            hint = "write it in days, or give the time of the table LATENESS"
+            raise wrong(code="NOT_AN_INTERVAL", message=message, place=tree, hint=hint)
         plan = taking_in.gated(plan, time, windows_of(tree.name, given.lengths, grid))
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
     visible = _handed_on(tree, inner.scope)
