@@ -63,6 +63,38 @@ FIRST = {letter: next(iter(types)) for letter, types in CLASSES.items()}
 LETTER_OF = {kind: letter for letter, types in CLASSES.items() for kind in types}
 COLUMN_OF = {kind: f"c{number}" for number, kind in enumerate(LETTER_OF)}
 CONSTANT_OF = {kind: text for types in CLASSES.values() for kind, text in types.items()}
+
+
+def _class(kind: str) -> str:
+    if kind in LETTER_OF:
+        return LETTER_OF[kind]
+    for start, letter in (("decimal", "n"), ("array", "a"), ("map", "m"), ("struct", "r"), ("time(", "H")):
+        if kind.startswith(start):
+            return letter
+    if kind.startswith("interval"):
+        return "Y" if "year" in kind or "month" in kind else "Z"
+    return UNKNOWN
+
+
+def _held(kind: str) -> str:
+    """The type of what an array holds, or of the keys of a map to INT."""
+    return kind.partition("<")[2][:-1].removesuffix(",int" if kind.startswith("map<") else "")
+
+
+# Types of what is in an array, or is a map's key, beside the first of each class.
+HELD = [*FIRST.values(), "decimal(38,0)", "struct<a:int,b:int>"]
+NO_KEY = ("variant", "interval", "map<string,int>", "void")
+HOLDING = {
+    f"{head}{place}": kind
+    for head, text in (("a", "array<{}>"), ("m", "map<{},int>"))
+    for place, kind in enumerate(text.format(held) for held in HELD if head == "a" or held not in NO_KEY)
+}
+# The letter of the head, and that of what is in it.
+CODE_OF = {name: name[0] + _class(_held(kind)) for name, kind in HOLDING.items()}
+# A number with room for any whole one.
+WIDE = "CAST(NULL AS DECIMAL(38,0))"
+# A constant of these classes may go where a column does not.
+AS_CONSTANT = "int"
 # Where one argument depends on what is in another: arrays and maps of every simple type.
 NESTED = ("array<{}>", "map<{},int>", "map<string,{}>")
 INSIDE = {
@@ -71,7 +103,7 @@ INSIDE = {
     for number, kind in enumerate(FIRST[letter] for letter in LETTERS[: LETTERS.index("a")])
     if (place, kind) not in {(1, "variant"), (1, "interval")}
 }
-_OPERATORS, _FUNCTIONS = "--operators", "--functions"
+_OPERATORS, _FUNCTIONS, _INSIDE = "--operators", "--functions", "--inside"
 
 BINARY = {
     **{sign: f"{{0}} {sign} {{1}}" for sign in ("+", "-", "*", "/", "%", "DIV", "&", "|", "^", "<<", ">>", ">>>")},
@@ -105,6 +137,18 @@ LAMBDAS: dict[str, tuple[int, int, str]] = {
     "transform_keys": (2, 1, "{0}, (k, v) -> k"),
     "transform_values": (2, 1, "{0}, (k, v) -> 1"),
 }
+# What a lambda gives, where not anything will do: written with its value, and with the value it began with.
+RESULTS: dict[str, str] = {
+    "filter": "array(1), x -> {1}",
+    "exists": "array(1), x -> {1}",
+    "forall": "array(1), x -> {1}",
+    "array_sort": "array(1), (x, y) -> {1}",
+    "map_filter": "map(1, 1), (k, v) -> {1}",
+    "transform_keys": "map(1, 1), (k, v) -> {1}",
+    "aggregate": "array(1), {0}, (a, x) -> {1}",
+    "reduce": "array(1), {0}, (a, x) -> {1}",
+}
+SUBSCRIPT = "[]"
 # Syntax, or functions that do more than compute; what they take is not learned.
 LEFT_OUT = frozenset(
     {"window", "session_window", "window_time", "grouping", "grouping_id", "struct", "named_struct", "stack", "any"}
@@ -119,7 +163,7 @@ def opened() -> tuple[SparkSession, Analyser]:
     settings = {"spark.ui.enabled": "false", "spark.sql.timeType.enabled": "true"}
     spark = SparkSession.builder.master("local[1]").config(map=settings).getOrCreate()
     spark.sparkContext.setLogLevel("OFF")
-    columns = {name: kind for kind, name in [*COLUMN_OF.items(), *INSIDE.items()]}
+    columns = {name: kind for kind, name in [*COLUMN_OF.items(), *INSIDE.items()]} | HOLDING
     spark.sql("SELECT 1 AS one").createOrReplaceTempView("q")
     return spark, Analyser(spark, "p", columns)
 
@@ -147,17 +191,6 @@ def letter_of(types: Iterable[str]) -> str:
     """The class that all these types are of, `?` if there is none."""
     classes = {_class(kind) for kind in types}
     return classes.pop() if len(classes) == 1 else UNKNOWN
-
-
-def _class(kind: str) -> str:
-    if kind in LETTER_OF:
-        return LETTER_OF[kind]
-    for start, letter in (("decimal", "n"), ("array", "a"), ("map", "m"), ("struct", "r"), ("time(", "H")):
-        if kind.startswith(start):
-            return letter
-    if kind.startswith("interval"):
-        return "Y" if "year" in kind or "month" in kind else "Z"
-    return UNKNOWN
 
 
 def written(kind: str) -> Iterator[str]:
@@ -254,6 +287,8 @@ class Asked:
 
     def call(self, arguments: Sequence[str]) -> str:
         """The call over arguments."""
+        if self.name == SUBSCRIPT:
+            return f"{arguments[0]}[{arguments[1]}]"
         inner = LAMBDAS[self.name][2].format(*arguments) if self.name in LAMBDAS else ", ".join(arguments)
         return f"`{self.name}`({inner})" + (" OVER (ORDER BY c2)" if self.kind == "window" else "")
 
@@ -373,6 +408,122 @@ def functions(session: SparkSession, spark: Analyser, names: Sequence[str], foun
     return {name: found[name] for name in sorted(found) if found[name]}
 
 
+def inside(session: SparkSession, spark: Analyser, found: dict[str, Any]) -> dict[str, Any]:
+    """What functions take beside, and in, arrays and maps: of functions whose signature is known, and of `x[i]`."""
+    listed = json.loads((CATALOG / "functions.json").read_text(encoding="utf-8"))["functions"]
+    subscript = {SUBSCRIPT: {"2": {"takes": ["am", LETTERS]}}}
+    relations: list[dict[str, str]] = []
+    asked: dict[str, Any] = {}
+    known = arguments_of(session, list(found))
+    for name, counted in sorted({**found, **subscript}.items()):
+        for count, item in counted.items():
+            takes = item["takes"]
+            open_end = int(count) > 2 and listed.get(name, {}).get("max") is None  # noqa: PLR2004 - two say it all
+            if name in {*LAMBDAS, *RESULTS} or open_end or not any(map(_nested_only, takes)):
+                continue
+            kind = listed.get(name, {}).get("kind", "scalar")
+            learnt = _inside(spark, Asked(name, kind, int(count)), takes, known.get((name, int(count)), [])[:2])
+            for places, relation in learnt.pop("beside", {}).items():
+                if relation not in relations:
+                    relations.append(relation)
+                learnt.setdefault("beside", {})[places] = relations.index(relation)
+                other = int(places[1])  # what goes beside some array is taken
+                plain = {letter for row in relation.values() for letter in row.partition(" ")[0]} | {*takes[other]}
+                takes[other] = "".join(letter for letter in LETTERS if letter in plain)
+            if learnt:
+                asked.setdefault(name, {})[count] = learnt
+        print(name, spark.asked, flush=True)
+    lambdas = {name: _of_lambda(spark, name, text) for name, text in RESULTS.items()}
+    return {"functions": dict(sorted(asked.items())), "relations": relations, "lambdas": lambdas}
+
+
+def _nested_only(taken: str) -> bool:
+    """True for a place that takes arrays or maps, and nothing but them."""
+    return bool(set("am") & set(taken)) and set(taken) <= set("amrv")
+
+
+def _inside(spark: Analyser, asked: Asked, takes: Sequence[str], examples: Sequence[Sequence[str]]) -> dict[str, Any]:
+    """`holds`: place → head → what may be in it; `beside`: two places → what goes with what is in the first."""
+    fillings = [["NULL"] * asked.count, *(list(item) for item in examples if asked.count > 1)]
+    holds: dict[str, dict[str, set[str]]] = {}
+    beside: dict[str, dict[str, str]] = {}
+    for place in range(asked.count):
+        if not _nested_only(takes[place]):
+            continue
+        heads = {head for head in "am" if head in takes[place]}
+        nested = [name for name in HOLDING if name[0] in heads]
+        taken = {CODE_OF[n] for (n,), ok in _tried(spark, asked, fillings, [(place, nested)]) if ok}
+        for other in range(asked.count):
+            if other == place or (other < place and _nested_only(takes[other])):
+                continue
+            some = LETTERS if asked.count > 2 else {*takes[other], *"amr"}  # noqa: PLR2004 - all pairs of two are known
+            kinds = [kind for kind in LETTER_OF if LETTER_OF[kind] in some]
+            texts = {COLUMN_OF[kind]: LETTER_OF[kind] for kind in kinds}
+            texts |= {CONSTANT_OF[kind]: LETTER_OF[kind] for kind in kinds if LETTER_OF[kind] in AS_CONSTANT}
+            texts |= {WIDE: "n"} if "n" in some else {}
+            texts |= {name: f" {CODE_OF[name]}" for name in HOLDING if name[0] in takes[other]}
+            used = fillings if asked.count > 2 else fillings[:1]  # noqa: PLR2004 - of two, none is left to fill
+            tried = _tried(spark, asked, used, [(place, nested), (other, list(texts))])
+            pairs = {(CODE_OF[one], texts[two]) for (one, two), ok in tried if ok}
+            taken |= {one for one, _ in pairs}
+            relation = _relation(pairs)
+            if len({*relation.values()}) > 1:
+                beside[f"{place}{other}"] = relation
+        if any(map(_nested_only, takes[:place])):  # it is asked beside the one before it
+            continue
+        for head in sorted(heads):
+            of_head = "".join(letter for letter in LETTERS if head + letter in taken)
+            asked_of = {code[1] for code in CODE_OF.values() if code[0] == head}
+            if of_head and set(of_head) != asked_of:
+                holds.setdefault(str(place), {})[head] = of_head
+    return ({"holds": holds} if holds else {}) | ({"beside": beside} if beside else {})
+
+
+def _tried(
+    spark: Analyser,
+    asked: Asked,
+    fillings: Sequence[Sequence[str]],
+    places: Sequence[tuple[int, Sequence[str]]],
+) -> list[tuple[tuple[str, ...], bool]]:
+    """Texts at places, and whether Spark takes them with any of the other arguments."""
+    attempts: list[tuple[tuple[str, ...], str]] = []
+    for texts, filling in product(product(*(texts for _, texts in places)), fillings):
+        arguments = list(filling)
+        for (place, _), text in zip(places, texts, strict=True):
+            arguments[place] = text
+        attempts.append((texts, asked.call(arguments)))
+    if asked.kind == "generator":
+        answers = [UNKNOWN if spark.accepts(f"SELECT {text} FROM p") else REFUSED for _, text in attempts]
+    else:
+        answers = spark.types([text for _, text in attempts])
+    return [(texts, found != REFUSED) for (texts, _), found in zip(attempts, answers, strict=True)]
+
+
+def _relation(pairs: set[tuple[str, str]]) -> dict[str, str]:
+    """Code → the classes that go with it, then the elements of arrays, then the keys of maps, with spaces between."""
+    found = {}
+    for code in sorted({one for one, _ in pairs}):
+        with_it = {two for one, two in pairs if one == code}
+        plain = {two.strip()[0] for two in with_it}
+        parts = [plain, *({two[2] for two in with_it if two.startswith(f" {head}")} for head in "am")]
+        found[code] = " ".join("".join(letter for letter in LETTERS if letter in part) for part in parts)
+    return found
+
+
+def _of_lambda(spark: Analyser, name: str, text: str) -> dict[str, str] | str:
+    """The classes that a lambda may give; one text for each class of the value it began with, where there is one."""
+    begun = LETTER_OF if "{0}" in text else ["void"]
+    asked = [
+        ((LETTER_OF[one], LETTER_OF[kind]), f"{name}({text.format(first, given)})")
+        for one, kind in product(begun, LETTER_OF)
+        for first, given in product(written(one), written(kind))
+    ]
+    answers = zip(asked, spark.types([call for _, call in asked]), strict=True)
+    pairs = {classes for (classes, _), found in answers if found != REFUSED}
+    listed = {one: "".join(two for two in LETTERS if (one, two) in pairs) for one in LETTERS if (one, "v") in pairs}
+    return listed if "{0}" in text else listed["v"]
+
+
 def main(names: Sequence[str]) -> int:
     """Ask Spark and write the file."""
     session, spark = opened()
@@ -381,10 +532,13 @@ def main(names: Sequence[str]) -> int:
         answers = {"spark": session.version, "classes": FIRST, "operators": operators(spark)}
         found = answers | {"functions": found["functions"]}
         TARGET.write_text(rendered(found) + "\n", encoding="utf-8")
-    if names != [_OPERATORS]:
+    if names not in ([_OPERATORS], [_INSIDE]):
         found["functions"] = functions(
             session, spark, [name for name in names if name != _FUNCTIONS], found["functions"]
         )
+        TARGET.write_text(rendered(found) + "\n", encoding="utf-8")
+    if names in ([], [_INSIDE]):
+        found["inside"] = inside(session, spark, found["functions"])
         TARGET.write_text(rendered(found) + "\n", encoding="utf-8")
     print(f"{spark.asked} expressions;", dict(spark.reasons))
     session.stop()

@@ -87,7 +87,7 @@ def test_columns_are_those_that_spark_gives(spark, query):
 
 
 def test_names_are_known_beside_types_that_are_not():
-    text = "CREATE VIEW v AS SELECT inline(arrays_zip(a, transform(a, x -> aes_decrypt(x, x)) AS q)) FROM t;"
+    text = "CREATE VIEW v AS SELECT inline(arrays_zip(a, transform(b, x -> aes_decrypt(x, x)) AS q)) FROM t;"
     view = compile_program(f"CREATE TABLE t ({TABLE}); {text}").catalog.views["v"]
     assert [(column.name, column.type) for column in view.columns] == [("a", "int"), ("q", None)]
 

@@ -82,6 +82,55 @@ ARGUMENTS = [
 ]
 REFUSED += ARGUMENTS
 
+INSIDE = [
+    ("SELECT flatten(numbers) AS y FROM t", "ARGUMENT_TYPE", "numbers", None),
+    ("SELECT inline(numbers) AS y FROM t", "ARGUMENT_TYPE", "numbers", None),
+    ("SELECT array(1, numbers) AS y FROM t", "TYPE_MISMATCH", "numbers", None),
+    ("SELECT array(1, d) AS y FROM t", "TYPE_MISMATCH", "d", None),
+    ("SELECT map(1, 2, d, 3) AS y FROM t", "TYPE_MISMATCH", "d", None),
+    ("SELECT map(1) AS y FROM t", "WRONG_NUMBER_OF_ARGUMENTS", "map(1)", "map(key, value, …)"),
+    ("SELECT named_struct('a') AS y FROM t", "WRONG_NUMBER_OF_ARGUMENTS", "named_struct('a')", None),
+    ("SELECT named_struct(1, 2) AS y FROM t", "ARGUMENT_TYPE", "1", None),
+    ("SELECT array_contains(numbers, 'x') AS y FROM t", "ARGUMENT_TYPE", "'x'", "CAST('x' AS INT) works there"),
+    ("SELECT array_union(numbers, array(d)) AS y FROM t", "ARGUMENT_TYPE", "array(d)", None),
+    ("SELECT element_at(counts, 1) AS y FROM t", "ARGUMENT_TYPE", "1", "CAST(1 AS STRING) works there"),
+    ("SELECT numbers['x'] AS y FROM t", "ARGUMENT_TYPE", "'x'", "CAST('x' AS INT) works there"),
+    ("SELECT id[1] AS y FROM t", "ARGUMENT_TYPE", None, None),
+    ("SELECT pair.z AS y FROM t", "UNKNOWN_FIELD", "pair.z", None),
+    ("SELECT pair['z'] AS y FROM t", "UNKNOWN_FIELD", "'z'", None),
+    ("SELECT array(pair).z AS y FROM t", "UNKNOWN_FIELD", None, None),
+    ("SELECT numbers.a AS y FROM t", "UNKNOWN_FIELD", "numbers.a", None),
+    ("SELECT id.a AS y FROM t", "UNKNOWN_FIELD", "id.a", None),
+    ("SELECT filter(numbers, n -> n) AS y FROM t", "NOT_A_CONDITION", "n", "such as n <> 0"),
+    ("SELECT transform(numbers, n -> upper(array(n))) AS y FROM t", "ARGUMENT_TYPE", "array(n)", None),
+    ("SELECT map_filter(counts, (k, n) -> k || n) AS y FROM t", "NOT_A_CONDITION", None, None),
+    ("SELECT aggregate(numbers, 0, (s, n) -> s + big) AS y FROM t", "ARGUMENT_TYPE", "s + big", None),
+    ("SELECT array_sort(numbers, (a, b) -> a < b) AS y FROM t", "ARGUMENT_TYPE", "a < b", None),
+    ("SELECT sort_array(numbers, 1) AS y FROM t", "ARGUMENT_TYPE", "1", "sort_array(…, FALSE) sorts downwards"),
+    ("SELECT sequence(1, d) AS y FROM t", "ARGUMENT_TYPE", "d", None),
+    ("SELECT extract(YEAR FROM id) AS y FROM t", "ARGUMENT_TYPE", "id", None),
+    ("SELECT first(id, id) AS y FROM t", "ARGUMENT_TYPE", "id", "first(…, TRUE) leaves NULLs out"),
+    ("SELECT any_value(id, 'x') AS y FROM t", "ARGUMENT_TYPE", "'x'", None),
+    ("SELECT rank() AS y FROM t", "WINDOW_WITHOUT_OVER", "rank()", None),
+    ("SELECT lag(id) + 1 AS y FROM t", "WINDOW_WITHOUT_OVER", "lag(id)", None),
+    ("SELECT sum(rank()) OVER (ORDER BY id) AS y FROM t", "WINDOW_WITHOUT_OVER", "rank()", None),
+    ("SELECT id FROM t ORDER BY counts LIMIT 2", "TYPE_MISMATCH", "counts", "to_json(counts) has one"),
+    ("SELECT id, counts FROM t ORDER BY 2 LIMIT 2", "TYPE_MISMATCH", None, "to_json(counts) has one"),
+]
+REFUSED += INSIDE
+
+# The answers of a subquery, beside what they are compared with.
+ANSWERS = [
+    ("SELECT id FROM t WHERE id IN (SELECT counts FROM t)", "TYPE_MISMATCH", "id", None),
+    ("SELECT id FROM t WHERE d IN (SELECT id FROM t)", "TYPE_MISMATCH", "d", "unix_date(d) works there"),
+    ("SELECT id FROM t WHERE d NOT IN (SELECT id FROM t)", "TYPE_MISMATCH", "d", None),
+    ("SELECT id FROM t WHERE (id, d) IN (SELECT id, id FROM t)", "TYPE_MISMATCH", "d", None),
+    ("SELECT id FROM t WHERE d = (SELECT max(id) FROM t)", "TYPE_MISMATCH", None, "unix_date(d) works there"),
+    ("SELECT (SELECT max(big) FROM t) + d AS y FROM t", "TYPE_MISMATCH", None, None),
+    ("SELECT id FROM t WHERE d > ALL (SELECT id FROM t)", "TYPE_MISMATCH", "d", None),
+]
+REFUSED += ANSWERS
+
 
 @pytest.mark.parametrize(("query", "code", "place", "hint"), REFUSED, ids=[query for query, *_ in REFUSED])
 def test_a_wrong_type_is_refused_at_its_place(query, code, place, hint):
@@ -111,13 +160,28 @@ TAKEN += [
     "SELECT sum(name) AS a, avg(price) AS b, max(pair) AS c, count(counts) AS e, collect_list(doc) AS f FROM t",
     "SELECT year(name) AS a, date_add(at, 1) AS b, upper(d) AS c, substr(id, 2.0) AS e, date_trunc('day', name) FROM t",
     "SELECT array_contains(array(d), d) AS a, element_at(map(d, 1), d) AS b, array_append(array(pair), pair) FROM t",
-    "SELECT array_contains(numbers, 1L) AS a, map_contains_key(map(id, 1), '1') AS b, array_join(numbers, ',') FROM t",
+    "SELECT array_contains(numbers, 1L) AS a, map_contains_key(map(id, 1), 1L) AS b, array_join(numbers, ',') FROM t",
     "SELECT percentile(x, array(0.1, 0.5)) AS a, percentile_approx(d, 0.5) AS b, max_by(counts, doc IS NULL) FROM t",
     "SELECT sequence(d, current_date(), INTERVAL 1 MONTH) AS a, aggregate(numbers, 0L, (s, n) -> s + n) AS b FROM t",
     "SELECT dateadd(DAY, 1, d) AS a, timestampdiff(HOUR, d, at) AS b, extract(YEAR FROM name) AS c, trim(id) FROM t",
     "SELECT lag(counts, 1) OVER (ORDER BY id) AS a, ntile(4) OVER (ORDER BY d) AS b FROM t",
     "SELECT if(ok, id, name) AS a, nvl(d, at) AS b, nvl2(counts, 1, 2L) AS c, nullif(id, '1') AS e FROM t",
     "SELECT concat(raw, raw) AS a, concat(numbers, array(1L)) AS b, concat(id, d, name) AS c, hash(id, d) AS e FROM t",
+]
+
+TAKEN += [
+    "SELECT flatten(array(numbers)) AS a, inline(array(pair)) AS (b, c) FROM t",
+    "SELECT array(1, 2L, 'x') AS a, map(1, d, 2L, at) AS b, named_struct('a', 1).a AS c, array() AS e FROM t",
+    "SELECT array_contains(numbers, big) AS a, array_append(numbers, 1) AS b, array_insert(array(name), 1, 'x') FROM t",
+    "SELECT array_append(numbers, CAST(1 AS DECIMAL(38, 0))) AS a, array_union(array(d), array(at)) AS b FROM t",
+    "SELECT numbers[0] AS a, counts['a'] AS b, numbers[big] AS c, pair['A'] AS e, array(pair).a FROM t",
+    "SELECT filter(numbers, n -> n > 1) AS a, filter(numbers, (n, i) -> i < n) AS b, exists(numbers, n -> NULL) FROM t",
+    "SELECT map_filter(counts, (k, n) -> n > 1 AND k LIKE 'a') AS a, transform_values(counts, (k, n) -> k || n) FROM t",
+    "SELECT first(id, TRUE) AS b, any_value(id) AS c, max(extract(HOUR FROM name)) FROM t",
+    "SELECT rank() OVER (ORDER BY id) AS a, lag(id) IGNORE NULLS OVER (ORDER BY id) AS b FROM t",
+    "SELECT id FROM t WHERE name IN (SELECT id FROM t) AND d = (SELECT max(at) FROM t)",
+    "SELECT id FROM t WHERE id < ALL (SELECT big FROM t) AND d IN (SELECT at FROM t)",
+    "SELECT id FROM t ORDER BY pair, numbers LIMIT 1",
 ]
 
 
@@ -139,6 +203,45 @@ def test_rows_that_a_statement_chooses_need_a_condition_too():
     with pytest.raises(SqlError) as caught:
         compile_program(f"{TABLE}DELETE FROM t WHERE d + counts > 1;")
     assert caught.value.code == "TYPE_MISMATCH"
+
+
+@pytest.mark.parametrize(
+    ("statement", "place"),
+    [
+        ("UPDATE t SET id = DATE '2024-01-01'", None),
+        ("UPDATE t SET id = d", "d"),
+        ("INSERT INTO t (d) VALUES (5)", "5"),
+        ("INSERT INTO t (d) SELECT id FROM t", None),
+        ("CREATE TABLE z (a INT DEFAULT DATE '2024-01-01')", "a"),
+    ],
+)
+def test_a_value_that_a_column_cannot_take_is_refused(statement, place):
+    source = f"{TABLE}{statement};"
+    with pytest.raises(SqlError) as caught:
+        compile_program(source)
+    found = caught.value.diagnostics[0]
+    assert found.code == "BAD_CAST"
+    assert place in (None, source[found.span.start : found.span.end])
+
+
+@pytest.mark.parametrize("statement", ["UPDATE t SET id = 1 WHERE name", "DELETE FROM t WHERE id"])
+def test_rows_to_change_are_chosen_by_a_condition(statement):
+    with pytest.raises(SqlError) as caught:
+        compile_program(f"{TABLE}{statement};")
+    assert caught.value.code == "NOT_A_CONDITION"
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "INSERT INTO t (d, id, price) VALUES ('2024-01-01', '5', 1)",
+        "INSERT INTO t (at, name) SELECT d, id FROM t",
+        "UPDATE t SET d = '2024-01-01', name = id WHERE ok AND name = 'a'",
+        "CREATE TABLE z (a DATE DEFAULT '2024-01-01', b INT DEFAULT 5.5, c STRING DEFAULT 1)",
+    ],
+)
+def test_a_value_that_can_be_cast_is_taken(statement):
+    compile_program(f"{TABLE}{statement};")
 
 
 def test_a_compiled_sqlglot_is_refused_with_what_to_uninstall():

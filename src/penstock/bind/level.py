@@ -19,7 +19,7 @@ from penstock.bind.bound_query import BoundQuery, OuterKey
 from penstock.bind.diagnose import unknown_column
 from penstock.bind.domain import Domain, NeedDomain
 from penstock.bind.group_window import GroupWindow
-from penstock.bind.marks import OUTER, marked
+from penstock.bind.marks import OUTER, SUBQUERY, marked
 from penstock.bind.scalars import scalar_of
 from penstock.bind.scope import Relation, Scope, Visible, with_fields
 from penstock.bind.taking_in import TakingIn
@@ -118,8 +118,19 @@ class Level:
         finally:
             self.depth -= 1
         if not self.depth:  # a part of an expression is checked with the whole
-            check_types(bound, self.fields)
+            check_types(bound, self.fields, self._answers)
         return bound
+
+    def _answers(self, mark: exp.Anonymous) -> tuple[str | None, list[exp.Expression], list[Type | None]] | None:
+        """The types of a subquery's columns, and the values that they are compared with by a sign, None for a value."""
+        if mark.this != SUBQUERY:
+            return None
+        found = self.subqueries[int(mark.expressions[0].name)]
+        kinds = [item.type for item in found.bound.fields]
+        if found.kind == SCALAR:
+            return None, [], kinds
+        sign = {IN: "IN", QUANTIFIED: "a comparison"}.get(found.kind)
+        return None if sign is None else (sign, mark.expressions[1 : found.needles + 1], kinds)
 
     def bind_condition(self, tree: exp.Expression, clause: str) -> exp.Expression:
         """As `bind`, for a condition: that of ON or WHERE."""

@@ -64,6 +64,12 @@ def built_in(name: str) -> BuiltIn | None:
     return built_in_functions().get(name.lower())
 
 
+def is_window_function(name: str) -> bool:
+    """True if the name is that of a function that needs OVER."""
+    found = built_in(name)
+    return found is not None and found.kind == WINDOW
+
+
 def is_aggregate(name: str) -> bool:
     """True if the name is that of an aggregate function."""
     found = built_in(name)

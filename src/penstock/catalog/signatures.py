@@ -8,7 +8,7 @@ place, `-` where Spark refuses it and `?` where it takes it and the result has n
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from importlib.resources import files
@@ -96,6 +96,19 @@ class Signature:
 
 
 @dataclass(frozen=True, slots=True)
+class Inside:
+    """The nested types that a function with so many arguments takes.
+
+    `holds` has for a place, for arrays (`a`) and for maps (`m`), the classes of elements and of keys that it takes.
+    `beside` has two places and, by the class of the nested type in the first and that of what it holds, what goes with
+    it in the second: classes, those of the elements of arrays, those of the keys of maps, with a space between them.
+    """
+
+    holds: Mapping[int, Mapping[str, str]]
+    beside: Sequence[tuple[int, int, Mapping[str, str]]]
+
+
+@dataclass(frozen=True, slots=True)
 class Signatures:
     """The whole file: operators by their sign, clauses by their word, casts and UNION by class."""
 
@@ -105,11 +118,27 @@ class Signatures:
     casts: Mapping[str, str]
     union: Mapping[str, str]
     functions: Mapping[str, Mapping[str, Mapping[str, Any]]]
+    inside: Mapping[str, Any]
 
     def function(self, name: str, count: int) -> Signature | None:
         """The signature of a function with so many arguments; None where that is not known."""
         found = self.functions.get(name, {}).get(str(count))
         return None if found is None else Signature(tuple(found["takes"]), found["gives"], found.get("pairs"))
+
+    def nested(self, name: str, count: int) -> Inside | None:
+        """The nested types that a function with so many arguments takes; None where any will do, or none are known."""
+        found = self.inside["functions"].get(name, {}).get(str(count))
+        if found is None:
+            return None
+        relations = self.inside["relations"]
+        holds = {int(place): heads for place, heads in found.get("holds", {}).items()}
+        beside = [(int(both[0]), int(both[1]), relations[at]) for both, at in found.get("beside", {}).items()]
+        return Inside(holds, beside)
+
+    def of_lambda(self, name: str, begun: str | None) -> str | None:
+        """The classes that a function's lambda may give, which may depend on that of the value it began with."""
+        found = self.inside["lambdas"].get(name)
+        return found if found is None or isinstance(found, str) else found.get(begun)
 
     def between(self, sign: str, left: str, right: str) -> str:
         """The class of `left sign right`, `-` or `?`."""
@@ -129,4 +158,4 @@ def signatures() -> Signatures:
     """The signatures as Spark gave them, read once."""
     text = files("penstock.catalog").joinpath("signatures.json").read_text(encoding="utf-8")
     found = json.loads(text)
-    return Signatures(**found["operators"], functions=found["functions"])
+    return Signatures(**found["operators"], functions=found["functions"], inside=found["inside"])

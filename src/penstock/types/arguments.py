@@ -7,16 +7,17 @@ from collections.abc import Sequence
 from sqlglot import exp
 
 from penstock.catalog.functions import is_aggregate
-from penstock.catalog.signatures import NAMES, Signature, Signatures, class_of
+from penstock.catalog.signatures import Signature, Signatures, class_of
 from penstock.catalog.types import Type
 from penstock.errors import SqlError
-from penstock.types.mismatch import mismatch, proposed, shown
+from penstock.types.mismatch import apart, listed, mismatch, proposed, shown
 
-_NUMBERS, _WHOLE = "bsilfdn", "bsil"
 _NESTED = ("a", "m", "r")
 _ORDINALS = ("first", "second", "third", "fourth")
 # Syntax in the place of an argument: what is behind it is not learned.
 _SYNTAX = (exp.Star, exp.Var, exp.Kwarg, exp.PropertyEQ, exp.Query)
+# Functions of which a constant, refused for another reason than its type, has said nothing.
+_BY_CONSTANT = ("lag", "lead")
 # Aggregates that take what others do not.
 _AGGREGATES = ("max", "min", "count")
 
@@ -35,7 +36,7 @@ def check_arguments(
     if len(found.takes) == len(arguments) == 2:  # noqa: PLR2004 - pairs are learned for two arguments
         one, two = letters
         together = one is None or two is None or found.goes_together(one, two) or _may_be_inside(letters, 1)
-        if not together and not any(is_constant(item) for item in arguments):
+        if not together and not (name in _BY_CONSTANT and any(is_constant(item) for item in arguments)):
             raise _apart(name, arguments, kinds, found)
     given = found.result(letters[0] if letters else None)
     depends = len(found.gives) > 1 and bool(letters) and letters[0] in ("m", "r")  # asked of one MAP and one STRUCT
@@ -63,7 +64,7 @@ def _refused(
     found, all_rules = rules
     taken = found.takes[place]
     which = "" if len(arguments) == 1 else f" as its {_ORDINALS[place]} argument"
-    message = f"{name} takes {_listed(taken)}{which}, not {shown(kinds[place])}"
+    message = f"{name} takes {listed(taken)}{which}, not {shown(kinds[place])}"
     letter = class_of(kinds[place]) or ""
     others = [item for item in _AGGREGATES if is_aggregate(name) and not place and _takes(all_rules, item, letter)]
     if others:
@@ -79,22 +80,9 @@ def _takes(rules: Signatures, name: str, letter: str) -> bool:
 
 
 def _apart(name: str, arguments: Sequence[exp.Expression], kinds: Sequence[Type | None], found: Signature) -> SqlError:
-    message = f"{name} does not take {shown(kinds[0])} and {shown(kinds[1])} together"
     one, two = class_of(kinds[0]) or "", class_of(kinds[1]) or ""
     hint = proposed(
         (arguments[1], two, lambda other: found.goes_together(one, other)),
         (arguments[0], one, lambda other: found.goes_together(other, two)),
     )
-    return mismatch("ARGUMENT_TYPE", message, arguments[1], hint)
-
-
-def _listed(letters: str) -> str:
-    """The classes in words."""
-    rest = letters.replace("v", "")
-    words: list[str] = []
-    for group, word in ((_NUMBERS, "numbers"), (_WHOLE, "whole numbers")):
-        if set(group) <= set(rest):
-            words.append(word)
-            rest = "".join(letter for letter in rest if letter not in group)
-    words += [NAMES[letter] for letter in rest]
-    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+    return apart(name, arguments[1], kinds, hint)

@@ -7,31 +7,51 @@ is right wherever it stands, and so is all that depends on it. What operators ta
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from math import isfinite
 
 from sqlglot import exp
 
+from penstock.catalog.functions import is_window_function
 from penstock.catalog.signatures import REFUSED, UNCLEAR, Signatures, class_of, signatures, type_of_class
 from penstock.catalog.types import Type
+from penstock.errors import Span
 from penstock.sql.nodes import UnsignedRightShift
 from penstock.sql.text import type_of as written_type
+from penstock.sql.trees import core_of
 from penstock.types.arguments import check_arguments
 from penstock.types.common import MOST_DIGITS, as_decimal
-from penstock.types.infer import Typed, infer
+from penstock.types.infer import Typed, infer, with_parameters
+from penstock.types.inside import (
+    check_field,
+    check_flag,
+    check_inside,
+    check_lambda,
+    check_names,
+    check_part,
+    check_step,
+    check_subscript,
+)
 from penstock.types.mismatch import (
     columns_apart,
+    compared_apart,
     no_cast,
     no_common_type,
     no_condition,
     no_order,
     no_room,
+    no_room_for,
     operands,
     sign_before,
     window_inside,
+    without_over,
 )
+from penstock.types.nested import HIGHER_ORDER, parameters
 
 Kind = Type | None
+# For a mark: how values are compared with the answers of a subquery, None for one that is a value; the values; the
+# types of its columns. None for another mark.
+Answers = Callable[[exp.Anonymous], tuple[str | None, Sequence[exp.Expression], Sequence[Kind]] | None]
 _SIGNS: dict[type[exp.Expression], str] = {
     exp.Add: "+",
     exp.Sub: "-",
@@ -58,7 +78,7 @@ _SIGNS: dict[type[exp.Expression], str] = {
     exp.ILike: "LIKE",
     exp.RegexpLike: "RLIKE",
 }
-_FILTER = "FILTER"
+_FILTER, _ORDER = "FILTER", "ORDER BY"
 # Signs of which one stands for several in the data.
 _WRITTEN: dict[type[exp.Expression], str] = {
     exp.NEQ: "<>",
@@ -69,12 +89,15 @@ _WRITTEN: dict[type[exp.Expression], str] = {
     exp.ILike: "ILIKE",
 }
 # Functions one of whose arguments is the answer, and how many stand before those.
-_TOGETHER = {"coalesce": 0, "nvl": 0, "ifnull": 0, "if": 1, "iff": 1, "nvl2": 1, "greatest": 0, "least": 0}
+_TOGETHER = {"array": 0, "coalesce": 0, "nvl": 0, "ifnull": 0, "if": 1, "iff": 1, "nvl2": 1, "greatest": 0, "least": 0}
 
 
-def check_types(tree: exp.Expression, fields: Mapping[str, Typed]) -> Kind:
-    """The type of a bound expression, as far as it is known; raises SqlError for types that do not fit."""
-    return _Checked(fields, signatures()).kind(tree)
+def check_types(tree: exp.Expression, fields: Mapping[str, Typed], answers: Answers | None = None) -> Kind:
+    """The type of a bound expression, as far as it is known; raises SqlError for types that do not fit.
+
+    `answers` has for the mark of a subquery what it is compared with, and the types of its columns.
+    """
+    return _Checked(fields, signatures(), answers).kind(tree)
 
 
 def check_condition(tree: exp.Expression, fields: Mapping[str, Typed], where: str) -> None:
@@ -94,6 +117,21 @@ def _is_condition(letter: str, where: str) -> bool:
     return rules.castable(letter, "o") if where == "HAVING" else letter in rules.clauses["WHERE"]
 
 
+def check_given(column: str, to: Type, kind: Kind, place: exp.Expression | Span | None) -> None:
+    """Raise SqlError for a value that a column is given and that cannot be cast to its type."""
+    one, two = class_of(kind), class_of(to)
+    if kind is not None and one is not None and two is not None and not signatures().castable(one, two):
+        raise no_room_for(column, place, (kind, to))
+
+
+def check_order(tree: exp.Expression, fields: Mapping[str, Typed], place: exp.Expression | None = None) -> None:
+    """Raise SqlError for a bound key of ORDER BY whose values have no order."""
+    kind = infer(tree, fields)[0]
+    letter = class_of(kind)
+    if kind is not None and letter is not None and letter not in signatures().clauses[_ORDER]:
+        raise no_order(_ORDER, place or tree, kind)
+
+
 def check_union(parts: Sequence[exp.Expression], kinds: Sequence[Kind], column: str) -> None:
     """Raise SqlError where a column of a UNION, INTERSECT or EXCEPT has no type that takes all of its parts' values."""
     taken = signatures().union
@@ -107,18 +145,20 @@ def check_union(parts: Sequence[exp.Expression], kinds: Sequence[Kind], column: 
 class _Checked:
     """One walk over a tree."""
 
-    def __init__(self, fields: Mapping[str, Typed], rules: Signatures) -> None:
+    def __init__(self, fields: Mapping[str, Typed], rules: Signatures, answers: Answers | None) -> None:
         self._fields = fields
         self._rules = rules
+        self._answers = answers
+        self._over: exp.Expression | None = None
 
     def kind(self, tree: exp.Expression) -> Kind:
         """The type of a part; what is below it has been checked."""
         match tree:
             case exp.Literal():
                 return self._literal(tree)
-            case exp.Column() | exp.Null() | exp.Boolean():
+            case exp.Column() | exp.Null() | exp.Boolean() | exp.Identifier():
                 return infer(tree, self._fields)[0]
-            case exp.Query() | exp.DataType() | exp.Identifier():
+            case exp.Query() | exp.DataType():
                 return None
             case exp.Lambda():
                 self.kind(tree.this)
@@ -141,6 +181,10 @@ class _Checked:
                 return self._window(tree)
             case exp.Anonymous() if not str(tree.this).startswith("__"):
                 return self._call(tree)
+            case exp.Dot() | exp.Bracket() | exp.Extract():
+                return self._part(tree)
+            case exp.Anonymous() if self._answers is not None:
+                return self._mark(tree, self._answers)
             case exp.Neg() | exp.BitwiseNot():
                 return self._signed(tree)
             case _ if type(tree) in _SIGNS:
@@ -165,18 +209,71 @@ class _Checked:
             self.kind(part)
         return infer(tree, self._fields)[0]
 
+    def _part(self, tree: exp.Expression) -> Kind:
+        """A part of a value: a field, an element, the year of a date."""
+        whole, *others = [self.kind(part) for part in _parts(tree)]
+        match tree:
+            case exp.Extract():
+                check_part(tree, others[0])
+            case exp.Dot(expression=exp.Identifier() as field):
+                check_field(tree, whole, field.name)
+            case exp.Bracket() if len(others) == 1:
+                check_subscript(tree, (whole, others[0]), self._rules)
+        return infer(tree, self._fields)[0]
+
     def _call(self, tree: exp.Anonymous) -> Kind:
         """A function; more may be known of a nested type than its class."""
         name = str(tree.this).lower()
+        if is_window_function(name) and tree is not self._over:
+            raise without_over(name, tree)
         arguments = _arguments(tree)
-        kinds = [self.kind(part) for part in arguments]
+        kinds = [None if isinstance(part, exp.Lambda) else self.kind(part) for part in arguments]
         if name in _TOGETHER:
             self.together(name, arguments[_TOGETHER[name] :], kinds[_TOGETHER[name] :])
+        if name == "map":
+            self.together(f"the keys of {name}", arguments[::2], kinds[::2])
+            self.together(f"the values of {name}", arguments[1::2], kinds[1::2])
+        if name == "named_struct":
+            check_names(arguments, kinds)
         letter = check_arguments(name, arguments, kinds, self._rules)
+        check_flag(name, arguments, kinds)
+        check_inside(name, arguments, kinds, self._rules)
+        self._lambdas(name, arguments, kinds)
         inferred = infer(tree, self._fields)[0]
         if letter in (None, UNCLEAR, class_of(inferred)):
             return inferred
         return type_of_class(letter)
+
+    def _lambdas(self, name: str, arguments: Sequence[exp.Expression], kinds: Sequence[Kind]) -> None:
+        """The lambdas of a call, whose parameters have the types of what they are called with."""
+        if name not in HIGHER_ORDER:
+            return
+        for place, item in enumerate(arguments):
+            kind = kinds[place]
+            if isinstance(item, exp.Lambda):
+                fields = with_parameters(item, parameters(name, place, kinds), self._fields)
+                kind = _Checked(fields, self._rules, self._answers).kind(item.this)
+            if place == HIGHER_ORDER[name] == 1:
+                check_lambda(name, item, kind, self._rules)
+            elif place == HIGHER_ORDER[name]:
+                check_step(name, arguments, (kinds[1], kind), self._rules)
+
+    def _mark(self, tree: exp.Anonymous, answers: Answers) -> Kind:
+        """A subquery: a value, or what values are compared with by IN, by ANY or by ALL."""
+        found = answers(tree)
+        parts = [self.kind(part) for part in tree.expressions]
+        if found is None:
+            return None
+        sign, needles, kinds = found
+        if sign is None:
+            return kinds[0]
+        for left, kind, other in zip(needles, parts[1:], kinds, strict=False):
+            one, two = class_of(kind), class_of(other)
+            if one is None or two is None:
+                continue
+            if self._rules.between("=", one, two) == REFUSED:
+                raise compared_apart(sign, left, (kind, other))
+        return "boolean"
 
     def _binary(self, tree: exp.Expression, sign: str) -> Kind:
         left, right = tree.this, tree.expression
@@ -285,6 +382,7 @@ class _Checked:
         return self.kind(tree.this)
 
     def _window(self, tree: exp.Window) -> Kind:
+        self._over = core_of(tree.this)
         self.kind(tree.this)
         order = tree.args.get("order")
         keys = [("PARTITION BY", item) for item in tree.args.get("partition_by") or []]

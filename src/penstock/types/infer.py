@@ -224,12 +224,17 @@ def _element(tree: exp.Bracket, kind: Type | None) -> Type | None:
     return element_of(kind)
 
 
+def with_parameters(body: exp.Lambda, types: Sequence[Type | None], fields: Mapping[str, Typed]) -> Mapping[str, Typed]:
+    """The fields, and the parameters of a lambda, which have these types."""
+    own = zip((item.name for item in body.expressions), types, strict=False)
+    return {**fields, **{_PARAMETER + name: _Parameter(kind) for name, kind in own}}
+
+
 def _of_lambda(body: exp.Expression, types: Sequence[Type | None], fields: Mapping[str, Typed]) -> Type | None:
     """The type that a lambda gives where its parameters have these types."""
     if not isinstance(body, exp.Lambda):
         return None
-    own = zip((item.name for item in body.expressions), types, strict=False)
-    return infer(body.this, {**fields, **{_PARAMETER + name: _Parameter(kind) for name, kind in own}})[0]
+    return infer(body.this, with_parameters(body, types, fields))[0]
 
 
 def _call(tree: exp.Expression, fields: Mapping[str, Typed]) -> Known:

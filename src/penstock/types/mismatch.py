@@ -8,12 +8,13 @@ from sqlglot import exp
 
 from penstock.catalog.signatures import NAMES, REFUSED, class_of, signatures
 from penstock.catalog.types import Type
-from penstock.errors import Diagnostic, SqlError
+from penstock.errors import Diagnostic, Span, SqlError
 from penstock.sql.text import span_of, spark_sql
 from penstock.types.common import UNCERTAIN
 
 _SQLSTATE = "42K09"
 _SHOWN = 60
+_NUMBERS, _WHOLE = "bsilfdn", "bsil"
 # In this order a cast is proposed: the first class that the value can be cast to and that works there.
 _PROPOSED = "ilndDTNox"
 # A cast of one kind of value to another says little of what is meant: numbers stay numbers, times stay times.
@@ -98,6 +99,24 @@ def _conversion(tree: exp.Expression, letter: str, works: Callable[[str], bool])
     return None if found is None else found.replace("…", written(tree))
 
 
+def apart(name: str, place: exp.Expression, kinds: Sequence[Type | None], hint: str | None) -> SqlError:
+    """Two arguments of a function that do not go together."""
+    message = f"{name} does not take {shown(kinds[0])} and {shown(kinds[1])} together"
+    return mismatch("ARGUMENT_TYPE", message, place, hint)
+
+
+def listed(letters: str) -> str:
+    """The classes in words."""
+    rest = letters.replace("v", "")
+    words: list[str] = []
+    for group, word in ((_NUMBERS, "numbers"), (_WHOLE, "whole numbers")):
+        if set(group) <= set(rest):
+            words.append(word)
+            rest = "".join(letter for letter in rest if letter not in group)
+    words += [NAMES[letter] for letter in rest]
+    return " or ".join([", ".join(words[:-1]), words[-1]] if len(words) > 1 else words)
+
+
 def no_condition(where: str, tree: exp.Expression, kind: Type) -> SqlError:
     """A value that is neither TRUE nor FALSE where a condition is needed."""
     message = f"{where} needs a condition, and {written(tree)} is {shown(kind)}"
@@ -150,10 +169,36 @@ def window_inside(where: str, place: exp.Expression) -> SqlError:
     return SqlError(Diagnostic("WINDOW_NOT_ALLOWED", message, span_of(place), hint=hint, sqlstate="42903"))
 
 
+def without_over(name: str, place: exp.Expression) -> SqlError:
+    """A window function that is not told its window."""
+    message, hint = f"{name} is a window function, and has no OVER", f"{name}(…) OVER (PARTITION BY … ORDER BY …)"
+    return SqlError(Diagnostic("WINDOW_WITHOUT_OVER", message, span_of(place), hint=hint, sqlstate="42601"))
+
+
 def columns_apart(column: str, part: exp.Expression, kinds: tuple[Type | None, Type | None]) -> SqlError:
     """A column of a set operation with no type that takes the values of all parts."""
     message = f"the column {column!r} is {shown(kinds[0])} in one part and {shown(kinds[1])} in another"
     return mismatch("TYPE_MISMATCH", message, part, "CAST one of them to the type of the other")
+
+
+def compared_apart(sign: str, left: exp.Expression, kinds: tuple[Type | None, Type | None]) -> SqlError:
+    """A value and the answers of a subquery that cannot be compared."""
+    one, two = class_of(kinds[0]) or "", class_of(kinds[1]) or ""
+    message = f"{sign} has no meaning between {shown(kinds[0])} and a query of {shown(kinds[1])}"
+    rules = signatures()
+    return mismatch(
+        "TYPE_MISMATCH", message, left, proposed((left, one, lambda other: rules.between("=", other, two) != REFUSED))
+    )
+
+
+def no_room_for(column: str, place: exp.Expression | Span | None, kinds: tuple[Type, Type]) -> SqlError:
+    """A value for a column whose type it cannot be cast to."""
+    span = span_of(place) if isinstance(place, exp.Expression) else place
+    message = f"the column {column!r} is {shown(kinds[1])}, and the value for it is {shown(kinds[0])}"
+    tree = place if isinstance(place, exp.Expression) else None
+    call = _CONVERSIONS.get((class_of(kinds[0]) or "", class_of(kinds[1]) or ""))
+    hint = None if call is None or tree is None else f"{call.replace('…', written(tree))} works there"
+    return SqlError(Diagnostic("BAD_CAST", message, span, hint=hint, sqlstate=_SQLSTATE))
 
 
 def sign_before(sign: str, tree: exp.Expression, kind: Type | None) -> SqlError:

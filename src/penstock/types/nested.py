@@ -18,6 +18,13 @@ Kinds = Sequence[Kind]
 OfLambda = Callable[[exp.Expression, Kinds], Kind]
 
 _PAIR = 2
+# Functions with a lambda, and its place among their arguments; that of `aggregate` may have a second one behind it.
+HIGHER_ORDER: dict[str, int] = {
+    **dict.fromkeys(
+        word_list("filter exists forall transform array_sort map_filter transform_keys transform_values"), 1
+    ),
+    **dict.fromkeys(word_list("aggregate reduce zip_with map_zip_with"), 2),
+}
 _OF_FIRST = frozenset(word_list("filter array_sort sort_array array_distinct shuffle slice array_compact map_filter"))
 _OF_ALIKE = frozenset(word_list("array_union array_except array_intersect map_concat"))
 _WITH_ELEMENT = {"array_append": 1, "array_prepend": 1, "array_insert": 2, "array_remove": 1}
@@ -41,6 +48,27 @@ def element_of(kind: Kind) -> Kind:
     if head == "array":
         return _known(parts[0])
     return _known(parts[1]) if head == "map" and len(parts) == _PAIR else None
+
+
+def key_of(kind: Kind) -> Kind:
+    """The type of a MAP's keys."""
+    return _pair(kind)[0]
+
+
+def parameters(name: str, place: int, kinds: Kinds) -> Kinds:
+    """The types of the parameters of a lambda that a function has at that place among its arguments."""
+    first = kinds[0]
+    if name in ("aggregate", "reduce"):
+        return (kinds[1], element_of(first)) if place == _PAIR else (kinds[1],)
+    if name == "array_sort":
+        return (element_of(first), element_of(first))
+    if name == "zip_with":
+        return (element_of(first), element_of(kinds[1]))
+    if name == "map_zip_with":
+        return (*_pair(first), _pair(kinds[1])[1])
+    if name in ("map_filter", "transform_keys", "transform_values"):
+        return _pair(first)
+    return (element_of(first), "int") if name in ("filter", "exists", "forall", "transform") else ()
 
 
 def field_of(kind: Kind, name: str) -> Kind:

@@ -17,6 +17,7 @@ _UNITS = frozenset(
     for ending in ("", "S")
 )
 _THREE = 3
+_PAIRED = {"map": "map(key, value, …)", "named_struct": "named_struct('name', value, …)"}
 _OWN_SYNTAX = frozenset(word_list("timestampadd timestampdiff trim position overlay date_add dateadd"))
 
 
@@ -31,6 +32,9 @@ def check_call(name: str, node: exp.Anonymous) -> None:
     star = any(isinstance(item, exp.Star) or isinstance(item.this, exp.Star) for item in node.expressions)
     if star or (name in _UNIT_FIRST and given == _THREE):
         return
+    if name in _PAIRED and given % 2:
+        message = f"{name} takes pairs of arguments, and {given} make none"
+        raise wrong(code="WRONG_NUMBER_OF_ARGUMENTS", message=message, place=node, hint=_PAIRED[name], sqlstate="42605")
     if not found.accepts(given):
         wanted = str(found.least) if found.least == found.most else f"{found.least} to {found.most or 'any number'}"
         message = f"{name} takes {wanted} argument{'' if wanted == '1' else 's'}, not {given}"

@@ -19,6 +19,7 @@ from penstock.sql.complaints import wrong
 from penstock.sql.parse import parse_expression
 from penstock.sql.statements import CreateTable
 from penstock.sql.trees import call_name
+from penstock.types.check import check_given
 
 
 def declare_table(catalog: Catalog, statement: CreateTable) -> Catalog:
@@ -67,7 +68,9 @@ def with_default(catalog: Catalog, item: Column) -> Column:
         raise wrong(
             code="DEFAULT_NOT_CONSTANT", message="DEFAULT cannot read columns or tables", place=item.span, hint=hint
         )
-    bound = Level(context_of(catalog)).bind(tree)
+    level = Level(context_of(catalog))
+    bound = level.bind(tree)
+    check_given(item.name, item.type, level.shape(bound), item.span)
     expanded = any(call_name(call) in catalog.functions for call in tree.find_all(exp.Anonymous))
     return replace(item, default=render_scalar(bound)) if expanded else item
 

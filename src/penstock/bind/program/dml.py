@@ -26,6 +26,7 @@ from penstock.sql.parse import parse_expression
 from penstock.sql.statements import Advance, Delete, Insert, Update
 from penstock.sql.text import span_of
 from penstock.sql.trees import aggregate_calls, window_calls
+from penstock.types.check import check_condition, check_given
 
 
 @dataclass(frozen=True)
@@ -88,7 +89,7 @@ def bind_insert(statement: Insert, catalog: Catalog, source: str = "") -> BoundI
             message = f"{len(bound.names)} values for {len(columns)} columns ({wanted})"
             raise wrong(code="WRONG_NUMBER_OF_VALUES", message=message, place=statement.source, sqlstate="21S01")
         _refuse_nulls(statement.source, columns)
-        plan = converted(bound, columns)
+        plan = converted(bound, columns, span_of(statement.source) or statement.table_span)
     except PenstockError as error:
         raise error.with_source(source) from None
     return BoundInsert(table.name, tuple(item.name for item in columns), plan)
@@ -193,10 +194,13 @@ def _refuse_nothing(statement: Insert) -> None:
         raise unsupported(code="ON_CONFLICT", message=message, place=statement.conflict_span, hint=hint)
 
 
-def converted(bound: BoundQuery, columns: Sequence[Column]) -> Plan:
+def converted(bound: BoundQuery, columns: Sequence[Column], place: Span | None = None) -> Plan:
     """The rows under the columns' names and in their types."""
     plan, fields = bound.plan, fields_of(bound.plan)
     if isinstance(plan, Values):
+        for row in plan.rows:
+            for cell, item in zip(row, columns, strict=True):
+                check_given(item.name, item.type, cell.type, cell.span)
         rows = tuple(
             tuple(cell.cast_to(plain_type(item.type)) for cell, item in zip(row, columns, strict=True))
             for row in plan.rows
@@ -205,6 +209,7 @@ def converted(bound: BoundQuery, columns: Sequence[Column]) -> Plan:
     items = []
     for have, item in zip(bound.fields, columns, strict=True):
         found = fields[have.name]
+        check_given(item.name, item.type, found.type, place)
         items.append((item.name, column(found.name, found.type, found.nullable).cast_to(plain_type(item.type))))
     return Project(plan, tuple(items))
 
@@ -268,7 +273,9 @@ def _assignment(name: str, tree: exp.Expression, place: Span, table: Table, leve
     if isinstance(tree, exp.Null) and not item.nullable:
         message = f"NULL for the column {item.name!r}, which is NOT NULL"
         raise wrong(code="NULL_IN_NOT_NULL", message=message, place=tree, sqlstate="23502")
-    return item.name, _row_scalar(tree, level).cast_to(plain_type(item.type))
+    given = _row_scalar(tree, level)
+    check_given(item.name, item.type, given.type, tree if span_of(tree) is not None else place)
+    return item.name, given.cast_to(plain_type(item.type))
 
 
 def bind_delete(statement: Delete, catalog: Catalog, source: str = "") -> BoundDelete:
@@ -323,7 +330,11 @@ def _row_level(table: Table, catalog: Catalog, alias: str | None) -> Level:
 
 
 def _condition(tree: exp.Expression | None, level: Level) -> Scalar | None:
-    return None if tree is None else _row_scalar(tree, level)
+    if tree is None:
+        return None
+    found = _row_scalar(tree, level)
+    check_condition(found.tree, level.fields, "WHERE")
+    return found
 
 
 def _row_scalar(tree: exp.Expression, level: Level) -> Scalar:

@@ -15,6 +15,7 @@ from penstock.plan.scalar import column, column_tree
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import span_of, spark_sql
 from penstock.sql.trees import directions
+from penstock.types.check import check_order
 
 
 @dataclass(frozen=True)
@@ -64,6 +65,7 @@ def ordering_of(query: exp.Expression, names: list[str], items: list[exp.Express
             continue
         chosen = by_position(item.this, items, "ORDER BY")
         tree = chosen if chosen is not None else _named(item.this, names, items) or level.bind_output(item.this)
+        check_order(tree, level.fields, item.this if chosen is None else tree)
         keys.append(Key(tree, *directions(item), span_of(item.this)))
     return Ordering(tuple(keys))
 
