@@ -79,7 +79,7 @@ def test_other_dialects_have_no_such_settings():
             "MATERIALIZED VIEW r",
         ),
         ("CREATE TABLE d (b INT) LIKE s", "LIKE statements", "list all columns"),
-        ("CREATE TABLE d WITH ('connector' = 'print') AS SELECT 1", "WITH statements", "list the columns"),
+        ("CREATE TABLE d WITH ('connector' = 'print') AS SELECT 1", "tables of a query", "CREATE VIEW"),
     ],
 )
 def test_what_is_refused_says_what_would_work(text, message, hint):
