@@ -22,4 +22,4 @@ class GroupWindow:
     def follows(self) -> bool:
         """True if the end of a window is computed from its start; by clocks that change it is from the row's time."""
         start = same(self.start)
-        return any(same(node) == start for node in self.end.walk())
+        return any(isinstance(node, exp.Expression) and same(node) == start for node in self.end.walk())

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
+from operator import contains
 
 from sqlglot import exp
 
@@ -40,7 +42,7 @@ def check_inside(name: str, arguments: Sequence[exp.Expression], kinds: Kinds, r
         together = relation.get(f"{head}{held}")
         if together is not None and not _goes(together, held, kinds[two]):
             takes = together.partition(" ")[0]
-            hint = proposed((arguments[two], class_of(kinds[two]) or "", lambda other, takes=takes: other in takes))
+            hint = proposed((arguments[two], class_of(kinds[two]) or "", partial(contains, takes)))
             raise apart(name, arguments[two], (kinds[one], kinds[two]), hint)
 
 
