@@ -174,7 +174,7 @@ TAKEN += [
     "SELECT array(1, 2L, 'x') AS a, map(1, d, 2L, at) AS b, named_struct('a', 1).a AS c, array() AS e FROM t",
     "SELECT array_contains(numbers, big) AS a, array_append(numbers, 1) AS b, array_insert(array(name), 1, 'x') FROM t",
     "SELECT array_append(numbers, CAST(1 AS DECIMAL(38, 0))) AS a, array_union(array(d), array(at)) AS b FROM t",
-    "SELECT numbers[0] AS a, counts['a'] AS b, numbers[big] AS c, pair['A'] AS e, array(pair).B FROM t",
+    "SELECT numbers[0] AS a, counts['a'] AS b, numbers[big] AS c, pair['A'] AS e, array(pair).B AS g FROM t",
     "SELECT filter(numbers, n -> n > 1) AS a, filter(numbers, (n, i) -> i < n) AS b, exists(numbers, n -> NULL) FROM t",
     "SELECT map_filter(counts, (k, n) -> n > 1 AND k LIKE 'a') AS a, transform_values(counts, (k, n) -> k || n) FROM t",
     "SELECT first(id, TRUE) AS b, any_value(id) AS c, max(extract(HOUR FROM name)) FROM t",

@@ -27,7 +27,7 @@ def not_a_query(found: Sequence[statements.Statement]) -> SqlError:
 
 
 def in_python(statement: statements.Statement) -> str:
-    """What in Python does as a statement that changes nothing; empty for one that changes something."""
+    """The words for doing in Python as a statement that changes nothing; empty for one that changes something."""
     match statement:
         case statements.KillQuery():
             return "close() the query; Pipeline.queries has those that stand"
