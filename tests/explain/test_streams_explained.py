@@ -65,8 +65,8 @@ def test_no_progress_has_a_reason_and_its_place():
     assert found["no_progress"] == {"because": "no key of GROUP BY follows orders.n", "line": 3, "column": 11}
 
 
-def standing(text):
-    catalog = compiled(TABLES.format("0"))
+def standing(text, tables=None):
+    catalog = compiled(TABLES.format("0") if tables is None else tables)
     (statement,) = parse(text, "penstock")
     found = bind_standing(statement.query, catalog, text, "query", has_waterline)
     return explain_standing(found, catalog, statement.options, text)
@@ -77,6 +77,22 @@ def test_a_query_that_stands_and_a_falling_key():
     assert "sortable: by d DESC, once -(-orders.n) has passed its negative; keeps the rows from there on" in said
     assert "progress: d\n" in said
     assert "stream orders\n" in said.replace(" at 1:15", "")
+
+
+def test_rows_of_order_by_come_sorted():
+    tables = "CREATE STREAM orders (at TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR, n INT NOT NULL LATENESS 3, k INT);"
+    said = standing("EXPLAIN STREAM SELECT STREAM at, k FROM orders ORDER BY at", tables)
+    assert "sorted:   by at\n" in said
+    falling = standing("EXPLAIN STREAM SELECT STREAM -n AS d, k FROM orders ORDER BY -n DESC, k", tables)
+    assert "sorted:   by d DESC\n" in falling
+
+
+def test_a_column_that_is_carried_is_told_by_what_it_comes_of():
+    tables = "CREATE STREAM orders (at TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR, n BIGINT, k INT);"
+    text = "EXPLAIN STREAM SELECT STREAM k, SUM(n) OVER (ORDER BY at ROWS 2 PRECEDING) AS s FROM orders"
+    said = standing(text, tables)
+    assert "closes" not in said
+    assert "progress: orders.at, which is not selected\n" in said
 
 
 def test_the_words_and_a_view_called_stream():

@@ -17,6 +17,7 @@
 | streams    | by what each relation is sorted, and its progress                 |
 | analyzed   | what was measured of each operator                                |
 | constructs | the table of docs/reference/incremental.md, judged by circuits    |
+| unjudged   | functions of which only Spark knows what they take                |
 | waterlines | the table of docs/reference/waterlines.md, judged by the analysis |
 """
 

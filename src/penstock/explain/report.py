@@ -10,8 +10,9 @@ from typing import NamedTuple
 from penstock.analysis.changelog import Retraction, retracting
 from penstock.analysis.keys import Keys, unique_keys, view_keys
 from penstock.analysis.kinds import KindOfChange, kinds_of_change
-from penstock.analysis.sorting import Sorting, sorting_of
+from penstock.analysis.sorting import Order, Sorting, sorting_of
 from penstock.analysis.waterline import Waterlines, has_waterline, waterlines
+from penstock.bind.emission.falling import FALLING
 from penstock.bind.emission.standing import StandingQuery, bind_standing
 from penstock.catalog.model import INTO, PASSED, Catalog, Table, View, Writer
 from penstock.circuit.boundedness import StateFact, state_facts
@@ -97,7 +98,25 @@ def standing_report(found: StandingQuery, catalog: Catalog, placing: Placing | N
         catalog = catalog.with_view(view)
     assert found.view.plan is not None  # noqa: S101 - the binder has made it
     report = query_report(found.view.plan, catalog, placing=placing)
-    return replace(report, emission=emission_fact(found.view, catalog), answered=None)
+    relations = partial(_in_order, report.relations, found.view)
+    return replace(report, emission=emission_fact(found.view, catalog), answered=None, relations=relations)
+
+
+def _in_order(relations: Callable[[], Iterable[Sorting]], view: View) -> Iterator[Sorting]:
+    """The orders of the relations, of which the first is the query's own: its ORDER BY has its rows sorted."""
+    first, *others = relations()
+    showing = view.showing
+    if showing is not None and showing.streamed and showing.order and view.plan is not None:
+        name = view.plan.names[showing.order[0].place]
+        carried = next((item for item in first.orders if item.column == name and name.startswith(FALLING)), None)
+        orders = (replace(item, there=item.there or _is_by(item, name, carried)) for item in first.orders)
+        first = replace(first, orders=tuple(orders))
+    yield from (first, *others)
+
+
+def _is_by(order: Order, name: str, carried: Order | None) -> bool:
+    """True for the order by a column, or by one that falls, of which the negative is carried to go by."""
+    return order.column == name if carried is None else order.falls and order.line.sources == carried.line.sources
 
 
 def _of_output(view: View, catalog: Catalog) -> EmissionFact | None:

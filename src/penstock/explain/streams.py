@@ -14,6 +14,7 @@ from typing import Any
 
 from penstock.analysis.sorting import Behind, Order, Sorting
 from penstock.bind.emission.falling import FALLING
+from penstock.bind.emission.streamed import CLOSING
 from penstock.errors import Span, line_and_column
 from penstock.explain.plans import readable
 from penstock.explain.report import Report
@@ -29,7 +30,7 @@ def streams_text(report: Report, source: str | None) -> Iterator[str]:
         for order in orders:
             if not order.there:
                 yield f"    sortable: {_by(order)}, {_delay(order)}; keeps {_kept(order)}"
-        yield f"    progress: {', '.join(order.column for order in orders) or _none(item, source)}"
+        yield f"    progress: {', '.join(map(_named, orders)) or _none(item, source)}"
 
 
 def streams_json(report: Report, source: str | None) -> dict[str, Any]:
@@ -46,7 +47,7 @@ def _value(item: Sorting, source: str | None) -> dict[str, Any]:
         for order in orders
         if not order.there
     ]
-    found["progress"] = {order.column: order.line.text for order in orders}
+    found["progress"] = {_named(order): order.line.text for order in orders}
     if none is not None:
         found["no_progress"] = {"because": readable(none.reason), **_place(none.span, source)}
     return found
@@ -58,7 +59,7 @@ def _shown(item: Sorting) -> list[Order]:
 
 
 def _column(order: Order) -> dict[str, Any]:
-    return {"column": order.column, "descending": order.falls}
+    return {"column": _named(order), "descending": order.falls}
 
 
 def _source(behind: Behind) -> dict[str, Any]:
@@ -67,7 +68,14 @@ def _source(behind: Behind) -> dict[str, Any]:
 
 
 def _by(order: Order) -> str:
-    return f"by {order.column}{' DESC' if order.falls else ''}"
+    return f"by {_named(order)}{' DESC' if order.falls else ''}"
+
+
+def _named(order: Order) -> str:
+    """The column as the program knows it: one that is carried beside the query's own by that which it comes of."""
+    if not order.column.startswith(CLOSING):
+        return order.column
+    return f"{' and '.join(item.source.name for item in order.behind)}, which is not selected"
 
 
 def _delay(order: Order) -> str:

@@ -15,7 +15,8 @@ from penstock.plan.looking_ahead import furthest_ahead, last_row_ahead, looks_ah
 from penstock.plan.nodes import Field, Filter, MatchRecognize, Plan, Project, Window
 from penstock.plan.scalar import column
 
-_ABOVE, _CLOSING = "__streamed", "__closes"
+_ABOVE = "__streamed"
+CLOSING = "__closes"  # the column that is carried so that rows become final by it
 
 
 def as_select(tree: exp.Expression) -> exp.Expression:
@@ -52,7 +53,7 @@ def carrying_times(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) ->
             found = _closing(below, catalog, has_waterline)
             if found is None:
                 return plan
-            name = unique_names([*plan.names, _CLOSING])[-1]
+            name = unique_names([*plan.names, CLOSING])[-1]
             return Project(below, (*plan.items, (name, column(found.name, found.type, found.nullable))))
         case Filter():
             return plan.with_inputs(carrying_times(plan.input, catalog, has_waterline))
@@ -68,7 +69,7 @@ def _telling(plan: Window, catalog: Catalog, has_waterline: HasWaterline) -> Win
     time = found[1].order[0].value if found is not None and found[1].order else None
     if found is None or not isinstance(time, Reference) or time.name not in plan.input.names:
         return plan
-    name = unique_names([*plan.names, _CLOSING])[-1]
+    name = unique_names([*plan.names, CLOSING])[-1]
     told = replace(plan, calls=(*plan.calls, (name, last_row_ahead(*found, plan.input.field(time.name)))))
     return told if has_waterline(catalog, told, name) else plan
 
@@ -80,4 +81,4 @@ def _closing(plan: Plan, catalog: Catalog, has_waterline: HasWaterline) -> Field
 
 
 def _is_carried(item: Field) -> bool:
-    return item.name == REACHED or item.name.startswith(_CLOSING)
+    return item.name == REACHED or item.name.startswith(CLOSING)

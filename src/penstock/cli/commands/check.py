@@ -27,8 +27,12 @@ if TYPE_CHECKING:
 def command(
     program: Sequence[str], files: Sequence[str], execute: Sequence[str], dialect: str | None, style: str, *, ask: bool
 ) -> int:
-    """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark."""
+    """Check a PROGRAM without running it: names, types, cycles, everything that can be known without Spark.
+
+    Functions of which only Spark knows what they take are named.
+    """
     from penstock.bind.program.compile import compile_program
+    from penstock.explain.unjudged import unjudged
     from penstock.pipeline.supported import check_supported
 
     source = program_text(program, files, execute)
@@ -51,6 +55,9 @@ def command(
         warn(catalog.warnings, source)
     for name in unchecked:
         note(f"view {name}: not checked without Spark")
+    functions = {} if ask else unjudged(catalog)
+    for name, called in functions.items():
+        note(f"view {name}: what {' and '.join(called)} takes is not checked without Spark")
     counts = {
         "tables": len(catalog.tables),
         "views": len(list(catalog.named_views())),
@@ -58,7 +65,8 @@ def command(
     }
     if style == "json":
         said = [warning.to_json(source) for warning in catalog.warnings]
-        click.echo(json.dumps({"ok": True, "diagnostics": said, "unchecked": unchecked, **counts}, ensure_ascii=False))
+        known = {"unchecked": unchecked, "unchecked_functions": functions}
+        click.echo(json.dumps({"ok": True, "diagnostics": said, **known, **counts}, ensure_ascii=False))
     else:
         click.echo(
             "no mistakes: "
