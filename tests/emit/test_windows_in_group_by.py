@@ -151,3 +151,10 @@ def test_versions_are_counted_for_each_window():
 def test_timeout_without_windows(text, policy):
     with opened() as pipeline, pytest.raises(penstock.PenstockError, match="TIMEOUT closes windows"):
         pipeline.subscribe(f"{text} EMIT {policy}", clock=START)
+
+
+def test_windows_of_months_close_by_no_waterline_of_the_query():
+    query = "SELECT COUNT(*) AS n FROM {} GROUP BY TUMBLE(at, INTERVAL 1 MONTH) EMIT AFTER WATERMARK"
+    with opened() as pipeline:
+        said = shown(pipeline, query.format("plain"))
+        assert said == "TUMBLE of months, which have no fixed length, in a query that keeps its own waterline"

@@ -19,7 +19,7 @@ from penstock.bind.marks import SUBQUERY, has_mark
 from penstock.bind.taking_in import TakingIn, Windows
 from penstock.bind.time_windows.grids import Exploded, Grid
 from penstock.bind.time_windows.sessions import fixed_gap, with_sessions
-from penstock.bind.time_windows.times import grid_of, refuse_gaps, window_time, windows_of, with_time
+from penstock.bind.time_windows.times import grid_of, refuse_gaps, refuse_own_months, window_time, windows_of, with_time
 from penstock.plan.nodes import AsofJoin, Field, Filter, Generate, Join, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.complaints import unsupported, wrong
@@ -51,6 +51,7 @@ def on_time_for_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:
         name = call_name(node) or ""
         if name in FORMS:
             time, lengths, grid = _arguments(name, node, level)
+            refuse_own_months(name.upper(), lengths, node, keeps=taking_in.keeps_waterline(plan, time))
             plan = _on_time(plan, time, windows_of(name, lengths, grid), taking_in)
     return plan
 

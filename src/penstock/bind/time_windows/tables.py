@@ -19,7 +19,17 @@ from penstock.bind.scalars import fields_of, scalar_of, unique_names
 from penstock.bind.scope import Scope, Visible
 from penstock.bind.time_windows.grids import Ends, Exploded, Grid
 from penstock.bind.time_windows.sessions import bind_session_table
-from penstock.bind.time_windows.times import END, START, TIME, grid_of, refuse_gaps, time_of_rows, windows_of, with_time
+from penstock.bind.time_windows.times import (
+    END,
+    START,
+    TIME,
+    grid_of,
+    refuse_gaps,
+    refuse_own_months,
+    time_of_rows,
+    windows_of,
+    with_time,
+)
 from penstock.catalog.reserved import OF_ARRIVAL
 from penstock.plan.nodes import Field, Generate, Plan, Project
 from penstock.plan.scalar import Scalar, column_tree
@@ -56,10 +66,7 @@ def bind_window_table(tree: TableFunction, level: Level) -> tuple[Plan, Scope]:
     time = time_of_rows(given.time, given.relation, tree, inner)
     grid = grid_of(given.offset, given.zone, inner)
     if taking_in is not None:
-        if any(item.months for item in given.lengths) and taking_in.keeps_waterline(plan, time):
-            message = f"{tree.name} of months, which have no fixed length, in a query that keeps its own waterline"
-            hint = "write it in days, or give the time of the table LATENESS"
-            raise wrong(code="NOT_AN_INTERVAL", message=message, place=tree, hint=hint)
+        refuse_own_months(tree.name, given.lengths, tree, keeps=taking_in.keeps_waterline(plan, time))
         plan = taking_in.gated(plan, time, windows_of(tree.name, given.lengths, grid))
     plan, (start, end) = _windowed(plan, tree, time, given.lengths, grid)
     visible = _handed_on(tree, inner.scope)

@@ -57,6 +57,14 @@ def windows_of(name: str, lengths: list[Duration], grid: Grid) -> Windows:
     return Windows(length, lengths[0].micros, grid.offset, aligned)
 
 
+def refuse_own_months(name: str, lengths: list[Duration], place: exp.Expression, *, keeps: bool) -> None:
+    """A query that `keeps` a waterline of its own for windows has to know how long they are."""
+    if keeps and any(item.months for item in lengths):
+        message = f"{name} of months, which have no fixed length, in a query that keeps its own waterline"
+        hint = "write it in days"
+        raise wrong(code="NOT_AN_INTERVAL", message=message, place=place, hint=hint)
+
+
 def refuse_gaps(name: str, lengths: list[Duration], place: exp.Expression) -> None:
     """Between windows that are shorter than the way to the next one, rows would be lost."""
     slide, size = lengths
