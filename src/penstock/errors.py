@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import difflib
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 
@@ -66,6 +66,11 @@ class PenstockError(Exception):
         """The error with the source text filled in, if it had none."""
         if not self.source:
             self.source = source
+        return self
+
+    def with_place(self, span: Span | None) -> PenstockError:
+        """The error with a place for what it says without one."""
+        self.diagnostics = tuple(item if item.span else replace(item, span=span) for item in self.diagnostics)
         return self
 
     def render(self) -> str:

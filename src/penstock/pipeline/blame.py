@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from datetime import tzinfo
 
 from penstock.catalog.model import Catalog, Column
-from penstock.errors import DataError, Diagnostic, PenstockError, Span
+from penstock.errors import DataError, Diagnostic, PenstockError
 from penstock.sql import statements as sql
 from penstock.sql.literals import rows_of
 from penstock.steps.rows.values import BadValue, Leniency, converter
@@ -20,14 +19,7 @@ def blamed(
         found = _value_at_fault(statement, catalog, zone)
         if found is not None:
             return DataError(found)
-    if error.source is None:
-        places = (item.span or statement.span for item in error.diagnostics)
-        error.diagnostics = tuple(map(_placed, error.diagnostics, places))
-    return error
-
-
-def _placed(found: Diagnostic, span: Span) -> Diagnostic:
-    return replace(found, span=span)
+    return error.with_place(statement.span) if error.source is None else error
 
 
 def _value_at_fault(statement: sql.Insert, catalog: Catalog, zone: tzinfo) -> Diagnostic | None:

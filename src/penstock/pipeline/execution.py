@@ -625,8 +625,7 @@ class Execution:
         try:
             return Answer(self.workspace, self._spark(lambda: self._released(answered)))
         except PenstockError as error:
-            with placed_at(self._without_history(tree)):
-                raise error from error.__cause__
+            raise error.with_place(self._without_history(tree)) from error.__cause__
 
     def _without_history(self, tree: Any) -> Span | None:
         """The relation in a query that needs more of a history than there is."""

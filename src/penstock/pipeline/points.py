@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import assert_never
 
@@ -27,7 +27,7 @@ def placed_at(span: Span | None) -> Iterator[None]:
     try:
         yield
     except PenstockError as error:
-        error.diagnostics = tuple(item if item.span else replace(item, span=span) for item in error.diagnostics)
+        error.with_place(span)
         raise
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 import threading
+import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -89,7 +90,7 @@ class Followed:
                 found.append((number, rows.toArrow()))
                 threading.Thread(target=query.stop, daemon=True).start()
                 while query.isActive:  # it takes note of the stop at once, and ends when this batch is over
-                    threading.Event().wait(_STOPPED)
+                    time.sleep(_STOPPED)
 
         writer = self._stream.writeStream.foreachBatch(take).option("checkpointLocation", str(checkpoint))
         query = self._query = writer.trigger(availableNow=True).start()
