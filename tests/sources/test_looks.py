@@ -19,6 +19,7 @@ from tests.steps.tables import declared
 import penstock
 from penstock.errors import DataError
 from penstock.sources.looks import AwayError, Looks, RefusedError
+from penstock.sources.patience import Patience
 from penstock.sources.polled.databases import Sqlite
 from penstock.steps.events import StepDone
 
@@ -42,7 +43,7 @@ class Asked:
 
 
 def looks_of(now=time.monotonic, every=0.0, timeout=10.0):
-    return Looks.of(TABLE, lambda: "the shop", every, timeout, frozenset({"s3cret"}), now)
+    return Looks(TABLE, lambda: "the shop", Patience(every, timeout, now), frozenset({"s3cret"}))
 
 
 def until_asked(looks, asked):

@@ -11,6 +11,7 @@ from typing import ClassVar, Generic, TypeVar
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.patience import Patience
+from penstock.sources.properties import Property, duration
 from penstock.sources.secrets import masked
 
 Found = TypeVar("Found")
@@ -69,13 +70,14 @@ class Looks(Generic[Found]):
         cls,
         table: Table,
         where: Callable[[], str],
-        every: float,
-        timeout: float,
+        every: Property,
+        timeout: Property,
         secrets: frozenset[str] = frozenset(),
         now: Callable[[], float] = time.monotonic,
     ) -> Looks[Found]:
-        """Looks `every` so many seconds, of something that may be away for `timeout`."""
-        return cls(table, where, Patience(every, timeout, now), secrets)
+        """Looks as often as a table says, at something that may be away for as long as it says."""
+        rest, away = (duration(item.value(table)).total_seconds() for item in (every, timeout))
+        return cls(table, where, Patience(rest, away, now), secrets)
 
     def found(self, ask: Callable[[], Found | None], *, ended: bool) -> Found | None:
         """The answer to a question; None if it has nothing new, does not come yet, or it is not time to ask.

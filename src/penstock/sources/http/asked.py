@@ -33,7 +33,6 @@ from penstock.sources.http.questions import Answered, Questions
 from penstock.sources.looks import LookedSource, Looks
 from penstock.sources.messages.api import Message
 from penstock.sources.messages.rows import MessageRows
-from penstock.sources.properties import duration
 from penstock.sources.secrets import expanded, secret_values
 from penstock.steps.rows.batch import Batch, bad_value, reject_row
 from penstock.steps.rows.rejected import BAD_FILE, Rejections, row_json
@@ -61,10 +60,9 @@ class AskedSource(LookedSource[Answered]):
     _asked: int = 0
 
     def __post_init__(self) -> None:
-        """The seconds between two looks."""
-        every, timeout = (duration(item.value(self.table)).total_seconds() for item in (EVERY, TIMEOUT))
+        """The looks, as the table says."""
         now = lambda: self.now()  # noqa: E731, PLW0108 - a test puts another clock in
-        self._looks = Looks.of(self.table, lambda: self.where, every, timeout, self.secrets, now)
+        self._looks = Looks.of(self.table, lambda: self.where, EVERY, TIMEOUT, self.secrets, now)
 
     @property
     def where(self) -> str:

@@ -29,7 +29,6 @@ from penstock.sources.polled.declared import (
     kind_of,
 )
 from penstock.sources.postgres.values import given as as_given
-from penstock.sources.properties import duration
 from penstock.sources.secrets import expanded, secret_values
 from penstock.steps.exact import exact, from_exact
 from penstock.steps.intake.inputs import MakeReader
@@ -62,10 +61,9 @@ class PolledSource(LookedSource[_Read]):
     _again: tuple[Any, Any] | None = None
 
     def __post_init__(self) -> None:
-        """The seconds between two looks."""
-        every, timeout = (duration(item.value(self.table)).total_seconds() for item in (EVERY, TIMEOUT))
+        """The looks, as the table says."""
         now = lambda: self.now()  # noqa: E731, PLW0108 - a test puts another clock in
-        self._looks = Looks.of(self.table, lambda: self.where, every, timeout, self.secrets, now)
+        self._looks = Looks.of(self.table, lambda: self.where, EVERY, TIMEOUT, self.secrets, now)
 
     def read(self, rows: int, rejections: Rejections, *, ended: bool = False) -> Batch | None:
         """About so many of the rows that have come, or those that `seek` has named; None if it is not time to ask."""

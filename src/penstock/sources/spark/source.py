@@ -19,7 +19,6 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.formats.declared import EPOCH
 from penstock.sources.looks import AwayError, LookedSource, Looks, RefusedError
-from penstock.sources.properties import duration
 from penstock.sources.secrets import expanded, secret_values
 from penstock.sources.spark.declared import CHECKPOINT, EVERY, FORMAT, OPTION, PATH, TIMEOUT, UNKNOWN_COLUMNS
 from penstock.steps.intake.inputs import MakeReader
@@ -51,10 +50,9 @@ class SparkSource(LookedSource[_Read]):
     _read: _Read | None = None
 
     def __post_init__(self) -> None:
-        """The seconds between two looks."""
-        every, timeout = (duration(item.value(self.table)).total_seconds() for item in (EVERY, TIMEOUT))
+        """The looks, as the table says."""
         now = lambda: self.now()  # noqa: E731, PLW0108 - a test puts another clock in
-        self._looks = Looks.of(self.table, lambda: self.where, every, timeout, self.secrets, now)
+        self._looks = Looks.of(self.table, lambda: self.where, EVERY, TIMEOUT, self.secrets, now)
 
     @property
     def where(self) -> str:
