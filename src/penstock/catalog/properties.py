@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from types import MappingProxyType
-from typing import NamedTuple, Protocol
+from typing import Protocol
 
 from penstock.errors import Diagnostic, Span, SqlError, did_you_mean
 
@@ -24,7 +24,8 @@ class Property:
     meaning: str
 
 
-class PropertyPlace(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class PropertyPlace:
     """The places in the SQL of a property's name and of its value."""
 
     name: Span
