@@ -121,7 +121,7 @@ def check_setting(name: str, value: str, span: Span | None = None) -> None:
     choices = _CHOICES.get(name)
     if choices is not None and value.strip().lower() not in choices:
         near = did_you_mean(value.strip().lower(), choices)
-        message = f"{name} cannot be {value[:60]!r}: expected {', '.join(map(repr, choices))}"
+        message = f"{name} cannot be {value[:60]!r}: expected {', '.join(map(repr, choices[:-1]))} or {choices[-1]!r}"
         raise SqlError(Diagnostic("BAD_SETTING", message, span, near))
     if name == MEMORY_LIMIT and bytes_allowed(value) is None:
         message = f"{MEMORY_LIMIT} cannot be {value[:60]!r}: expected {MEMORY_SIZES}"
