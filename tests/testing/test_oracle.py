@@ -24,7 +24,7 @@ ROWS = [
 
 
 def answer(spark, text, dialect="penstock", clock=None, functions=()):
-    view = View("v", text, parse_query(text, dialect), (), None)
+    view = View("v", text, parse_query(text, dialect), (), None, dialect=dialect)
     catalog = Catalog().with_view(view)
     for function in functions:
         catalog = catalog.with_function(function)

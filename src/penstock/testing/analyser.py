@@ -44,6 +44,15 @@ class Analyser:
             batches = (expressions[start : start + _BATCH] for start in range(0, len(expressions), _BATCH))
             return [found for batch in batches for found in self._batch(batch)]
 
+    def refuses(self, expression: str) -> bool:
+        """True if the whole analysis, its last check included, does not take an expression, whatever the reason."""
+        with _bare_errors():
+            try:
+                self._session.sql(f"SELECT {expression} FROM {self._relation}")
+            except Py4JJavaError:
+                return True
+        return False
+
     def accepts(self, query: str) -> bool:
         """True if the whole analysis takes a query, as far as types go."""
         with _bare_errors():
