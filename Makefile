@@ -8,6 +8,8 @@ VERSION ?= 4.3.0
 MINUTES ?= 5
 WORKERS ?= 2
 ARGS ?=
+# What Python loads is compiled once, also where a machine's environment says otherwise.
+unexport PYTHONDONTWRITEBYTECODE
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 

@@ -29,6 +29,7 @@ _PROMPT = "penstock>"
 def figure(*, effort: Effort) -> Figure:
     """Seconds of each command on a small program, and of `check` and `explain` on chains of views."""
     runs = effort.runs(Runs(1, 5), quick=Runs(0, 1))
+    os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # what is installed is compiled once, not at each call
     with tempfile.TemporaryDirectory() as folder:
         lines = [
             *(_line(what, call, runs) for what, call in _commands(Path(folder))),

@@ -23,6 +23,9 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
+# A process that a test starts loads what another has compiled, as at a user's; compiling everything takes it seconds.
+os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
+
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Mark what uses Spark, so that `-m "not spark"` starts no JVM."""

@@ -3,6 +3,7 @@
 | module | what it does |
 | --- | --- |
 | `main` | the command group |
+| `starting` | what a command leaves out to start quickly |
 | `commands/` | one file for each command |
 | `options` | options that several commands share |
 | `programs` | program text from files, stdin and -e |
