@@ -6,7 +6,7 @@ Names are compared without regard to case and shown as they were written.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from types import MappingProxyType
@@ -428,8 +428,10 @@ class Catalog:
         """The catalog in the dialect in which a view is written, to read its query again."""
         return self if view.dialect in {"", self.dialect} else self.with_setting(DIALECT, view.dialect)
 
-    def with_passed(self, name: str, views: Iterable[View]) -> Catalog:
+    def with_passed(self, name: str, views: Collection[View]) -> Catalog:
         """The catalog with the rows that dedup lets pass in a view, and without those that it let pass before."""
+        if not views and name.lower() not in self.views:
+            return self
         gone = {view.name.lower() for view in self.passed_in(name)}
         kept = {key: view for key, view in self.views.items() if key not in gone}
         return replace(self, views=MappingProxyType(kept | {view.name.lower(): view for view in views}))
