@@ -101,6 +101,18 @@ INSIDE = [
     ("SELECT array(pair).z AS y FROM t", "UNKNOWN_FIELD", None, None),
     ("SELECT numbers.a AS y FROM t", "UNKNOWN_FIELD", "numbers.a", None),
     ("SELECT id.a AS y FROM t", "UNKNOWN_FIELD", "id.a", None),
+    (
+        "SELECT doc['a'] AS y FROM t",
+        "ARGUMENT_TYPE",
+        "doc['a']",
+        "variant_get(doc, '$.a', 'STRING') takes it out of a VARIANT, as the type that is named",
+    ),
+    (
+        "SELECT doc[1] AS y FROM t",
+        "ARGUMENT_TYPE",
+        "doc[1]",
+        "variant_get(doc, '$[1]', 'STRING') takes it out of a VARIANT, as the type that is named",
+    ),
     ("SELECT filter(numbers, n -> n) AS y FROM t", "NOT_A_CONDITION", "n", "such as n <> 0"),
     ("SELECT transform(numbers, n -> upper(array(n))) AS y FROM t", "ARGUMENT_TYPE", "array(n)", None),
     ("SELECT map_filter(counts, (k, n) -> k || n) AS y FROM t", "NOT_A_CONDITION", None, None),

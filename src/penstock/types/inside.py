@@ -151,6 +151,13 @@ def check_subscript(tree: exp.Bracket, kinds: tuple[Kind, Kind], rules: Signatur
             check_field(tree, whole, index.name)
     elif letter is not None and letter not in ("a", "m", "v"):
         message = f"{shown(whole)} holds nothing that [ ] could take out: it is no ARRAY, MAP or STRUCT"
-        raise mismatch(_CODE, message, tree)
+        raise mismatch(_CODE, message, tree, _of_variant(tree, index) if whole == "variant" else None)
     else:
         check_inside(SUBSCRIPT, [tree.this, index], kinds, rules)
+
+
+def _of_variant(tree: exp.Bracket, index: exp.Expression) -> str:
+    """The call that takes the same out of a VARIANT."""
+    named = isinstance(index, exp.Literal) and index.is_string
+    path = f"$.{index.name}" if named else f"$[{written(index)}]"
+    return f"variant_get({written(tree.this)}, '{path}', 'STRING') takes it out of a VARIANT, as the type that is named"
