@@ -104,13 +104,13 @@ INSIDE = [
     (
         "SELECT doc['a'] AS y FROM t",
         "ARGUMENT_TYPE",
-        "doc['a']",
+        "doc['a'",
         "variant_get(doc, '$.a', 'STRING') takes it out of a VARIANT, as the type that is named",
     ),
     (
         "SELECT doc[1] AS y FROM t",
         "ARGUMENT_TYPE",
-        "doc[1]",
+        "doc[1",
         "variant_get(doc, '$[1]', 'STRING') takes it out of a VARIANT, as the type that is named",
     ),
     ("SELECT filter(numbers, n -> n) AS y FROM t", "NOT_A_CONDITION", "n", "such as n <> 0"),
