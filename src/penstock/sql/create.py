@@ -44,6 +44,11 @@ _VIEW_OF_QUERY = (
     "CREATE VIEW name AS … has the rows of the query, and keeps them; with a connector it writes their changes, "
     "CREATE VIEW name WITH ('connector' = 'files', 'path' = …, 'format' = 'parquet') AS …"
 )
+_FROM_OUTSIDE = (
+    "CREATE STREAM name (…) "
+    "WITH ('connector' = 'kafka', 'bootstrap.servers' = …, 'topic' = …, 'format' = 'json') reads it"
+)
+_AT_RANDOM = "CREATE STREAM name (…) WITH ('connector' = 'datagen', 'rows-per-second' = '10') makes rows by rule"
 _TABLE_OF_QUERY = "tables of a query, CREATE TABLE … AS,"
 
 
@@ -72,14 +77,17 @@ def _modifiers(cursor: Cursor) -> set[str]:
         if modifier == "EXTERNAL" and cursor.peek() == "TABLE":
             continue  # what LOCATION says anyway
         if modifier in {"EXTERNAL", "GLOBAL"}:
+            outside = modifier == "EXTERNAL" and cursor.peek() == "STREAM"
             cursor.move(-1)
-            refuse(cursor, f"CREATE {modifier} statements", f"leave out {modifier}")
+            refuse(cursor, f"CREATE {modifier} statements", _FROM_OUTSIDE if outside else f"leave out {modifier}")
         found.add(modifier)
     return found
 
 
 def _no_kind(cursor: Cursor) -> None:
     found = cursor.peek()
+    if found == "RANDOM":
+        refuse(cursor, "CREATE RANDOM statements", _AT_RANDOM)
     if found in _ELSEWHERE:
         refuse(cursor, f"CREATE {found} statements", "a program declares tables, streams, views and functions")
     close = did_you_mean(found, [*_KINDS, "MATERIALIZED", "LOCAL", "OR REPLACE"])
