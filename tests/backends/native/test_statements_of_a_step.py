@@ -1,5 +1,6 @@
 """The statements of DuckDB that a small step takes: each costs a millisecond, whatever it does."""
 
+import pyarrow as pa
 import pytest
 
 import penstock
@@ -50,3 +51,31 @@ def test_a_change_that_leaves_a_view_as_it_is_is_not_fetched(said):
     statements, shown = stepped(said, [(1, 2, 5)], program)
     assert shown == []
     assert "arrow" not in [kind for kind, _ in statements]
+
+
+def test_rows_of_many_steps_are_loaded_by_one_statement():
+    store = Store()
+    pieces = [pa.table({"k": [step], "s": [f"t{step}"]}) for step in range(60)]
+    other = pa.table({"k": pa.array([60], pa.int32()), "s": pa.array([None], pa.string())})
+    given = []
+    store._connection = Listening(store._connection, given)
+    name = store.loaded([("k", "BIGINT"), ("s", "VARCHAR")], iter([*pieces, other, pieces[0]]))
+    assert [text.partition(" ")[0] for text in given] == ["CREATE", "INSERT", "INSERT", "INSERT"]
+    rows = store.arrow(f"SELECT k, s FROM {name}").to_pylist()
+    expected = [*((step, f"t{step}") for step in range(60)), (60, None), (0, "t0")]
+    assert sorted((row["k"], row["s"] or "") for row in rows) == sorted((k, s or "") for k, s in expected)
+    store.close()
+
+
+class Listening:
+    """A connection that notes what it executes."""
+
+    def __init__(self, connection, given):
+        self._connection, self._given = connection, given
+
+    def execute(self, text, *more):
+        self._given.append(text)
+        return self._connection.execute(text, *more)
+
+    def __getattr__(self, name):
+        return getattr(self._connection, name)

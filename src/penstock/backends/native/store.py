@@ -19,6 +19,8 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import pyarrow as pa
+
 from penstock.backends.native.functions import know_functions
 from penstock.backends.native.interrupts import INTERRUPTS, undivided
 from penstock.backends.native.kinds import from_arrow
@@ -31,7 +33,6 @@ from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
 from penstock.errors import DataError, Diagnostic
 
 if TYPE_CHECKING:
-    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
 _HANDLER_RAISED = "Query interrupted"  # all that DuckDB says when a signal's handler raises during a statement
@@ -264,8 +265,8 @@ class Store:
             listed = ", ".join(f"{quoted(column)} {kind}" for column, kind in columns)
             connection.execute(f"CREATE TEMP TABLE {name} ({listed})")
             self._large.append(name)
-            for piece in pieces:
-                connection.register("piece", from_arrow(piece.select([column for column, _ in columns])))
+            for piece in _together(piece.select([column for column, _ in columns]) for piece in pieces):
+                connection.register("piece", from_arrow(piece))
                 connection.execute(f"INSERT INTO {name} SELECT * FROM piece")
                 connection.unregister("piece")
         return name
@@ -366,3 +367,15 @@ def _tables(connection: DuckDBPyConnection, database: str) -> list[str]:
     """The tables of a database, without those of a step."""
     query = f"SELECT table_name FROM duckdb_tables() WHERE database_name = '{database}' AND NOT temporary"
     return [str(name) for (name,) in connection.execute(query).fetchall()]
+
+
+def _together(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
+    """The rows of Arrow tables in fewer of them: a statement for each step's few rows takes longer than the rows."""
+    alike: list[pa.Table] = []
+    for piece in pieces:
+        if alike and (piece.schema != alike[0].schema or sum(map(len, alike)) >= LYING_ROWS):
+            yield pa.concat_tables(alike)
+            alike = []
+        alike.append(piece)
+    if alike:
+        yield pa.concat_tables(alike)
