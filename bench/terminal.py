@@ -9,11 +9,12 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from types import TracebackType
 from typing import Self
 
 _CHUNK = 1 << 16
-_LONGEST, _ENDING = 300, 30  # seconds
+_LONGEST, _ENDING, _AGAIN = 300, 30, 0.2  # seconds
 
 
 class Terminal:
@@ -49,10 +50,11 @@ class Terminal:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, at: TracebackType | None) -> None:
-        try:
-            os.write(self._ours, b"\x04")  # Ctrl-D
-            self._process.wait(_ENDING)
-        except (OSError, subprocess.TimeoutExpired):
-            os.killpg(self._process.pid, signal.SIGKILL)
-            self._process.wait()
+        began = time.perf_counter()
+        while self._process.poll() is None:
+            if time.perf_counter() - began > _ENDING:
+                os.killpg(self._process.pid, signal.SIGKILL)
+            with suppress(OSError, subprocess.TimeoutExpired):
+                os.write(self._ours, b"\x04")  # Ctrl-D, which is lost while no prompt is there
+                self._process.wait(_AGAIN)
         os.close(self._ours)
