@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -22,6 +23,9 @@ settings.register_profile("ci", max_examples=20, derandomize=True, **_SLOW)
 settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
+
+# A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
+importlib.import_module("pandas")
 
 # A process that a test starts loads what another has compiled, as at a user's; compiling everything takes it seconds.
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)

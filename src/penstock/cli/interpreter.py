@@ -22,6 +22,7 @@ from penstock.cli.reporting import note, warn
 from penstock.cli.results import Table, table_of, write_table
 from penstock.cli.results import write_answer as write_whole
 from penstock.cli.show import described, shown
+from penstock.cli.starting import leave_pandas
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, did_you_mean
 from penstock.pipeline.pipeline import Pipeline
 from penstock.pipeline.relations import explained_query
@@ -262,6 +263,7 @@ def open_interpreter(
 
     The outputs that the program declares are given nothing unless it `writes`.
     """
+    leave_pandas()
     program = compile_program(source, dialect)
     warn(program.catalog.warnings, source)
     later = tuple(statement for statement in program.statements if isinstance(statement, _RUN_LATER))

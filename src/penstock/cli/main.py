@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 from penstock.cli.reporting import USAGE, end_as_interrupted, exit_codes
-from penstock.cli.starting import collect_seldom, leave_pandas
+from penstock.cli.starting import collect_seldom
 from penstock.errors import did_you_mean
 
 _COMMANDS = ("run", "deploy", "state", "sql", "check", "explain", "query", "changes", "test", "verify", "demo", "bench")
@@ -74,7 +74,6 @@ def main() -> None:
     Results go to stdout, everything else to stderr. Exit codes: 0 fine, 1 the program or the data is wrong (or a test
     failed), 2 wrong usage, 3 a mistake of Penstock, 130 interrupted. Ctrl-C is how `run` ends: 0.
     """
-    leave_pandas()
 
 
 if __name__ == "__main__":

@@ -19,8 +19,6 @@ from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import pyarrow as pa
-
 from penstock.backends.native.functions import know_functions
 from penstock.backends.native.interrupts import INTERRUPTS, undivided
 from penstock.backends.native.kinds import from_arrow
@@ -33,6 +31,7 @@ from penstock.catalog.settings import DEFAULT_MEMORY_LIMIT
 from penstock.errors import DataError, Diagnostic
 
 if TYPE_CHECKING:
+    import pyarrow as pa
     from duckdb import DuckDBPyConnection
 
 _HANDLER_RAISED = "Query interrupted"  # all that DuckDB says when a signal's handler raises during a statement
@@ -371,6 +370,8 @@ def _tables(connection: DuckDBPyConnection, database: str) -> list[str]:
 
 def _together(pieces: Iterable[pa.Table]) -> Iterator[pa.Table]:
     """The rows of Arrow tables in fewer of them: a statement for each step's few rows takes longer than the rows."""
+    import pyarrow as pa  # noqa: PLC0415 - `explain` need not wait for it
+
     alike: list[pa.Table] = []
     for piece in pieces:
         if alike and (piece.schema != alike[0].schema or sum(map(len, alike)) >= LYING_ROWS):
