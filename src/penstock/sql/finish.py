@@ -8,6 +8,7 @@ from sqlglot import exp
 
 from penstock.catalog.word_list import word_list
 from penstock.errors import Diagnostic, Span
+from penstock.sql.aliases import spread_aliases
 from penstock.sql.failure import ParseFailure
 from penstock.sql.nodes import WRITTEN
 from penstock.sql.points import POINT
@@ -48,7 +49,10 @@ def finish(tree: exp.Expression, source: str, rules: Rules) -> exp.Expression:
             case exp.Div() if rules.wide_division:
                 _widen(node)
     tree = _counted_from_one(tree) if rules.counts_from_one else tree
-    return _with_functions(with_casts(tree, rules), source, rules)
+    tree = _with_functions(with_casts(tree, rules), source, rules)
+    for select in tree.find_all(exp.Select) if rules.aliases_in_where else ():
+        spread_aliases(select)
+    return tree
 
 
 def _counted_from_one(tree: exp.Expression) -> exp.Expression:

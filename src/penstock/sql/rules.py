@@ -24,7 +24,8 @@ class Rules:
     `rewrites` a function name to what replaces its whole call. With `event_times` each stream has a time for
     each row, `_tp_time`. With `wide_division` a literal with a point is a DOUBLE where it divides or is divided: a
     DECIMAL would have six digits behind the point. With `interval_differences` a unit may follow a difference of times,
-    with `counts_from_one` the first element of an array is a[1], with `types_as_texts` a type may be a text.
+    with `counts_from_one` the first element of an array is a[1], with `types_as_texts` a type may be a text, with
+    `aliases_in_where` a name of the SELECT list may stand in WHERE.
     `idle_settings` are the beginnings of names of settings that SET takes and that have no meaning here.
     """
 
@@ -41,4 +42,5 @@ class Rules:
     wide_division: bool = False
     interval_differences: bool = False
     types_as_texts: bool = False
+    aliases_in_where: bool = False
     idle_settings: tuple[str, ...] = ()

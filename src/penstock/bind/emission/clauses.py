@@ -12,13 +12,14 @@ from sqlglot import exp
 
 from penstock.bind.emission.by_event import for_each_row, order_of_events
 from penstock.bind.emission.whole_sessions import by_whole_sessions
+from penstock.bind.query.substreams import take_substreams
 from penstock.bind.taking_in import SESSION_NUMBER
 from penstock.bind.time_windows.closing_sessions import CLOSING, Closing
 from penstock.catalog.model import Catalog
 from penstock.errors import Span
 from penstock.plan.emission import Row, SessionClose, Trigger
 from penstock.sql.complaints import wrong
-from penstock.sql.nodes import SUBSTREAMS, TableFunction
+from penstock.sql.nodes import SUBSTREAMS
 from penstock.sql.text import spark_sql
 from penstock.sql.trees import aggregate_calls, call, call_name
 
@@ -104,7 +105,7 @@ def taken_apart(
     found.version = _replaced(select, _is_version, VERSION, exp.cast(exp.Literal.number(0), "bigint"))
     found.delta = _replaced(select, _is_delta, DELTA, exp.cast(exp.Literal.number(1), "tinyint"))
     aggregates = any(next(aggregate_calls(item), None) for item in select.expressions)
-    _partitioned(select, groups=aggregates or select.args.get("group") is not None)
+    take_substreams(select)
     if closes:
         by_whole_sessions(select)
     group = select.args.get("group")
@@ -178,24 +179,6 @@ def _of_set(one: exp.Expression) -> list[exp.Expression]:
             return _of_set(one.this)
         case _:
             return [one]
-
-
-def _partitioned(select: exp.Select, *, groups: bool) -> None:
-    """PARTITION BY behind FROM: a query that `groups` goes by its keys too, and sessions are those of a key."""
-    keys = select.args.pop("partition_by", None) or []
-    if not keys:
-        return
-    select.meta[SUBSTREAMS] = keys
-    if groups:
-        group = select.args.get("group") or exp.Group(expressions=[])
-        present = {spark_sql(item) for item in group.expressions}
-        for key in keys:
-            if spark_sql(key) not in present:
-                group.append("expressions", key.copy())
-        select.set("group", group)
-    for table in select.find_all(TableFunction):
-        if table.name == "SESSION" and not table.args.get("partition_by"):
-            table.set("partition_by", [key.copy() for key in keys])
 
 
 def _of_items(tree: exp.Expression, select: exp.Select) -> bool:

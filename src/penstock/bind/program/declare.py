@@ -17,7 +17,7 @@ from penstock.bind.program.existing import refuse_existing
 from penstock.bind.program.purity import refuse_impure
 from penstock.bind.program.recursion import close_components
 from penstock.bind.program.unparsed import unparsed_view
-from penstock.bind.program.views import replaced_view, views_of
+from penstock.bind.program.views import in_order, replaced_view, views_of
 from penstock.bind.program.writers import declare_into
 from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
 from penstock.catalog.settings import DIALECT, TIME_ZONE, check_setting
@@ -113,6 +113,7 @@ def _view(catalog: Catalog, statement: CreateView) -> Catalog:
     else:
         found = close_components(replaced_view(catalog.without_writer(old.name), old, view, statement.name_span), view)
         refuse_circles(found, statement.name_span)
+        found = in_order(found)
     return found if statement.into is None else declare_into(found, statement, "")
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from types import MappingProxyType
 
 from sqlglot import exp
 
@@ -15,7 +16,7 @@ from penstock.bind.taking_in import taking_in_view
 from penstock.catalog.model import INTO, PASSED, Catalog, Column, View
 from penstock.catalog.reserved import COMPUTED, RESERVED, VERSIONS
 from penstock.errors import Span
-from penstock.plan.nodes import Arrived, Plan, Project
+from penstock.plan.nodes import Arrived, Fixpoint, Plan, Project
 from penstock.plan.refinement import is_refined
 from penstock.plan.scalar import column
 from penstock.sql.complaints import unsupported, wrong
@@ -186,6 +187,34 @@ def reached(catalog: Catalog, name: str) -> set[str]:
                 found.add(item)
                 waiting.append(item)
     return found
+
+
+def in_order(catalog: Catalog) -> Catalog:
+    """The catalogue with each view behind those that it reads, where one that was declared or replaced is not.
+
+    Views that read each other keep their order.
+    """
+    found: dict[str, View] = {}
+    opened: set[str] = set()
+    waiting = list(catalog.views)[::-1]
+    while waiting:
+        name = waiting[-1]
+        before = [] if name in opened else _views_read(catalog, name)
+        opened.add(name)
+        before = [item for item in before if item not in opened]
+        waiting += before
+        if not before:
+            found.setdefault(waiting.pop(), catalog.views[name])
+    return replace(catalog, views=MappingProxyType(found))
+
+
+def _views_read(catalog: Catalog, name: str) -> list[str]:
+    """The views that a view reads, but for those that read it as well."""
+    plan = catalog.views[name].plan
+    if plan is None:
+        return []
+    together = {item.lower() for item in plan.views} if isinstance(plan, Fixpoint) else set()
+    return sorted((plan.scanned & catalog.views.keys()) - together)
 
 
 def dependants(catalog: Catalog, name: str) -> list[str]:

@@ -11,5 +11,6 @@
 | `recompute_text` | a recomputed query in words whose answer no order of rows changes (SEMANTICS 0) |
 | `recursive_windows` | the refusal of window functions over the rows of a recursion |
 | `set_operations` | UNION, INTERSECT and EXCEPT, with or without ALL |
+| `substreams` | PARTITION BY behind FROM |
 | `whole_query` | whole queries |
 """

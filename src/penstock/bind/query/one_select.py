@@ -16,6 +16,7 @@ from penstock.bind.level import Context, Level
 from penstock.bind.marks import OUTER, has_mark
 from penstock.bind.query.clauses import Clauses
 from penstock.bind.query.output import output_of
+from penstock.bind.query.substreams import with_substreams
 from penstock.bind.row_order.whole_row import Row, whole_row
 from penstock.bind.select.aggregates import Aggregation, aggregated
 from penstock.bind.select.column_names import written_name_of
@@ -43,6 +44,7 @@ from penstock.types.check import check_condition
 def bind_select(select: exp.Select, context: Context, *, keep_order: bool = False) -> BoundQuery:
     """The plan of one SELECT; raises SqlError, UnsupportedError or NotIncremental."""
     refuse_emit(select)
+    select = with_substreams(select)
     refuse_unread(select)
     inside = replace(context, windows=MappingProxyType(named_windows(select)), hands_on=False)
     level = Level(inside, select=select)

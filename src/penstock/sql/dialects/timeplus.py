@@ -38,5 +38,6 @@ RULES = Rules(
     durations_everywhere=True,
     case_sensitive=True,
     event_times=True,
+    aliases_in_where=True,
     types_as_texts=True,
 )

@@ -9,6 +9,8 @@ from sqlglot import exp
 
 from penstock.errors import Diagnostic, UnsupportedError
 from penstock.sql.nodes import RowMatches, TableFunction
+from penstock.sql.text import spark_sql
+from penstock.sql.trees import aggregate_calls
 from penstock.testing.oracle.asof import rewrite_asof
 from penstock.testing.oracle.group_frames import rewrite_group_frames
 from penstock.testing.oracle.quantified import rewrite_by_name, rewrite_quantified
@@ -32,6 +34,8 @@ def in_sparks_words(
     if tree.find(RowMatches) is not None:
         message = "the oracle has no words for MATCH_RECOGNIZE"
         raise UnsupportedError(Diagnostic("ORACLE_UNSUPPORTED", message))
+    for select in tree.find_all(exp.Select):
+        _by_substreams(select)
     for function in reversed(list(tree.find_all(TableFunction))):
         function.replace(window_table(function, reading))
     for select in reversed(list(tree.find_all(exp.Select))):
@@ -52,6 +56,21 @@ def _refuse_looking_back(tree: exp.Expression, reading: Reading) -> None:
         ordered = window is not None and window.args.get("order") is not None
         if name_of(node) in ("lag", "lags", "neighbor") and not ordered:
             cannot_say(f"{name_of(node)} in the order of arrival")
+
+
+def _by_substreams(select: exp.Select) -> None:
+    """PARTITION BY behind FROM as further keys of GROUP BY, and as the keys of sessions."""
+    keys = select.args.pop("partition_by", None) or []
+    for function in select.find_all(TableFunction) if keys else ():
+        if function.name == "SESSION":
+            function.set("partition_by", function.args.get("partition_by") or [key.copy() for key in keys])
+    group = select.args.get("group")
+    if not keys or (group is None and not any(next(aggregate_calls(item), None) for item in select.expressions)):
+        return
+    listed = [] if group is None else group.expressions
+    texts = {spark_sql(item) for item in listed}
+    more = [key.copy() for key in keys if spark_sql(key) not in texts]
+    select.set("group", exp.Group(expressions=[*(item.copy() for item in listed), *more]))
 
 
 def _without_qualify(select: exp.Select) -> exp.Select:

@@ -97,7 +97,9 @@ class Oracle:
         self._versions = versioned_tables(catalog)
         self._declare_functions(catalog)  # whose bodies may read tables
         in_order, mutual = self._in_order(catalog)
-        self._settle(mutual, clock)
+        first = next((at for at, view in enumerate(reversed(in_order)) if view in mutual), len(in_order))
+        before = [view for view in in_order[: len(in_order) - first] if view.name.lower() not in tables]
+        self._settle(mutual, before, clock)
         for view in in_order:
             if view.name.lower() in tables:
                 continue
@@ -114,10 +116,11 @@ class Oracle:
         frame.createOrReplaceTempView(f"`{view.name}`")
         self._registered.add(view.name)
 
-    def _settle(self, views: Sequence[View], clock: datetime | None) -> None:
+    def _settle(self, views: Sequence[View], before: Sequence[View], clock: datetime | None) -> None:
         """Views that read each other: from nothing, all anew in rounds, until a round changes none.
 
-        Each is a set, whatever its query says: how often a row is derived has no meaning around a cycle.
+        Each is a set, whatever its query says: how often a row is derived has no meaning around a cycle. They are among
+        those that come `before` the last of them, which they may read.
         """
         contents: dict[str, list[Weighted]] = {}
         for view in views:
@@ -127,7 +130,13 @@ class Oracle:
             self._register(view, self._session.createDataFrame([], kinds))
             contents[view.name] = []
         for _ in range(_ROUNDS if views else 0):
-            frames = [(view, self._answer(view, clock).distinct().localCheckpoint()) for view in views]
+            frames = []
+            for view in before:
+                frame = self._answer(view, clock)
+                if view in views:
+                    frames.append((view, frame.distinct().localCheckpoint()))
+                else:
+                    self._register(view, frame)
             for view, frame in frames:
                 self._register(view, frame)
             found = {view.name: consolidate((1, row) for row in fetched_rows(frame)) for view, frame in frames}
