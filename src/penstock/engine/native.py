@@ -12,7 +12,7 @@ from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, weighing
-from penstock.backends.spark.change import Delta
+from penstock.backends.spark.change import Delta, Evaluating
 from penstock.backends.spark.schemas import spark_schema
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import WEIGHT
@@ -75,6 +75,11 @@ def relation_of(store: Store, delta: api.Delta | None, columns: Columns) -> Rows
             table = _as_declared(table, wanted)
         delta.native = Rows(store.taken(table), table.num_rows)
     return delta.native if delta.native.count != 0 else None
+
+
+def change_in_store(workspace: Workspace, rows: Rows, columns: Columns, source: Evaluating) -> Delta:
+    """A change that lies in the store as long as the step lasts."""
+    return Delta.of_native(workspace, rows, spark_schema(columns, weighted=True), source)
 
 
 def arrow_of(store: Store, query: str, columns: Columns) -> pa.Table:
