@@ -166,7 +166,7 @@ def planned(execution: Execution, program: Program, rate: float | None) -> Deplo
     return deployment(present, program, rate)
 
 
-def foreseen(execution: Execution, found: Deployment) -> Deployment:
+def with_obstacles(execution: Execution, found: Deployment) -> Deployment:
     """A change of program that also says which of its views cannot be filled beside a run, and why."""
     return found if found.problems else replace(found, at_once=_at_once(execution, found))
 

@@ -23,7 +23,7 @@ from penstock.explain import explain
 from penstock.outputs.connectors import outlets_of
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.contents import Contents
-from penstock.pipeline.deploying import Request, Requests, deployed, filling_of, foreseen, planned, same_program
+from penstock.pipeline.deploying import Request, Requests, deployed, filling_of, planned, same_program, with_obstacles
 from penstock.pipeline.deployment import Deployment
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.lookups import looked_up
@@ -354,16 +354,14 @@ class Pipeline:
         Raises SqlError or UnsupportedError for a program that is wrong by itself.
         """
         with self._lock:
-            return foreseen(self._opened(), self._planned(read_program(program)))
+            return with_obstacles(self._opened(), self._planned(read_program(program)))
 
     def _planned(self, source: str) -> Deployment:
         compiled = self._compiled(source)
         rate = self._rows / self._seconds if self._seconds else None
         return planned(self._opened(), replace(compiled, catalog=self._wanted(compiled.catalog)), rate)
 
-    def deploy(
-        self, program: str | Path, *, told: Callable[[FillingFacts], object] | None = None
-    ) -> dict[str, Change]:
+    def deploy(self, program: str | Path, *, told: Callable[[FillingFacts], object] | None = None) -> dict[str, Change]:
         """Go on with another program, from the next step on: that step shows what is different, and is given back.
 
         Views that mean the same keep their answers and state; others begin with the present contents. If it fails
@@ -397,7 +395,9 @@ class Pipeline:
     ) -> dict[str, Change]:
         with self._lock:
             execution, found = self._opened(), self._planned(source)
-            filled = filled if self._is_as_before_filling(execution.catalog) else None
+            if filled is not None and not self._is_as_before_filling(execution.catalog):
+                execution.stepper.stop_filling()
+                filled = None
             program, step = self._compiled(source), execution.stepper.number + 1
             try:
                 with execution.outbox.giving_back(), self._opening.deploying(program, step):

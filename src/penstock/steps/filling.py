@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 
@@ -21,7 +21,7 @@ import pyarrow.compute as pc
 
 from penstock.backends.api import Delta
 from penstock.backends.columns import carried_plainly
-from penstock.catalog.model import ERROR_VIEW, Catalog, Table, View
+from penstock.catalog.model import ERROR_VIEW, Catalog, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.plain import PLAIN
 from penstock.emit.policies import emission_of
@@ -266,16 +266,16 @@ class Filling:
         """True if what is left is no more than a piece, or does not become less."""
         return self._of - self._rows <= self._size or self._catching_up > _MOST_CATCHING_UP
 
-    def follow(self, changes: Mapping[str, pa.Table]) -> None:
+    def follow(self, changes: Iterable[tuple[str, pa.Table]]) -> None:
         """Keep for later what a step has changed in the tables."""
-        for name, rows in changes.items():
+        for name, rows in changes:
             self._feeds[name].came.append(rows)
             self._of += rows.num_rows
 
-    def changes(self, intakes: Sequence[Intake]) -> dict[str, pa.Table]:
+    def changes(self, intakes: Sequence[Intake]) -> list[tuple[str, pa.Table]]:
         """The changes of a step that are for these views, while they can be read: before it is committed."""
         wanted = [item for item in intakes if item.table.name.lower() in self._feeds and not item.is_empty]
-        return {item.table.name.lower(): _rows_of(item) for item in wanted}
+        return [(item.table.name.lower(), _rows_of(item)) for item in wanted]
 
     def piece(self, seconds: float) -> float:
         """Go on by some rows, of which there will be more next time if they take less than `seconds`; how long it took.

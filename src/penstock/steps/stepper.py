@@ -265,7 +265,8 @@ class Stepper:
         state, number = self._state, self.number
         held = Held.of(state)
         try:
-            self.filling = None  # in its place from here on, or nothing is left of it
+            if wanted.filled is not None:
+                self.filling = None  # in its place from here on, or nothing is left of it
             self.install(replace(wanted, forgotten=()))
             state.declared.statements += [Declaration(text, at=given.clock, deployed=True) for text in declared]
             state.earlier = {
@@ -395,10 +396,10 @@ class Stepper:
                     then(changes)
         return changes
 
-    def _brought(self, proposal: Proposal) -> dict[str, pa.Table]:
+    def _brought(self, proposal: Proposal) -> list[tuple[str, pa.Table]]:
         """The rows that a step brings to views that are being filled; where they cannot be had it leaves no trace."""
         if self.filling is None:
-            return {}
+            return []
         try:
             return self.filling.changes(proposal.intakes)
         except BaseException as error:
