@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.backends import api
 from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
@@ -53,7 +54,7 @@ class Installed:
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
     aside: bool = False
-    answers: dict[str, Callable[[Delta | None], Delta | None]] = field(default_factory=dict)
+    answers: dict[str, Callable[[api.Delta | None], api.Delta | None]] = field(default_factory=dict)
 
     def place_of(self, number: int) -> Place:
         """The place in which an operator works."""

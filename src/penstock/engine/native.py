@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pyarrow as pa
 
@@ -77,9 +78,9 @@ def relation_of(store: Store, delta: api.Delta | None, columns: Columns) -> Rows
     return delta.native if delta.native.count != 0 else None
 
 
-def change_in_store(workspace: Workspace, rows: Rows, columns: Columns, source: Evaluating) -> Delta:
+def change_in_store(workspace: api.Workspace, rows: Rows, columns: Columns, source: Evaluating) -> Delta:
     """A change that lies in the store as long as the step lasts."""
-    return Delta.of_native(workspace, rows, spark_schema(columns, weighted=True), source)
+    return Delta.of_native(cast("Workspace", workspace), rows, spark_schema(columns, weighted=True), source)
 
 
 def arrow_of(store: Store, query: str, columns: Columns) -> pa.Table:

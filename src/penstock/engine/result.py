@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.backends.api import Runner
-from penstock.backends.spark.change import Delta
+from penstock.backends.spark.change import Delta, own
 from penstock.backends.spark.operators.cleaned import CleanedRunner
 from penstock.engine.installed import Installed, InstalledOperator
 
@@ -44,7 +44,7 @@ class StepResult:
             delta = answer(self.changes.get(view))
             self.outputs[view] = InstalledOperator(installed, installed.circuit.outputs[view])
             if delta is not None:
-                self.changes[view] = delta
+                self.changes[view] = own(delta)
 
     def settled(self, names: Collection[str]) -> dict[str, Delta]:
         """The changes of those views, evaluated, so that nothing can fail later; without empty ones."""

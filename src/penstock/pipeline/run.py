@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _PROGRESS_SECONDS = 1.0
 # New views are filled for half as long as steps take, in pieces that take no longer than half a step.
 _FILLING_SHARE = 0.5
-_LEAST_PIECE, _MOST_PIECE, _MOST_ALLOWED = 0.005, 0.1, 0.5
+_LEAST_PIECE, _MOST_PIECE, _MOST_ALLOWED = 0.005, 0.5, 0.5
 _BREATH_SECONDS = 0.001  # between two pieces, for who waits for the lock
 # The first steps compile everything; how long they take says nothing about their size.
 _WARM_UP = 3

@@ -37,8 +37,9 @@ from penstock.steps.intake.process import lies_in_process
 from penstock.steps.state import State
 from penstock.steps.view_content import ViewContent, can_lie_in_process, content_of
 
-_FIRST_ROWS, _LEAST_ROWS, _MOST_ROWS = 2_000, 500, 200_000
-_MOST_PIECES = 256  # a piece is not made smaller than its share, however slow it is
+_FIRST_ROWS, _MOST_ROWS = 2_000, 200_000
+_LEAST_ROWS, _LARGEST_SHARE = 500, 20_000
+_PIECES = 64  # a piece is not made smaller than its share, however slow it is, but where that is large
 _MOST_CATCHING_UP = 64  # pieces; what is left then is caught up at once
 
 
@@ -292,7 +293,7 @@ class Filling:
     def _adapt(self, taken: float, wanted: float) -> None:
         """Have the next piece take about as long as is wanted."""
         size = int(self._size * min(2.0, max(0.5, wanted / max(taken, 1e-6))))
-        self._size = min(max(size, _LEAST_ROWS, self._of // _MOST_PIECES), _MOST_ROWS)
+        self._size = min(max(size, _LEAST_ROWS, min(self._of // _PIECES, _LARGEST_SHARE)), _MOST_ROWS)
 
     def finish(self) -> None:
         """Catch up with all that is left."""
