@@ -117,7 +117,7 @@ moment = st.tuples(st.integers(1, 5), st.one_of(step, step, compacted))
     st.booleans(),
 )
 @pytest.mark.extended
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=25, deadline=None)
 def test_oracle_views_that_are_filled_while_steps_go_on_are_recomputed_ones(queries, before, filled, kept):
     """Whatever comes while views are filled: what was shown adds up to the answers, and so does what is kept."""
     with opened(PROGRAM.format(queries[0]), retain="all" if kept else "materialized") as pipeline:
