@@ -91,7 +91,7 @@ class Requests:
 
     @property
     def facts(self) -> FillingFacts | None:
-        """How far the new views are that are being filled; None if there are none."""
+        """The progress of the new views that are being filled; None if there are none."""
         present = self._present
         return None if present is None or present.filling is None else present.filling.facts
 

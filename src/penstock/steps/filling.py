@@ -256,7 +256,7 @@ class Filling:
 
     @property
     def facts(self) -> FillingFacts:
-        """How far it is."""
+        """The rows given so far, and the time that is left."""
         left = max(self._of - self._rows, 0)
         seconds = left * self._seconds / self._rows if self._rows else None
         views = tuple(self._new.catalog.views[name].name for name in self.names)
