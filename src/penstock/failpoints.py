@@ -20,6 +20,7 @@ NAMES = {
     "state.named": "it has its name, and the one before it is there as well",
     "state.removed": "it is the only one",
     "log.cut": "it is written down with which step the log begins, and what is before it is still there",
+    "deploy.filling": "new views are filled in part, beside those at work",
     "deploy.pending": "it is written down which program is to come with which step",
     "deploy.step": "the step is there, and the program is not yet the one that is at work",
     "output.before": "the step has been kept, and an output has not been given it",

@@ -55,4 +55,8 @@ def told(done: dict[str, Any]) -> str:
 def _cost(found: dict[str, Any]) -> str:
     seconds = found["seconds"]
     about = "" if seconds is None else f", about {max(seconds, 0.1):,.1f} s at the rate of the steps so far"
-    return f"{found['rows']:,} rows are read again{about}; other views wait for that"
+    rows, waiting = f"{found['rows']:,} rows are read again{about}", found["at_once"]
+    if not waiting:
+        return f"{rows}; the views of a run that is at work go on meanwhile"
+    why = "".join(f"\n  {item['name']}: {item['why']}" for item in waiting)
+    return f"{rows}; other views wait while these are made:{why}"

@@ -62,6 +62,8 @@ def _pipeline_rows(facts: PipelineFacts) -> Iterator[tuple[str, object]]:
     yield "state", facts.state
     if facts.error:
         yield "error", facts.error
+    if facts.deploying:
+        yield "deploying", facts.deploying
     yield "step", facts.step
     yield "clock", facts.clock
     yield "uptime", str(timedelta(seconds=round(facts.uptime)))

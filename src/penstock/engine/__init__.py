@@ -8,6 +8,7 @@
 | held         | circuits that may have to come back                                        |
 | installed    | one circuit in the engine: its runners and their measurements              |
 | beginning    | what a circuit that is made late starts with                               |
+| obstacles    | why the answer of a circuit cannot be made of rows piece by piece          |
 | placing      | which operators work in the process, and why the others do not             |
 | splitting    | operators with state over projections, which alone are Spark's             |
 | foreseeing   | the same of a program that does not run yet                                |

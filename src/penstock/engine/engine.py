@@ -78,6 +78,7 @@ class Engine:
         self._gate: Callable[[View], Gate] | None = None
         self._views: dict[str, View] = {}
         self.parting: list[NativeOperator] | None = None  # what goes, while it may still have to come back
+        self.aside: list[Installed] = []  # circuits that are being filled beside those at work
         self.failed: InstalledOperator | None = None  # the operator at which the last step has failed, if one has
 
     def install(
@@ -117,6 +118,15 @@ class Engine:
         self.workspace.release()
 
     def _made(self, catalog: Catalog, views: Mapping[str, Plan], shared: Collection[str], *, behind: bool) -> Installed:
+        installed = self.circuit(catalog, views, shared, behind=behind)
+        if self.store is not None:
+            check_native(catalog, installed.circuit, installed.others)
+        return installed
+
+    def circuit(
+        self, catalog: Catalog, views: Mapping[str, Plan], shared: Collection[str] = (), *, behind: bool = False
+    ) -> Installed:
+        """A circuit for some plans, with its operators in their places; it is not at work."""
         store = self.process(catalog)
         spark = SparkTyping(self.workspace, catalog)
         typing = spark if store is None else ProvenTyping(catalog, spark)
@@ -130,8 +140,26 @@ class Engine:
         installed = Installed(circuit, tables, behind)
         if store is not None:
             installed.native, installed.others = placed(store, circuit, self._kept)
-            check_native(catalog, circuit, installed.others)
         return installed
+
+    def piece(self, installed: Installed, inputs: Mapping[str, api.Delta]) -> StepResult:
+        """Evaluate a part of what fills a circuit aside, as a transaction of its own, between two steps."""
+        self.failed = None
+        self._begin(self.clock)
+        result = StepResult(self, {}, [])
+        try:
+            self.evaluate(installed, all_own(inputs), result, Progress())
+            result.settled(result.changes)
+        except BaseException:
+            result.discard()
+            raise
+        return result
+
+    def take_in(self, installed: Installed) -> None:
+        """Have a circuit that has been filled aside be at work from the next step on."""
+        self.aside = [item for item in self.aside if item is not installed]
+        installed.aside = False
+        self.installed.append(installed)
 
     def process(self, catalog: Catalog) -> Store | None:
         """The store in the process, with the program's limit; None where the program wants everything on Spark."""
@@ -367,7 +395,8 @@ class Engine:
         if late:
             delta = self._errors(delta, late)
         delta = None if delta is None else delta.selected(operator.node.names)
-        if installed.fresh and (not operator.is_tail or operator.since is not None):
+        begins = installed.fresh and not installed.aside
+        if begins and (not operator.is_tail or operator.since is not None):
             return Beginning(self.workspace, self.store, installed, self._before).change(operator, delta)
         return delta
 
@@ -417,7 +446,7 @@ class Engine:
         """The columns of a table, in lower case, that some operator reads."""
         return frozenset(
             name.lower()
-            for installed in self.installed
+            for installed in (*self.installed, *self.aside)
             for operator in installed.circuit.operators
             if isinstance(operator, Source) and operator.relation == relation
             for name in operator.node.names

@@ -62,6 +62,7 @@ class StepWork:
         for installed in self.ordered:
             self.evaluate(installed)
             self.result.gather_late(installed)
+            self.result.complete(installed)
 
     def follow(self, item: Following) -> None:
         """Evaluate what leads to the changes of relations, and these."""

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import TYPE_CHECKING
 
+from penstock.backends import api
 from penstock.backends.api import Runner
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.spark.change import Delta
@@ -36,7 +38,11 @@ class Tally:
 
 @dataclass
 class Installed:
-    """One circuit, its runners made as they are first needed, and whether it has had a step."""
+    """One circuit, its runners made as they are first needed, and whether it has had a step.
+
+    One that is `aside` begins without the rows that there are, which are given to it piece by piece. In the step in
+    which it takes its place `answers` make of its views' changes, by name, their whole answers.
+    """
 
     circuit: Circuit
     tables: dict[str, StructType]
@@ -47,6 +53,8 @@ class Installed:
     runners: dict[int, Runner[Delta]] = field(default_factory=dict)
     schemas: dict[int, StructType] = field(default_factory=dict)
     tallies: defaultdict[int, Tally] = field(default_factory=lambda: defaultdict(Tally))
+    aside: bool = False
+    answers: dict[str, Callable[[api.Delta | None], api.Delta | None]] = field(default_factory=dict)
 
     def place_of(self, number: int) -> Place:
         """The place in which an operator works."""

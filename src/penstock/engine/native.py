@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import cast
 
 import pyarrow as pa
 
@@ -12,7 +13,7 @@ from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.operators.operator import NativeOperator
 from penstock.backends.native.store import Store
 from penstock.backends.native.trace import Columns, Rows, weighing
-from penstock.backends.spark.change import Delta
+from penstock.backends.spark.change import Delta, Evaluating
 from penstock.backends.spark.schemas import spark_schema
 from penstock.backends.spark.workspace import Workspace
 from penstock.catalog.reserved import WEIGHT
@@ -75,6 +76,11 @@ def relation_of(store: Store, delta: api.Delta | None, columns: Columns) -> Rows
             table = _as_declared(table, wanted)
         delta.native = Rows(store.taken(table), table.num_rows)
     return delta.native if delta.native.count != 0 else None
+
+
+def change_in_store(workspace: api.Workspace, rows: Rows, columns: Columns, source: Evaluating) -> Delta:
+    """A change that lies in the store as long as the step lasts."""
+    return Delta.of_native(cast("Workspace", workspace), rows, spark_schema(columns, weighted=True), source)
 
 
 def arrow_of(store: Store, query: str, columns: Columns) -> pa.Table:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import pyarrow as pa
 
 from penstock.backends.api import Runner
-from penstock.backends.spark.change import Delta
+from penstock.backends.spark.change import Delta, own
 from penstock.backends.spark.operators.cleaned import CleanedRunner
 from penstock.engine.installed import Installed, InstalledOperator
 
@@ -37,6 +37,14 @@ class StepResult:
         """Take over what LATENESS of views in a circuit has dropped."""
         runners = [item for item in installed.runners.values() if isinstance(item, CleanedRunner)]
         self.late += [item.late for item in runners if item.late is not None]
+
+    def complete(self, installed: Installed) -> None:
+        """Have the views of a circuit that takes its place change by all of their answers."""
+        for view, answer in installed.answers.items():
+            delta = answer(self.changes.get(view))
+            self.outputs[view] = InstalledOperator(installed, installed.circuit.outputs[view])
+            if delta is not None:
+                self.changes[view] = own(delta)
 
     def settled(self, names: Collection[str]) -> dict[str, Delta]:
         """The changes of those views, evaluated, so that nothing can fail later; without empty ones."""
@@ -75,7 +83,18 @@ class StepResult:
         self.engine._grown = self.touched  # noqa: SLF001 (the result is a part of the engine)
         for installed in self.engine.installed:
             installed.fresh = False
+            installed.answers.clear()
         self.engine.clock = self.engine.workspace.clock
+        self.engine.workspace.release()
+
+    def commit_aside(self, installed: Installed) -> None:
+        """Make the piece's state that of the circuit that is filled aside."""
+        if self.engine.store is not None:
+            self.engine.store.commit()
+        for runner in self.touched:
+            runner.commit()
+        self.engine.profiler.discard()
+        installed.fresh = False
         self.engine.workspace.release()
 
     def discard(self) -> None:

@@ -18,7 +18,7 @@
 | `blame` | which value of a statement is at fault |
 | `alike` | plans that give the same rows, whatever columns their tables have beside |
 | `deployment` | the difference between the program at work and another |
-| `deploying` | a change of program, made in one step |
+| `deploying` | a change of program: new views filled beside a run, and put in their places in one step |
 | `run` | the run loop: read, step, write, choose how much to take next |
 | `supervisor` | the run under way, on which thread, and what became of the last |
 | `outlets` | the outputs that a program declares, at work |

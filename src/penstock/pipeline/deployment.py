@@ -8,7 +8,7 @@ is ALTER TABLE … ADD COLUMNS. What cannot be done is a problem, said before al
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, Literal
 
 from penstock.bind.program.add_columns import refuse_added
@@ -43,7 +43,8 @@ class Deployment:
     """A change of program: all relations, the statements that make it, and what keeps it from being made.
 
     `after` is the catalog that it leads to. Of its views those `added` are maintained anew, from `rows` rows of tables;
-    `removed` ones, and tables that are `dropped`, go. All names are in lower case.
+    `removed` ones, and tables that are `dropped`, go. While a run goes on those that are added are filled beside it,
+    but for those that are `at_once`, in the step of the change, each for a reason. All names are in lower case.
     """
 
     differences: tuple[Difference, ...]
@@ -55,6 +56,12 @@ class Deployment:
     rows: int = 0
     seconds: float | None = None
     problems: tuple[Diagnostic, ...] = ()
+    at_once: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def beside(self) -> tuple[str, ...]:
+        """The views that are filled beside a run that goes on."""
+        return tuple(name for name in self.added if name not in self.at_once)
 
     @property
     def is_empty(self) -> bool:
@@ -71,6 +78,7 @@ class Deployment:
             "statements": list(self.statements),
             "rows": self.rows,
             "seconds": self.seconds,
+            "at_once": [{"name": self.after.views[name].name, "why": why} for name, why in self.at_once.items()],
             "problems": [item.to_json(None) for item in self.problems],
         }
 

@@ -193,6 +193,8 @@ class Execution:
         """Write a snapshot of what is remembered, where there is a directory, and no output lacks anything."""
         if self.snapshots is None or self.transaction is not None or not self.outbox.is_settled(self.stepper.number):
             return
+        if self.stepper.filling is not None:
+            return  # what is filled aside is in no snapshot
         self.snapshots.keeps_two = cuts_log(self.catalog.settings)
         written = self.stepper.keep_state(self.snapshots, {"taken": self.taken.to_json(), "queries": self.lasting()})
         if written and self.snapshots.keeps_two:

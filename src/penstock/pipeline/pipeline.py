@@ -23,7 +23,7 @@ from penstock.explain import explain
 from penstock.outputs.connectors import outlets_of
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.contents import Contents
-from penstock.pipeline.deploying import Requests, deployed, planned
+from penstock.pipeline.deploying import Request, Requests, deployed, filling_of, planned, same_program, with_obstacles
 from penstock.pipeline.deployment import Deployment
 from penstock.pipeline.execution import Execution
 from penstock.pipeline.lookups import looked_up
@@ -43,6 +43,7 @@ from penstock.sources.api import Output
 from penstock.steps.change import Change
 from penstock.steps.events import Event, RunStarted, StepDone
 from penstock.steps.facts import OperatorState, WaterlineFact, spilled_of, states_of
+from penstock.steps.filling import Filling, FillingFacts
 from penstock.steps.intake.inputs import Readers, batch_of, clock_value, find_table, zone_of
 from penstock.steps.proposing import check_clock
 from penstock.steps.saved_positions import Position
@@ -118,6 +119,7 @@ class Pipeline:
         self._born = time.monotonic()
         self._rows, self._seconds = 0, 0.0
         self._requests = Requests()
+        self._before_filling: Catalog | None = None
         self._subscriptions: list[Subscription] = []
         self._manual_clock: datetime | None = None
         self._execution: Execution | None = None
@@ -228,7 +230,7 @@ class Pipeline:
             engine = execution.stepper.engine
             sources = tuple(source.describe() for source in execution.opened_sources())
             state = sum(size for _, _, _, size in engine.state())
-            spilled = spilled_of(engine)
+            spilled, filling = spilled_of(engine), self._requests.facts
             return PipelineFacts(
                 status.state,
                 execution.stepper.number,
@@ -240,6 +242,7 @@ class Pipeline:
                 state,
                 0 if spilled is None else spilled.bytes,
                 "" if status.error is None else str(status.error),
+                "" if filling is None else str(filling),
             )
 
     def serve_metrics(self, port: int = 9464, host: str = "127.0.0.1") -> Endpoint:
@@ -351,32 +354,61 @@ class Pipeline:
         Raises SqlError or UnsupportedError for a program that is wrong by itself.
         """
         with self._lock:
-            execution = self._opened()
-            compiled = self._compiled(read_program(program))
-            rate = self._rows / self._seconds if self._seconds else None
-            return planned(execution, replace(compiled, catalog=self._wanted(compiled.catalog)), rate)
+            return with_obstacles(self._opened(), self._planned(read_program(program)))
 
-    def deploy(self, program: str | Path) -> dict[str, Change]:
+    def _planned(self, source: str) -> Deployment:
+        compiled = self._compiled(source)
+        rate = self._rows / self._seconds if self._seconds else None
+        return planned(self._opened(), replace(compiled, catalog=self._wanted(compiled.catalog)), rate)
+
+    def deploy(self, program: str | Path, *, told: Callable[[FillingFacts], object] | None = None) -> dict[str, Change]:
         """Go on with another program, from the next step on: that step shows what is different, and is given back.
 
         Views that mean the same keep their answers and state; others begin with the present contents. If it fails
-        nothing has changed. While `run` is at work its thread does it, between two steps. Statements of the program
-        that declare nothing are not run. Raises UnsupportedError for what cannot change (`deployment` says it before).
+        nothing has changed. While a run is at work on another thread that one does it: new views are filled between its
+        steps, which go on, and then take their places in one step; `told` is given how far they are, and what it raises
+        (or Ctrl-C) gives the change up. Statements of the program that declare nothing are not run. Raises
+        UnsupportedError for what cannot change (`deployment` says it before), DataError (DEPLOY_GIVEN_UP) if the run
+        ends before.
         """
         source = read_program(program)
-
-        def work(then: Callable[[dict[str, Change]], None] | None) -> dict[str, Change]:
-            with self._lock:
-                execution, found = self._opened(), self.deployment(source)
-                program, step = self._compiled(source), execution.stepper.number + 1
-                with execution.outbox.giving_back(), self._opening.deploying(program, step):
-                    changes = deployed(execution, found, then or execution.made)
-                self.source, self.program = source, program
-                return changes
-
         self._opened()
+        request = Request(partial(self._filling, source), partial(self._deployed, source), self._stop_filling)
         runs = self._supervisor.runs_elsewhere
-        return self._sourced(source, lambda: self._requests.made_by_the_run(work, runs) if runs() else work(None))
+        by_run = partial(self._requests.made_by_the_run, request, runs, told)
+        return self._sourced(source, lambda: by_run() if runs() else request.made_here())
+
+    def _filling(self, source: str) -> Filling | None:
+        """The views of a program that are filled before it takes the place of this one."""
+        with self._lock:
+            execution = self._opened()
+            found = filling_of(execution, self.deployment(source))
+            self._before_filling = execution.catalog
+            return found
+
+    def _stop_filling(self) -> None:
+        with self._lock:
+            self._opened().stepper.stop_filling()
+
+    def _deployed(
+        self, source: str, then: Callable[[dict[str, Change]], None] | None, filled: Filling | None
+    ) -> dict[str, Change]:
+        with self._lock:
+            execution, found = self._opened(), self._planned(source)
+            if filled is not None and not self._is_as_before_filling(execution.catalog):
+                execution.stepper.stop_filling()
+                filled = None
+            program, step = self._compiled(source), execution.stepper.number + 1
+            try:
+                with execution.outbox.giving_back(), self._opening.deploying(program, step):
+                    changes = deployed(execution, found, then or execution.made, filled)
+            finally:
+                execution.stepper.stop_filling()  # what is not in its place
+            self.source, self.program = source, program
+            return changes
+
+    def _is_as_before_filling(self, catalog: Catalog) -> bool:
+        return self._before_filling is not None and same_program(self._before_filling, catalog)
 
     def compact(self) -> None:
         """Merge all state, and drop what no accepted input can touch; steps do it by themselves, a little at a time."""

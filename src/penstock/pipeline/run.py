@@ -31,6 +31,10 @@ if TYPE_CHECKING:
     from penstock.pipeline.execution import Execution
 
 _PROGRESS_SECONDS = 1.0
+# New views are filled for half as long as steps take, in pieces that take no longer than half a step.
+_FILLING_SHARE = 0.5
+_LEAST_PIECE, _MOST_PIECE, _MOST_ALLOWED = 0.005, 0.5, 0.5
+_BREATH_SECONDS = 0.001  # between two pieces, for who waits for the lock
 # The first steps compile everything; how long they take says nothing about their size.
 _WARM_UP = 3
 
@@ -120,6 +124,7 @@ class RunLoop:
         self._meters = execution.meters
         self._measured = 0.0
         self._behind: float | None = None  # since when outputs have not taken all
+        self._allowed = 0.0  # seconds that new views may be filled for
 
     def stop(self) -> None:
         """End after the step that is under way."""
@@ -154,10 +159,14 @@ class RunLoop:
                 if (seconds := self._delivered()) is not None:
                     self._stopping.wait(seconds)
                     continue
-                self._change_program()
+                self._allowed -= self._change_program()
+                began = time.perf_counter()
                 worked = self._look(due=self._totals.steps == 0 or self._is_due(last_step))
                 if worked:
                     last_step = time.perf_counter()
+                    self._allow(last_step - began)
+                elif self._requests.is_busy:
+                    self._fill()
                 elif once and any(map(is_awaited, self._sources)):
                     self._report_idle()  # it is not at its end; that it is away for too long is its error
                     self._stopping.wait(self._options.poll_seconds)
@@ -171,17 +180,39 @@ class RunLoop:
                     self._stopping.wait(self._options.poll_seconds)
             self._deliver_rest()
         finally:
+            with self._lock:
+                self._requests.end()
             self._outlets.rest()
             for output in self._outputs:
                 output.close()
             self._finish()
 
-    def _change_program(self) -> None:
-        """Make the changes of program that somebody waits for, and follow the sources that there are then."""
+    def _change_program(self) -> float:
+        """Go on with a change of program that somebody waits for, where that may be; how long new views were filled."""
+        if self._allowed < 0:
+            return 0.0
         with self._lock:
-            self._requests.serve(lambda changes: self._written(0, changes, Rejections()))
+            taken = self._requests.serve(lambda changes: self._written(0, changes, Rejections()), self._piece_seconds)
             if self._program != self._execution.changes_of_program:
                 self._follow_program()
+        return taken
+
+    @property
+    def _piece_seconds(self) -> float:
+        """The time that a piece of what fills new views should take: others wait for it."""
+        return min(max(_FILLING_SHARE * self._execution.stepper.seconds, _LEAST_PIECE), _MOST_PIECE)
+
+    def _allow(self, seconds: float) -> None:
+        """Have new views be filled for a part of the time that a step has taken."""
+        self._allowed = min(self._allowed + _FILLING_SHARE * seconds, _MOST_ALLOWED)
+
+    def _fill(self) -> None:
+        """Nothing has come: fill new views until it is time to look again."""
+        until = time.perf_counter() + self._options.poll_seconds
+        self._allowed = 0.0
+        while self._requests.is_busy and not self._ends and time.perf_counter() < until:
+            self._change_program()
+            self._stopping.wait(_BREATH_SECONDS)
 
     def _follow_program(self) -> None:
         """Follow the sources that there are now."""

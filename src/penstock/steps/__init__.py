@@ -14,6 +14,7 @@
 | `committing` | the second half: the log has the step, and all that is remembered follows |
 | `announcing` | what is told of a step: the change of each view, and the event |
 | `differences` | what a view in another's place shows: what is different |
+| `filling` | new views on their way to their places, piece by piece beside those at work |
 | `held` | all of it as it was, for a change of program that does not happen |
 | `state` | all that is remembered between steps |
 | `tables` | what is remembered of tables, and what comes in judged by it |

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 
 from penstock.backends.api import Relation
+from penstock.backends.columns import weighted_schema
 from penstock.backends.native.proof import not_proven
 from penstock.catalog.model import ERROR_VIEW, Table, View
 from penstock.steps.intake.forgetting import forgets
@@ -17,6 +18,17 @@ from penstock.steps.state import State
 
 def _each_once(keys: pa.Table) -> pa.Table:
     return keys if keys.num_rows == 1 else keys.group_by(keys.column_names, use_threads=False).aggregate([])
+
+
+def as_declared(table: Table, rows: pa.Table) -> pa.Table:
+    """Weighted rows of a table in the types of its declaration; a column that they do not have is NULL."""
+    schema = weighted_schema(table.columns)
+    there = set(rows.column_names)
+    columns = [
+        rows.column(item.name).cast(item.type) if item.name in there else pa.nulls(rows.num_rows, item.type)
+        for item in schema
+    ]
+    return pa.Table.from_arrays(columns, schema=schema)
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +82,23 @@ class Stored:
             yield memory.store.arrow()
         else:
             yield from self.state.log.pieces(table)
+
+    def frozen(self, table: Table) -> Iterator[pa.Table]:
+        """The same of a table as it is now, whatever steps do to it before the last piece is asked for."""
+        memory = self.state.tables.known(table.name.lower())
+        if memory is None or not memory.received:
+            return iter(())
+        if memory.store is not None:
+            return iter((as_declared(table, memory.store.arrow()),))
+        pieces = self.state.log.pieces(table, until=self.state.number)
+        return (as_declared(table, piece) for piece in pieces)
+
+    def count(self, table: Table) -> int:
+        """The number of rows that these are, those that cancel among them."""
+        memory = self.state.tables.known(table.name.lower())
+        if memory is not None and memory.store is not None:
+            return memory.store.count
+        return self.state.log.rows(table)
 
     def pieces_of(self, name: str, since: int | None = None) -> Iterator[pa.Table]:
         """The same of a table or of a view with LATENESS, by its name."""

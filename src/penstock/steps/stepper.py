@@ -40,6 +40,7 @@ from penstock.steps.contents import Stored
 from penstock.steps.differences import taken_back
 from penstock.steps.facts import WaterlineFact
 from penstock.steps.failures import translated
+from penstock.steps.filling import Filling, Wanted, filling, obstacles
 from penstock.steps.held import Held
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.gates import view_gate
@@ -70,7 +71,7 @@ class Installation:
 
     `typed` is the catalog in types that the engine carries. Of its views those `added` are maintained from the next
     step on; `removed` ones, and tables to be `forgotten` or `widened` by columns, are named in lower case. `ask` has
-    Spark read the program, where it has not yet.
+    Spark read the program, where it has not yet. Views that are `filled` take their places as they are.
     """
 
     catalog: Catalog
@@ -80,6 +81,7 @@ class Installation:
     forgotten: Sequence[str] = ()
     widened: Sequence[str] = ()
     ask: Callable[[], object] | None = None
+    filled: Filling | None = None
 
 
 class Stepper:
@@ -91,6 +93,8 @@ class Stepper:
         self._listeners: list[Listener] = []
         self._watchers: list[Watcher] = []
         self._keeper: Keeper | None = None
+        self.filling: Filling | None = None  # the views that are being filled beside those at work
+        self.seconds = 0.0  # that the last step has taken
         self.stored = Stored(self._state)
         # For what the engine may forget, and whether it is to measure.
         engine.lines = LinesNow(lambda: lines_after(self._state))
@@ -189,18 +193,36 @@ class Stepper:
         earlier = list(engine.installed)
         check_native_tables(typed)
         self._widen(wanted)
-        if wanted.added:
+        filled = () if wanted.filled is None else wanted.filled.names
+        added = [name for name in wanted.added if name.lower() not in filled]
+        if added:
             gate = partial(view_gate, clock=state.step_clock, catalog=typed)
             shared = self._shared(wanted)
-            engine.install(rewrite_views(typed), wanted.added, self.stored, gate, wanted.ask, shared=shared)
+            engine.install(rewrite_views(typed), added, self.stored, gate, wanted.ask, shared=shared)
+        contents = {} if wanted.filled is None else wanted.filled.take_place()
         for name in reversed(wanted.removed):
             engine.remove(name, earlier)
             state.views.remove(name)
-        state.views.install(emissions)
+        state.views.install(emissions, contents)
         for name in wanted.forgotten:
             state.tables.drop(name)
         state.catalog = wanted.catalog
         state.targets = targets_of(wanted.catalog)
+
+    def obstacles(self, wanted: Wanted) -> dict[str, str]:
+        """The views, in lower case, that cannot be filled beside those at work, with the reason."""
+        return obstacles(self._state, wanted)
+
+    def fill(self, wanted: Wanted) -> Filling | None:
+        """Begin to fill views beside those at work, as far as that can be; None if it cannot."""
+        self.filling = filling(self._state, wanted)
+        return self.filling
+
+    def stop_filling(self) -> None:
+        """Leave nothing of what is being filled."""
+        if self.filling is not None:
+            self.filling.drop()
+            self.filling = None
 
     def _widen(self, wanted: Installation) -> None:
         """Have tables remember their rows with more columns; what was remembered may have to come back."""
@@ -243,6 +265,8 @@ class Stepper:
         state, number = self._state, self.number
         held = Held.of(state)
         try:
+            if wanted.filled is not None:
+                self.filling = None  # in its place from here on, or nothing is left of it
             self.install(replace(wanted, forgotten=()))
             state.declared.statements += [Declaration(text, at=given.clock, deployed=True) for text in declared]
             state.earlier = {
@@ -253,6 +277,8 @@ class Stepper:
             state.earlier = {}
             if self.number == number:
                 held.restore()
+                if wanted.filled is not None:
+                    wanted.filled.drop()
             else:
                 held.let_go()
                 for name in wanted.forgotten:
@@ -348,13 +374,17 @@ class Stepper:
         started = time.perf_counter()
         self.maintain()
         proposal = self._proposed(given)
+        brought = self._brought(proposal)
         with uninterrupted() as hold:
             changes = changes_of(self._state, proposal)
             self._keep(proposal, changes)
             self._commit(proposal)
             if self._keeper is not None:
                 self._keeper.committed()
-            event = step_done(self._state, proposal, time.perf_counter() - started)
+            if self.filling is not None:
+                self.filling.follow(brought)
+            self.seconds = time.perf_counter() - started
+            event = step_done(self._state, proposal, self.seconds)
             emissions = emissions_of(self._state, proposal)
             try:
                 for watcher in self._watchers:
@@ -365,6 +395,15 @@ class Stepper:
                 if then is not None:
                     then(changes)
         return changes
+
+    def _brought(self, proposal: Proposal) -> list[tuple[str, pa.Table]]:
+        """The rows that a step brings to views that are being filled; where they cannot be had it leaves no trace."""
+        if self.filling is None:
+            return []
+        try:
+            return self.filling.changes(proposal.intakes)
+        except BaseException as error:
+            raise abandoned(self._state, error, proposal.result, proposal.staged) from error
 
     def _keep(self, proposal: Proposal, changes: Mapping[str, Change]) -> None:
         """Have what outputs are given kept; where that fails the step leaves no trace."""

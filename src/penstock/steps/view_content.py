@@ -12,11 +12,11 @@ from penstock.backends.columns import arrow_rows, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored, to_arrow
 from penstock.backends.native.proof import NotProvenError, quoted
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Columns, Trace, content, weighing
+from penstock.backends.native.trace import Columns, Rows, Trace, content, summed, weighing
 from penstock.backends.thresholds import INDEXED_KEYS, PASSES_BEFORE_INDEX
 from penstock.catalog.model import View
 from penstock.catalog.reserved import WEIGHT
-from penstock.engine.native import arrow_of, relation_of
+from penstock.engine.native import arrow_of, change_in_store, relation_of
 
 
 class ViewContent(Content):
@@ -100,6 +100,24 @@ class ViewContent(Content):
     def _value(self, name: str) -> str:
         return f"CAST(? AS {stored(dict(self._columns)[name])})"
 
+    def whole(self) -> Delta | None:
+        """All of it as a change of the step, each different row once; None if there is no row."""
+        store, name = self._trace.store, self._trace.store.name()
+        count = store.made(name, summed(self._trace.names, self._trace.table))
+        return change_in_store(self._workspace, Rows(name, count), self._columns, self) if count else None
+
+    def rows(self) -> pa.Table:
+        """All rows that are left, each as often as it is there."""
+        return to_arrow(self._trace.store.arrow(f"SELECT * FROM {self.relation}"), schema_in_arrow(self._columns))
+
+    def fetched(self, rows: Rows) -> pa.Table:
+        """The rows of such a change as Arrow."""
+        return arrow_of(self._trace.store, f"SELECT {weighing(self._trace.names)} FROM {rows.name}", self._columns)
+
+    def evaluated(self, rows: Rows) -> Rows:
+        """Such a change, which is a table already."""
+        return rows
+
     def arrow(self) -> pa.Table:
         """The rows with their weights, not consolidated."""
         query = f"SELECT {weighing(self._trace.names)} FROM {self._trace.table}"
@@ -110,12 +128,25 @@ class ViewContent(Content):
         return self._workspace.change(self.arrow()).frame()
 
 
+def content_of(store: Store, view: View, workspace: Workspace) -> ViewContent:
+    """The content of a view in the process; NotProvenError where its rows cannot lie there."""
+    return ViewContent(store, tuple((column.name, column.type) for column in view.columns), workspace)
+
+
+def can_lie_in_process(view: View) -> bool:
+    """True if the rows of a view can lie in the process, and the types of all its columns are known."""
+    try:
+        return all(column.type is not None and stored(column.type) for column in view.columns)
+    except NotProvenError:
+        return False
+
+
 def content_in_process(store: Store | None, view: View, workspace: Workspace) -> ViewContent | None:
     """The content of a view that lies in the process; None where its rows cannot."""
     if store is None:
         return None
     try:
-        return ViewContent(store, tuple((column.name, column.type) for column in view.columns), workspace)
+        return content_of(store, view, workspace)
     except NotProvenError:
         return None
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from types import MappingProxyType
@@ -55,10 +55,12 @@ class Views:
         self._timers: dict[str, datetime] = {}
         self._without_step: set[str] = set()
         self._parting: list[Content] | None = None  # what goes, while it may still have to come back
+        self._filled: dict[str, Content] = {}  # the contents of views that were filled before the next step
 
-    def install(self, emissions: Mapping[str, Emission]) -> None:
-        """Take in views that are maintained from the next step on."""
+    def install(self, emissions: Mapping[str, Emission], filled: Mapping[str, Content] = MappingProxyType({})) -> None:
+        """Take in views that are maintained from the next step on; some are `filled` up to it."""
         self._emissions |= emissions
+        self._filled = dict(filled)
         self._without_step |= set(emissions)
 
     def remove(self, name: str) -> None:
@@ -80,6 +82,7 @@ class Views:
     def restore(self, held: HeldViews) -> None:
         """Remember again what was held."""
         self.discard()
+        self._drop_filled(self._filled)
         self._parting = None
         self._contents, self._emissions = dict(held.contents), dict(held.emissions)
         self._timers, self._without_step = dict(held.timers), set(held.without_step)
@@ -129,7 +132,9 @@ class Views:
         self.discard()
         for name, delta in changes.items():
             view = catalog.views[name]
-            if self.keeps(view):
+            if self.keeps(view) and name in self._filled:
+                self._proposed[name] = self._filled[name]  # which has the change
+            elif self.keeps(view):
                 self._proposed[name] = self._contents.get(name) or self._new_content(view, delta)
                 self._proposed[name].propose(delta)
 
@@ -156,9 +161,16 @@ class Views:
         for content in self._proposed.values():
             content.commit()
         self._contents |= self._proposed
+        self._drop_filled(self._filled.keys() - self._proposed.keys())
         self._proposed = {}
         self._emissions, self._timers = dict(shown.emissions), dict(shown.timers)
         self._without_step.clear()
+
+    def _drop_filled(self, names: Iterable[str]) -> None:
+        """Give up those contents of filled views that nobody keeps."""
+        for name in list(names):
+            self._filled[name].drop()
+        self._filled = {}
 
     def keeps(self, view: View) -> bool:
         """True if the content of a view is kept."""

@@ -48,7 +48,8 @@ class PipelineFacts:
     """A pipeline as SHOW PIPELINE tells of it; times in seconds, sizes in bytes.
 
     `sources` and `outputs` are named as in the program. `memory` is all that the process has in memory now, `state`
-    what operators keep there or on Spark, and `spilled` what of it lies in files.
+    what operators keep there or on Spark, and `spilled` what of it lies in files. `deploying` says how far the new
+    views of another program are that is to take the place of this one.
     """
 
     state: str
@@ -61,6 +62,7 @@ class PipelineFacts:
     state_bytes: int
     spilled_bytes: int
     error: str = ""
+    deploying: str = ""
 
 
 def resident_bytes() -> int:

@@ -16,6 +16,7 @@ from penstock.steps.failures import translated
 if TYPE_CHECKING:
     from penstock.catalog.model import Catalog
     from penstock.pipeline.pipeline import Pipeline
+    from penstock.steps.filling import FillingFacts
 
     Send = Callable[[Mapping[str, Any]], None]
 
@@ -64,12 +65,12 @@ def _deploy(pipeline: Pipeline, program: str, *, go: bool, send: Send) -> None:
     if not go:
         send({"deployment": pipeline.deployment(program).to_json()})
         return
-    send(deployed(pipeline, program))
+    send(deployed(pipeline, program, lambda facts: send({"deploying": str(facts)})))
 
 
-def deployed(pipeline: Pipeline, program: str) -> dict[str, Any]:
+def deployed(pipeline: Pipeline, program: str, told: Callable[[FillingFacts], object] | None = None) -> dict[str, Any]:
     """Have a program take the place of the one at work: the step that did it, and the changed rows of each view."""
-    changes = pipeline.deploy(program)
+    changes = pipeline.deploy(program, told=told)
     changed = {name: len(change.rows) for name, change in changes.items() if change.delta is not None}
     return {"step": pipeline.steps, "changed": changed}
 

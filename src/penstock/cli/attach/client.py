@@ -6,6 +6,7 @@ import os
 import re
 import socket
 import sys
+import time
 from collections.abc import Iterator, Mapping
 from contextlib import closing, suppress
 from pathlib import Path
@@ -16,8 +17,11 @@ import click
 from penstock.catalog.model import Catalog, Column, Table, View
 from penstock.cli.attach.wire import LONGEST_QUESTION, address, line, lines
 from penstock.cli.interpreter import Results
+from penstock.cli.reporting import note
 from penstock.errors import DataError, Diagnostic, PenstockError
 from penstock.outputs.textual import width_for
+
+_TELL_SECONDS = 1.0
 
 
 class AnsweredError(PenstockError):
@@ -62,9 +66,19 @@ class Attached:
         return found
 
     def deploy(self, program: str) -> dict[str, Any]:
-        """Have another program take its place: the step that did it, and the changed rows of each view."""
-        (reply,) = self._asked({"deploy": program, "go": True})
-        return reply
+        """Have another program take its place: the step that did it, and the changed rows of each view.
+
+        How far its new views are is said on stderr, about once a second. Ctrl-C gives the change up, if its step has
+        not begun.
+        """
+        told = float("-inf")
+        for reply in self._asked({"deploy": program, "go": True}):
+            if "deploying" not in reply:
+                return reply
+            if time.monotonic() - told >= _TELL_SECONDS:
+                told = time.monotonic()
+                note(reply["deploying"])
+        raise self._ended()
 
     def _asked(self, question: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
         text = line(question)

@@ -35,9 +35,10 @@ def command(program: str, directory: str, *, engine: str | None, yes: bool, dry_
 
     Where nobody runs, it takes the place of the one that the directory was left with; --engine is for this alone.
 
-    Views that mean the same keep their answers and their state. Others are filled from what tables hold and change
-    places in one step, which shows what is different: outputs get that, and not everything again. If it fails, or is
-    stopped before, nothing has changed. Exit code 1 where something cannot be done, or the answer is no.
+    Views that mean the same keep their answers and their state. Others are filled from what tables hold, beside those
+    at work, and change places in one step, which shows what is different: outputs get that, and not everything again.
+    How far they are is said on stderr. If it fails, or is stopped before that step (Ctrl-C), nothing has changed. Exit
+    code 1 where something cannot be done, or the answer is no.
     """
     from penstock.cli.attach.client import Attached
     from penstock.cli.interpreter import Results

@@ -138,6 +138,12 @@ class KeyStore:
             not_proven(f"the rows of {self.table.name}, which lie on Spark")
         return newest
 
+    @property
+    def count(self) -> int:
+        """The number of rows that `arrow` has."""
+        newest = sum((base is not None) + (now is not None) for base, now in self._newest.values())
+        return newest + (0 if self.process is None else self.process.count)
+
     def base_frame(self) -> Relation | None:
         """The stored rows with their weights, after `flush`."""
         self.flush()

@@ -76,6 +76,11 @@ class ProcessRows(Stored):
         return schema_in_arrow(self._columns)
 
     @property
+    def count(self) -> int:
+        """The number of stored rows, those that cancel among them."""
+        return self._rows
+
+    @property
     def is_empty(self) -> bool:
         return self._relation is None
 
