@@ -8,7 +8,8 @@
                                                       d
 
 A join without a key keeps every pair of rows. Spark puts such lists in order too, so nobody who brings their SQL has
-had to. The relations stay in the order of FROM as far as keys allow. A condition that can raise is asked last of all,
+had to. The relations stay in the order of FROM as far as keys allow, and else as far as conditions tie them: times that
+are locked bound what a join has to keep. Another condition that can raise is asked last of all,
 of rows that all others have let through; keys that can raise leave everything as it is.
 """
 
@@ -20,18 +21,24 @@ from penstock.plan.expressions import conjunction, conjuncts
 from penstock.plan.nodes import Join, JoinKey, JoinKind, Plan, Project
 from penstock.plan.scalar import Scalar, column
 from penstock.plan.sides import Sides, sides_of
-from penstock.rewrite.raising import Types, cannot_raise, types_of
+from penstock.rewrite.raising import Types, cannot_raise, is_lock, types_of
 from penstock.rewrite.splitting import filtered
 
 
 @dataclass
 class _List:
-    """The relations of inner joins in their order, all that ties them, and how many joins have no key."""
+    """The relations of inner joins in their order, all that ties them, and how many joins have no key, or no tie."""
 
     relations: list[Plan] = field(default_factory=list)
     keys: list[JoinKey] = field(default_factory=list)
     rest: list[Scalar] = field(default_factory=list)
     keyless: int = 0
+    untied: int = 0
+
+    @property
+    def cost(self) -> tuple[int, int]:
+        """How many joins have no key, and how many of these no condition that compares both sides either."""
+        return self.keyless, self.untied
 
     def take(self, plan: Plan) -> None:
         """Add a plan: a relation, or inner joins of some."""
@@ -44,18 +51,19 @@ class _List:
         self.keys += join.keys
         self.rest += [] if join.residual is None else list(conjuncts(join.residual))
         self.keyless += not join.keys
+        self.untied += not join.keys and not _tied(self.rest, join.left, join.right)
 
-    def ordered(self) -> tuple[Plan, int] | None:
-        """The joins in another order, and how many of them have no key; None if a key has no place there."""
+    def ordered(self) -> tuple[Plan, tuple[int, int]] | None:
+        """The joins in another order, and what they cost; None if a key has no place there."""
         types = {name: kind for plan in self.relations for name, kind in types_of(plan).items()}
         if not all(_is_safe(key, types) for key in self.keys):
             return None
         plan, *others = self.relations
-        keys, keyless = list(self.keys), 0
-        rest = [part for part in self.rest if cannot_raise(part, types)]
+        keys, keyless, untied = list(self.keys), 0, 0
+        rest = [part for part in self.rest if cannot_raise(part, types) or is_lock(part, types)]
         last = [part for part in self.rest if part not in rest]
         while others:
-            after = next((item for item in others if any(_placed(key, plan, item) for key in keys)), others[0])
+            after = _following(plan, others, keys, rest)
             others = [item for item in others if item is not after]
             found = {key: _placed(key, plan, after) for key in keys}
             both = {*plan.names, *after.names}
@@ -65,7 +73,8 @@ class _List:
             keys = [key for key in keys if found[key] is None]
             rest = [part for part in rest if part not in now]
             keyless += not usable
-        return None if keys or rest else (filtered(plan, conjunction(last)), keyless)
+            untied += not usable and not now
+        return None if keys or rest else (filtered(plan, conjunction(last)), (keyless, untied))
 
 
 def order_joins(plan: Plan) -> Plan | None:
@@ -75,10 +84,23 @@ def order_joins(plan: Plan) -> Plan | None:
     found = _List()
     found.take(plan)
     better = found.ordered() if found.keyless else None
-    if better is None or better[1] >= found.keyless:
+    if better is None or better[1] >= found.cost:
         return None
     items = tuple((item.name, column(item.name, item.type, item.nullable)) for item in plan.fields)
     return Project(better[0], items)
+
+
+def _following(plan: Plan, others: list[Plan], keys: list[JoinKey], rest: list[Scalar]) -> Plan:
+    """The next relation: the first that has a key with those before it, or else a condition, or else the first."""
+    keyed = (item for item in others if any(_placed(key, plan, item) for key in keys))
+    tied = (item for item in others if _tied(rest, plan, item))
+    return next(keyed, None) or next(tied, others[0])
+
+
+def _tied(conditions: list[Scalar], left: Plan, right: Plan) -> bool:
+    """True if one of the conditions compares the two sides, and nothing else."""
+    one, other = set(left.names), set(right.names)
+    return any(part.columns & one and part.columns & other and part.columns <= one | other for part in conditions)
 
 
 def _join_under(plan: Plan) -> Join | None:

@@ -63,6 +63,31 @@ def can_only_overflow(scalar: Scalar, types: Types) -> bool:
             return False
 
 
+def is_lock(scalar: Scalar, types: Types) -> bool:
+    """True for a comparison of times of rows, each a column or as far from one as an interval says."""
+    match scalar.form:
+        case Call("between", operands):
+            return _are_times(operands, types)
+        case Call(function, operands) if function in COMPARED:
+            return _are_times(operands, types)
+        case _:
+            return False
+
+
+def _are_times(operands: tuple[Form, ...], types: Types) -> bool:
+    return all(_is_time(item, types) for item in operands)
+
+
+def _is_time(form: Form, types: Types) -> bool:
+    match form:
+        case Reference(name):
+            return types.get(name) in ("timestamp", "timestamp_ntz")
+        case Call("+" | "-", (Reference() as column, Span())):
+            return _is_time(column, types)
+        case _:
+            return False
+
+
 def _is_plain(form: Form) -> bool:
     return isinstance(form, Reference) or _is_literal(form)
 
