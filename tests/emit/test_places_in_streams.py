@@ -14,7 +14,10 @@ CREATE STREAM p (at TIMESTAMP NOT NULL LATENESS INTERVAL 1 HOUR, k INT);
 CREATE STREAM plain (k INT, at TIMESTAMP);
 """
 STEP = "a whole number from 0, as in AS OF STEP 3"
-MATCHING = "SELECT STREAM * FROM o MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES A.at AS t PATTERN {} DEFINE B AS x > 1)"
+MATCHING = (
+    "SELECT STREAM * FROM o MATCH_RECOGNIZE (PARTITION BY k ORDER BY at MEASURES A.at AS t PATTERN {} "
+    "DEFINE B AS x > 1)"
+)
 MISTAKES = {
     "SELECT STREAM k, COUNT(*) AS c FROM o GROUP BY k": ("k", "group by a window"),
     "SELECT STREAM COUNT(*) AS c FROM o": ("COUNT(*)", "group by a window"),
@@ -41,7 +44,10 @@ MISTAKES = {
         "s.k = ap.k",
         "AND s.at BETWEEN ap.at - INTERVAL 1 HOUR AND ap.at + INTERVAL 1 HOUR",
     ),
-    "SELECT STREAM s.x FROM o s JOIN plain ap ON s.k = ap.k": ("s.k = ap.k", "declare LATENESS on a time column of plain"),
+    "SELECT STREAM s.x FROM o s JOIN plain ap ON s.k = ap.k": (
+        "s.k = ap.k",
+        "declare LATENESS on a time column of plain",
+    ),
 }
 
 

@@ -190,6 +190,37 @@ def test_settings_of_flink_that_are_refused(settings_):
         opened(text, dialect="flink").close()
 
 
+@pytest.mark.parametrize(
+    ("settings_", "marked", "said"),
+    [
+        ("SET 'table.exec.emit.early-fire.enabled' = 'yes';", "'yes'", "table.exec.emit.early-fire.enabled = 'on'"),
+        ("SET 'table.exec.emit.early-fire.delay' = '-2 s';", "'-2 s'", "early-fire.delay' = '10 min'"),
+        ("SET 'table.exec.emit.allow-lateness' = 'long';", "'long'", "allow-lateness' = '10 min'"),
+        ("SET 'table.exec.emit.late-fire.enabled' = 'true';", "EMIT CHANGES", "allow-lateness' = '10 min'"),
+        (
+            (
+                "SET 'table.exec.emit.early-fire.enabled' = 'true'; SET 'table.exec.emit.early-fire.delay' = '2 s'; "
+                "SET 'table.exec.emit.allow-lateness' = '1 min';"
+            ),
+            "EMIT CHANGES",
+            "SET 'table.exec.emit.early-fire.delay' = '0 s'",
+        ),
+        (
+            "SET 'table.exec.emit.early-fire.enabld' = 'true';",
+            "'table.exec.emit.early-fire.enabld'",
+            "the settings are",
+        ),
+    ],
+)
+def test_refusals_of_flinks_settings_have_a_place_and_what_works(settings_, marked, said):
+    text = f"{TABLES['flink']} {settings_} CREATE VIEW h AS {FORMS['end'][0].format(t='t')} EMIT CHANGES;"
+    with pytest.raises(penstock.PenstockError) as error:
+        opened(text, dialect="flink").close()
+    (found,) = error.value.diagnostics
+    assert text[found.span.start : found.span.end] == marked
+    assert said in found.hint
+
+
 def test_versions_are_counted_for_each_window():
     with opened() as pipeline:
         query = pipeline.subscribe(f"{FORMS['end'][0].format(t='plain')} EMIT STREAM", clock=START)

@@ -93,7 +93,9 @@ def _above(conditions: Iterable[Scalar], table: Table, shifts: Shifts) -> Iterat
 
 def _compares_alone(form: Form) -> bool:
     """True for a comparison in which a column stands alone on its side."""
-    return isinstance(form, Call) and all(isinstance(item, Reference) or not references(item) for item in form.arguments)
+    return isinstance(form, Call) and all(
+        isinstance(item, Reference) or not references(item) for item in form.arguments
+    )
 
 
 def _in_type(item: LowerBound, kind: Type, shifts: Shifts) -> Iterator[Above]:

@@ -139,7 +139,9 @@ _AFTER_JOIN = 5
 def _step(tokens: Sequence[Token], index: int) -> Diagnostic | None:
     """AS OF STEP and START AT STEP with anything but the number of a step."""
     for at in (index, index - 1):
-        named = 1 < at <= len(tokens) and word(tokens[at - 1]) == "STEP" and word(tokens[at - 2]) in ("AS OF", "START AT")
+        named = (
+            1 < at <= len(tokens) and word(tokens[at - 1]) == "STEP" and word(tokens[at - 2]) in ("AS OF", "START AT")
+        )
         if named:
             clause = word(tokens[at - 2])
             found = shown(tokens[at]) if at < len(tokens) else "the end"

@@ -164,8 +164,9 @@ def _selected(item: exp.Expression, select: exp.Expression) -> exp.Expression:
     for place, given in enumerate(select.expressions, 1):
         named = isinstance(item, exp.Column) and len(item.parts) == 1 and given.alias.lower() == item.name.lower()
         numbered = isinstance(item, exp.Literal) and not item.is_string and item.name == str(place)
-        if (named or numbered) and call_name(given.unalias()) in _STRUCTS:
-            return given.unalias()
+        window: exp.Expression = given.unalias()
+        if (named or numbered) and call_name(window) in _STRUCTS:
+            return window
     return item
 
 

@@ -36,7 +36,7 @@ from penstock.plan.nodes import Plan
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SHUFFLED, SUBSTREAMS
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, call_name, cast_to, conjuncts, is_generator, window_calls
+from penstock.sql.trees import aggregate_calls, cast_to, conjuncts, is_generator, window_calls
 from penstock.types.check import check_condition
 
 

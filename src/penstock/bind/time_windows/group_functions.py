@@ -14,7 +14,14 @@ from sqlglot import exp
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
-from penstock.bind.time_windows.in_group_by import FORMS, hop_column, known_window, struct_of, window_arguments, window_keys
+from penstock.bind.time_windows.in_group_by import (
+    FORMS,
+    hop_column,
+    known_window,
+    struct_of,
+    window_arguments,
+    window_keys,
+)
 from penstock.bind.time_windows.times import refuse_gaps
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call_name
@@ -79,5 +86,6 @@ def _spark_window(node: exp.Anonymous, level: Level) -> exp.Expression:
         return struct_of(found.start, found.end)
     time, lengths, grid = window_arguments(node, level)
     refuse_gaps("window", lengths, node)
-    windows = grid.hopping(time, *lengths, node)
+    slide, size = lengths
+    windows = grid.hopping(time, slide, size, node)
     return struct_of(*windows.ends(hop_column(windows, level)))
