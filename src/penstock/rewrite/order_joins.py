@@ -37,7 +37,7 @@ class _List:
 
     @property
     def cost(self) -> tuple[int, int]:
-        """How many joins have no key, and how many of these no condition that compares both sides either."""
+        """The joins without a key, and those of them without a condition that compares both sides either, as numbers."""
         return self.keyless, self.untied
 
     def take(self, plan: Plan) -> None:
