@@ -30,6 +30,7 @@ from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar
 
 Types = Mapping[str, Type | None]
+TIMES = ("timestamp", "timestamp_ntz")
 
 # Total functions: they give an answer, or NULL, for every argument of the types that they take.
 _TOTAL = frozenset({
@@ -81,7 +82,7 @@ def _are_times(operands: tuple[Form, ...], types: Types) -> bool:
 def _is_time(form: Form, types: Types) -> bool:
     match form:
         case Reference(name):
-            return types.get(name) in ("timestamp", "timestamp_ntz")
+            return types.get(name) in TIMES
         case Call("+" | "-", (Reference() as column, Span())):
             return _is_time(column, types)
         case _:
