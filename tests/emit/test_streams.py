@@ -77,6 +77,19 @@ QUERIES = (
     ),
     "o.at, o.x, p.y FROM o, p WHERE o.k = p.k AND o.x > 1 AND p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
     "o.at, o.x, p.y FROM o LEFT JOIN p USING (k) WHERE p.at BETWEEN o.at AND o.at + INTERVAL 10 SECONDS",
+    (
+        "o.at, o.x, q.y FROM o, p, p AS q WHERE o.at BETWEEN p.at - INTERVAL 9 SECONDS AND p.at + INTERVAL 9 SECONDS "
+        "AND p.at = q.at AND o.k = q.k"
+    ),
+    (
+        "o.at, o.x, p.y, q.y AS z FROM o, p, p AS q WHERE p.at BETWEEN o.at AND o.at + INTERVAL 9 SECONDS "
+        "AND q.at BETWEEN o.at AND o.at + INTERVAL 9 SECONDS AND o.k = p.k"
+    ),
+    "p.y, q.x FROM p, o, o AS q WHERE p.at = q.at AND o.at BETWEEN q.at - INTERVAL 9 SECONDS AND q.at AND o.x > 1",
+    (
+        "o.at, o.x, p.y, v.n FROM o, p, (VALUES (1, 'a'), (2, 'b')) AS v (k, n) "
+        "WHERE p.at BETWEEN o.at AND o.at + INTERVAL 9 SECONDS AND v.k = o.k"
+    ),
 )
 SEVERAL = ("SELECT STREAM k, at FROM o UNION ALL SELECT STREAM y, at FROM p",)
 rows = st.lists(

@@ -39,6 +39,14 @@ FORMS = {
         f"SELECT k, SESSION_END(at, {HALF}) AS e, SUM(x) AS s FROM {{t}} GROUP BY k, SESSION(at, {HALF})",
         f"SELECT k, window_end AS e, SUM(x) AS s FROM {SESSIONS} GROUP BY k, window_start, window_end",
     ),
+    "window of Spark": (
+        "SELECT k, window.end AS e, SUM(x) AS s FROM {t} GROUP BY k, window(at, '1 minute')",
+        f"SELECT k, window_end AS e, SUM(x) AS s FROM {TUMBLED} GROUP BY k, window_start, window_end",
+    ),
+    "hop of Spark": (
+        "SELECT SUM(x) AS s FROM {t} GROUP BY window(at, '1 minute', '30 seconds')",
+        f"SELECT SUM(x) AS s FROM {HOPPED} GROUP BY window_start, window_end",
+    ),
     "subquery": (
         f"SELECT s FROM (SELECT SUM(x) AS s FROM {{t}} GROUP BY TUMBLE(at, {MINUTE})) AS q WHERE s > 1",
         f"SELECT s FROM (SELECT SUM(x) AS s FROM {TUMBLED} GROUP BY window_start, window_end) AS q WHERE s > 1",
@@ -103,6 +111,52 @@ def test_both_forms_show_the_same(form, table, steps, policy):
         assert emitted(grouped) == emitted(in_from)
 
 
+SESSIONS_OF_SPARK = (
+    "SELECT k, session_window.end AS e, SUM(x) AS s FROM {t} GROUP BY k, session_window(at, '30 seconds')"
+)
+
+
+@pytest.mark.parametrize("asked", ["EMIT AFTER WATERMARK", "STREAM"])
+@given(steps=STEPS)
+@settings(max_examples=6, deadline=None)
+def test_oracle_sessions_of_spark_are_shown_once_and_all(asked, steps):
+    """Rows that are just a gap apart are of one session, so one that ends at the waterline may still grow."""
+    text = SESSIONS_OF_SPARK.format(t="t")
+    with opened("CREATE STREAM t (k STRING, x INT, at TIMESTAMP LATENESS INTERVAL 5 SECONDS);") as pipeline:
+        pipeline.execute(f"CREATE VIEW whole AS {text}")
+        text = text.replace("SELECT", "SELECT STREAM") if asked == "STREAM" else f"{text} {asked}"
+        query, clock, found = pipeline.subscribe(text, clock=START), START, Counter()
+        for seconds, rows in steps:
+            clock += timedelta(seconds=seconds)
+            pipeline.step({"t": rows_of(rows)}, clock=clock)
+            found += sum(emitted(query), Counter())
+        pipeline.end_of_input()
+        found += sum(emitted(query), Counter())
+        assert found == Counter(pipeline.query("SELECT * FROM whole").rows)
+
+
+WINDOW = "window(at, '1 minute')"
+
+
+@pytest.mark.spark
+@pytest.mark.parametrize(
+    ("text", "names"),
+    [
+        (f"SELECT {WINDOW}, COUNT(*) AS n FROM t GROUP BY {WINDOW}", ("window", "n")),
+        (f"SELECT {WINDOW} AS w, COUNT(*) AS n FROM t GROUP BY w", ("w", "n")),
+        (f"SELECT {WINDOW} AS w, COUNT(*) AS n FROM t GROUP BY 1", ("w", "n")),
+        (f"SELECT window, COUNT(*) AS n FROM t GROUP BY {WINDOW}", ("window", "n")),
+    ],
+)
+def test_a_window_of_spark_is_shown_as_a_struct(spark, text, names):
+    with penstock.Pipeline(TABLES["penstock"], spark=spark) as pipeline:
+        query = pipeline.subscribe(f"{text} EMIT AFTER WATERMARK", clock=START)
+        pipeline.step({"t": rows_of([("a", 1, 10), ("b", 1, 30), ("a", 1, 70)])}, clock=START)
+        shown_ = query.get(0)
+        assert shown_.columns == names
+        assert list(shown_) == [({"start": START, "end": START + timedelta(minutes=1)}, 2)]
+
+
 def changes(program, dialect):
     """What a view `h` shows at each second from its start on, as rows come."""
     moments = {1: [("a", 1, 0)], 2: [("a", 3, 45)], 3: [("a", 1, 58)], 4: [("z", 0, 62)], 9: []}
@@ -134,6 +188,37 @@ def test_settings_of_flink_that_are_refused(settings_):
     text = f"{TABLES['flink']} {settings_} CREATE VIEW h AS {FORMS['end'][0].format(t='t')} EMIT CHANGES;"
     with pytest.raises(penstock.PenstockError, match=r"table\.exec\.emit"):
         opened(text, dialect="flink").close()
+
+
+@pytest.mark.parametrize(
+    ("settings_", "marked", "said"),
+    [
+        ("SET 'table.exec.emit.early-fire.enabled' = 'yes';", "'yes'", "table.exec.emit.early-fire.enabled = 'on'"),
+        ("SET 'table.exec.emit.early-fire.delay' = '-2 s';", "'-2 s'", "early-fire.delay' = '10 min'"),
+        ("SET 'table.exec.emit.allow-lateness' = 'long';", "'long'", "allow-lateness' = '10 min'"),
+        ("SET 'table.exec.emit.late-fire.enabled' = 'true';", "EMIT CHANGES", "allow-lateness' = '10 min'"),
+        (
+            (
+                "SET 'table.exec.emit.early-fire.enabled' = 'true'; SET 'table.exec.emit.early-fire.delay' = '2 s'; "
+                "SET 'table.exec.emit.allow-lateness' = '1 min';"
+            ),
+            "EMIT CHANGES",
+            "SET 'table.exec.emit.early-fire.delay' = '0 s'",
+        ),
+        (
+            "SET 'table.exec.emit.early-fire.enabld' = 'true';",
+            "'table.exec.emit.early-fire.enabld'",
+            "the settings are",
+        ),
+    ],
+)
+def test_refusals_of_flinks_settings_have_a_place_and_what_works(settings_, marked, said):
+    text = f"{TABLES['flink']} {settings_} CREATE VIEW h AS {FORMS['end'][0].format(t='t')} EMIT CHANGES;"
+    with pytest.raises(penstock.PenstockError) as error:
+        opened(text, dialect="flink").close()
+    (found,) = error.value.diagnostics
+    assert text[found.span.start : found.span.end] == marked
+    assert said in found.hint
 
 
 def test_versions_are_counted_for_each_window():

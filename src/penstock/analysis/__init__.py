@@ -28,6 +28,7 @@ What these ask in their turn:
     bounds       | how long is a bound of LATENESS or AHEAD
     inequality   | what does a condition say about how small a column can be
     generated    | what is the least value that a generator gives for a row
+    needed       | above which times of its rows does a query read a table
     local_time   | what is read from a clock that is put back once a year
 
 No module starts a JVM, and none changes a plan.

@@ -10,13 +10,13 @@ A bound of another type than its column's is brought to that (`to_type_of`), whe
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from penstock.analysis.local_time import earlier, kind_of
 from penstock.catalog.types import FRACTIONAL, INTEGRAL, Type, is_decimal, is_numeric, is_temporal
 from penstock.catalog.zones import NO_SHIFTS, Shifts
 from penstock.plan.expressions import conjuncts
-from penstock.plan.forms import Call, Cast, Constant, Form, Reference, Span, references
+from penstock.plan.forms import Call, Cast, Constant, Form, Reference, Span, called, references
 from penstock.plan.scalar import Scalar
 
 Types = Mapping[str, Type | None]
@@ -25,17 +25,19 @@ _NEVER_SKIPPED = ("timestamp", "date", *INTEGRAL, *FRACTIONAL)
 
 @dataclass(frozen=True)
 class LowerBound:
-    """Where the condition is TRUE, the column is at least as large as `bound`."""
+    """Where the condition is TRUE, the column is at least as large as `bound`, or if `strict` larger."""
 
     column: str
     bound: Form
+    strict: bool = False
 
 
 def lower_bounds(condition: Scalar, types: Types, shifts: Shifts = NO_SHIFTS) -> Iterator[LowerBound]:
     """Every lower bound of a column that a condition states; `types` are those of the columns."""
     for part in conjuncts(condition):
+        strict = called(part.form, ">", "<") is not None
         for larger, smaller in _inequalities(part.form):
-            yield from _solved(larger, smaller, types, shifts)
+            yield from (replace(item, strict=strict) for item in _solved(larger, smaller, types, shifts))
 
 
 def equality_bounds(left: Scalar, right: Scalar, types: Types, shifts: Shifts = NO_SHIFTS) -> Iterator[LowerBound]:

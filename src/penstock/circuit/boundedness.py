@@ -58,6 +58,7 @@ from penstock.plan.nodes import (
     TopK,
     Window,
 )
+from penstock.sql.rowpattern import endless
 
 
 @dataclass(frozen=True)
@@ -184,7 +185,7 @@ class _Finder:
         if any(self._leaves_few(item, node.inputs[0]) for item in operator.expiries):
             return self._made(operator, Growth.BOUNDED, dropped)
         if operator.expiries:
-            fix = "WITHIN INTERVAL … behind PATTERN says when a match is over"
+            fix = f"{_said_of_endless(node)}WITHIN INTERVAL … behind PATTERN says when a match is over"
             return self._made(operator, size, dropped, fix if size is Growth.UNBOUNDED else None)
         fix = self._why_all(node)
         return self._made(operator, size, _BECAUSE[size], fix if size is Growth.UNBOUNDED else None)
@@ -237,8 +238,12 @@ class _Finder:
             return system
         tables = [name for name in self._growing_tables(node) if name.lower() not in SYSTEM_TABLES]
         late = [f"{name}.{column}" for name in tables for column in self._late_columns(name)]
+        without = [name for name in tables if not self._late_columns(name)]
+        if late and isinstance(node, Join) and without:
+            wanted = f"declare LATENESS on a time column of {', '.join(without)}, and use it in {clause}"
+            return f"{wanted}, with {', '.join(late)}{self._lock_to_paste(node)}"
         if late:
-            return f"use a column with LATENESS in {clause}: {', '.join(late)}"
+            return f"use a column with LATENESS in {clause}: {', '.join(late)}{self._lock_to_paste(node)}"
         text = f"declare LATENESS on a time column of {', '.join(tables)}, and use that column in {clause}"
         return f"{text}{self._to_paste(node, tables, clause)}"
 
@@ -252,6 +257,20 @@ class _Finder:
             f"in {name}: {time.name} {time.type.upper()} LATENESS INTERVAL 1 HOUR" for name, time in found.items()
         ]
         return f". Such as {'; '.join([*declared, said])}"
+
+    def _lock_to_paste(self, node: Plan) -> str:
+        """The condition that would lock the times of two joined tables; "" where it is not known which these are."""
+        sides = [self._growing_tables(side) for side in node.inputs] if isinstance(node, Join) else []
+        times = [self._late_time(*side) for side in sides if len(side) == 1]
+        found = [time for time in times if time is not None]
+        said = _said_in(node, "", found) if len(found) == 2 else ""  # noqa: PLR2004 - one of each side
+        return f". Such as {said}" if said else ""
+
+    def _late_time(self, name: str) -> Column | None:
+        """The first TIMESTAMP of a table that has LATENESS, or else the first of all."""
+        table = self.catalog.table(name)
+        late = [item for item in (() if table is None else table.columns) if item.lateness is not None]
+        return next((item for item in late if item.type in _TIMES), None) or self._time_of(name)
 
     def _time_of(self, name: str) -> Column | None:
         """The first column of a table that is a TIMESTAMP."""
@@ -340,6 +359,12 @@ class _Finder:
             names = ", ".join(dict.fromkeys(item.relation for item in changing.walk() if isinstance(item, Scan)))
             return f"any row may be met again, since {names} may change at any time; a time in the key would bound that"
         return self._declare(node, "the condition, on both sides")
+
+
+def _said_of_endless(node: MatchRecognize) -> str:
+    """The words for the variables of a pattern that may go on for ever; "" if none does."""
+    names = list(dict.fromkeys(endless(node.pattern)))
+    return f"rows for {' and '.join(names)} may follow for ever: " if names else ""
 
 
 def _said_in(node: Plan, clause: str, times: list[Column]) -> str:

@@ -77,8 +77,16 @@ def _check_aggregates(view: View, reader: Reader, catalog: Catalog) -> None:
             hint = "group by a window of a column with LATENESS, or by FLOOR(c TO …), CEIL(c TO …) of one"
             read = _read_from(node, catalog)
             message = _AGGREGATE if read is None else f"{_AGGREGATE} of view {read.name}"
-            found = Diagnostic("NO_PROGRESS", message, place_of(node) or span, hint=hint)
+            found = Diagnostic("NO_PROGRESS", message, _place_of_groups(node) or span, hint=hint)
             raise SqlError(found, None if read is None else read.source)
+
+
+def _place_of_groups(node: Aggregate) -> Span | None:
+    """The place of what rows are grouped by, or without such of the aggregates; of GROUPING SETS they are below."""
+    below = node.input
+    keys = [below.generator] if isinstance(below, Generate) else []
+    spans = [item.span for item in (*keys, *(key for _, key in node.groups)) if item.span is not None]
+    return Span(min(item.start for item in spans), max(item.end for item in spans)) if spans else place_of(node)
 
 
 def _read_from(node: Aggregate, catalog: Catalog) -> View | None:

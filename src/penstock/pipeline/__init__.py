@@ -8,6 +8,7 @@
 | `dml` | INSERT, UPDATE and DELETE as operations on rows |
 | `contents` | what tables and views hold, with an open transaction on top |
 | `here` | queries over them, answered in the process |
+| `sufficient` | which tables have all that a query needs, though rows of them have gone |
 | `points` | the steps that points of the past are: AS OF, START AT, saved positions |
 | `answer` | the answer of a query: its rows, or a DataFrame |
 | `one_query` | a text that has to be one query, and what works in Python for another one |

@@ -7,7 +7,7 @@ is its retained changes; any other view is computed by its plan.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 import pyarrow as pa
@@ -20,8 +20,10 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.errors import Diagnostic, InternalError
 from penstock.pipeline.here import ContentsHere, check_recomputable
 from penstock.pipeline.reads import with_views
+from penstock.pipeline.sufficient import Sufficiency
 from penstock.plan.nodes import Plan, Scan
 from penstock.plan.scalar import quoted
+from penstock.steps.contents import Stored
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.remembering_gate import passed_rows
 from penstock.steps.past import Past
@@ -35,7 +37,8 @@ if TYPE_CHECKING:
 class Contents:
     """The present contents, with a transaction's own changes (`pending`) on top; or those after a `past` step.
 
-    `passed` are rows that dedup lets pass in the query that is asked.
+    `passed` are rows that dedup lets pass in the query that is asked. Of the tables in `sufficient`, named in lower
+    case, it needs what is kept alone; None until that has been found out.
     """
 
     stepper: Stepper
@@ -43,6 +46,7 @@ class Contents:
     pending: Sequence[Intake] = ()
     past: Past | None = None
     passed: tuple[View, ...] = ()
+    sufficient: frozenset[str] | None = None
 
     @property
     def catalog(self) -> Catalog:
@@ -51,10 +55,23 @@ class Contents:
 
     def answered(self, plan: Plan) -> pa.Table | Relation:
         """The answer of a plan over the present contents: in Arrow where all of it is in the process."""
+        if self.sufficient is None:
+            return self.sufficing(plan).answered(plan)
         try:
             return self._here().rows(plan)
         except NotProvenError:
             return self.query(plan)
+
+    def sufficing(self, plan: Plan) -> Contents:
+        """The same for a plan that may need no more of a history than there is."""
+        recomputed = self.past is not None or bool(self.pending)
+        found = Sufficiency(self.stepper, self.catalog, self.clock, recomputed).tables(plan)
+        past = None if self.past is None else replace(self.past, sufficient=found)
+        return replace(self, past=past, sufficient=found)
+
+    @property
+    def _stored(self) -> Stored:
+        return replace(self.stepper.stored, sufficient=self.sufficient or frozenset())
 
     def rows(self, plan: Plan, table: Table) -> pa.Table:
         """The answer of a plan that gives columns of a table, in the Arrow types of their declaration."""
@@ -68,7 +85,7 @@ class Contents:
         try:
             return self._here().maintained_rows(view)
         except NotProvenError:
-            return self.stepper.stored.view(view)
+            return self._stored.view(view)
 
     @property
     def _workspace(self) -> Workspace:
@@ -79,7 +96,7 @@ class Contents:
         store = engine.process(self.stepper.catalog)
         if store is None:
             not_proven("a program that works on Spark")
-        return ContentsHere(self.stepper, store, self.clock, self.catalog, self.pending, self.past)
+        return ContentsHere(self.stepper, self._stored, store, self.clock, self.catalog, self.pending, self.past)
 
     def query(self, plan: Plan) -> Relation:
         """The answer of a plan over the present contents, by Spark."""
@@ -108,7 +125,7 @@ class Contents:
 
     def view(self, view: View) -> Relation:
         """The rows of a view."""
-        stored = self.stepper.stored
+        stored = self._stored
         if view.kind == PASSED:
             return self._passed(view)
         if self.past is not None:
@@ -121,7 +138,7 @@ class Contents:
 
     def _passed(self, view: View) -> Relation:
         """The rows that dedup lets pass: those that have, or where there are none yet, or others, what would."""
-        maintained = None if self.past is not None or self.pending else self.stepper.stored.view(view)
+        maintained = None if self.past is not None or self.pending else self._stored.view(view)
         if maintained is not None:
             return maintained
         rows = Table(view.name, view.columns)
@@ -130,15 +147,15 @@ class Contents:
 
     def _filtered(self, view: View) -> Relation:
         """The rows that have passed the LATENESS of a view; a transaction's own changes are judged when it ends."""
-        maintained = self.stepper.stored.view(view)
+        maintained = self._stored.view(view)
         if maintained is not None:
             return maintained
         answer = self.query(view.plan)
-        return answer.limit(0) if self.stepper.stored.has_stepped(view) else answer
+        return answer.limit(0) if self._stored.has_stepped(view) else answer
 
     def table(self, table: Table) -> Relation:
         """The rows of a table."""
-        stored = self.stepper.stored
+        stored = self._stored
         if self.past is not None:
             return self._in_past(table, self.past)
         pending = [intake for intake in self.pending if intake.table.name.lower() == table.name.lower()]

@@ -621,17 +621,22 @@ class Execution:
         taking_in = taking_in_view("(query)", self.catalog)
         plan = self._asked(tree, text, taking_in, past=step is not None)
 
+        sufficient: frozenset[str] = frozenset()
+
         def answered() -> pa.Table | Relation:
-            return replace(self._contents(step), passed=tuple(taking_in.views)).answered(plan)
+            nonlocal sufficient
+            contents = replace(self._contents(step), passed=tuple(taking_in.views)).sufficing(plan)
+            sufficient = contents.sufficient or frozenset()
+            return contents.answered(plan)
 
         try:
             return Answer(self.workspace, self._spark(lambda: self._released(answered)))
         except PenstockError as error:
-            raise error.with_place(self._without_history(tree)) from error.__cause__
+            raise error.with_place(self._without_history(tree, sufficient)) from error.__cause__
 
-    def _without_history(self, tree: Any) -> Span | None:
+    def _without_history(self, tree: Any, sufficient: frozenset[str]) -> Span | None:
         """The relation in a query that needs more of a history than there is."""
-        known = self.catalog.tables
+        known = {name: table for name, table in self.catalog.tables.items() if name not in sufficient}
         for name, place in relations_named(tree):
             tables = {name.lower()} if name.lower() in known else tables_read(self.catalog, name, tails=False)
             if any(not self.stepper.log.reaches(known[item]) for item in tables & known.keys()):

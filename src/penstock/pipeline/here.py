@@ -28,6 +28,7 @@ from penstock.catalog.types import plain_type
 from penstock.engine.typed import leaves_of
 from penstock.errors import DataError, Diagnostic, InternalError
 from penstock.plan.nodes import Arrived, Fixpoint, Plan, Recompute, Scan
+from penstock.steps.contents import Stored
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.remembering_gate import passed_rows
 from penstock.steps.past import Past
@@ -42,6 +43,7 @@ class ContentsHere:
     """
 
     stepper: Stepper
+    stored: Stored
     store: Store
     clock: datetime
     catalog: Catalog
@@ -59,7 +61,7 @@ class ContentsHere:
 
     def maintained_rows(self, view: View) -> pa.Table | None:
         """The rows of a view as its changes add up; None if they are not kept."""
-        relation = self.stepper.stored.relation_of(view)
+        relation = self.stored.relation_of(view)
         if relation is None:
             return None
         schema = schema_in_arrow((column.name, column.type) for column in view.columns)
@@ -99,14 +101,13 @@ class ContentsHere:
         raise InternalError(Diagnostic("NO_RELATION", f"a plan reads {name}, which does not exist"))
 
     def _view(self, view: View) -> str:
-        stored_views = self.stepper.stored
         if view.kind == PASSED:
             return self._passed(view)
         if self.past is not None:
             check_recomputable(view)
             return f"({self._query(self._typed(view.plan))})"
         if view.lateness or (view.kind == "materialized" and not self.pending):
-            kept = stored_views.relation_of(view)
+            kept = self.stored.relation_of(view)
             if kept is not None:
                 return kept
         if view.lateness:
@@ -115,7 +116,7 @@ class ContentsHere:
 
     def _passed(self, view: View) -> str:
         """The rows that dedup lets pass: those that have, or where there are none yet, or others, what would."""
-        kept = None if self.past is not None or self.pending else self.stepper.stored.relation_of(view)
+        kept = None if self.past is not None or self.pending else self.stored.relation_of(view)
         if kept is not None:
             return kept
         columns = [(column.name, column.type) for column in view.columns]
@@ -131,8 +132,8 @@ class ContentsHere:
         if self.past is not None:
             return content(names, self.store.loaded(kinds, self.past.pieces(table)))
         pending = [item.change for item in self.pending if item.table.name.lower() == table.name.lower()]
-        rows = self.store.loaded(kinds, (*self.stepper.stored.pieces(table), *map(_here, pending)))
-        if pending or table.key or self.stepper.stored.retracts(table):
+        rows = self.store.loaded(kinds, (*self.stored.pieces(table), *map(_here, pending)))
+        if pending or table.key or self.stored.retracts(table):
             return content(names, rows)
         return f"(SELECT {listed(names)} FROM {rows})"
 

@@ -153,9 +153,21 @@ _DURATION = re.compile(r"\s*(\d+)\s*([A-Za-z]*)\s*")
 _FLINK_UNITS: Mapping[str, str] = {"": "ms", "min": "minutes", "sec": "seconds", "milli": "ms", "micro": "us"}
 
 
-def of_flink(settings: Mapping[str, str]) -> dict[str, str]:
-    """The properties that Flink's settings of early and late results stand for, but for the delay of early ones."""
-    with _at(_NOWHERE):
+def check_flink(name: str, value: str, place: Span | None) -> None:
+    """SqlError at a place for a value that one of Flink's settings of early and late results cannot have."""
+    with _at({name: place}):
+        if name in (EARLY, LATE):
+            _switch({name: value}, name)
+        elif name in FLINK:
+            _duration(name, value)
+
+
+def of_flink(settings: Mapping[str, str], place: Span | None = None) -> dict[str, str]:
+    """The properties that Flink's settings of early and late results stand for, but for the delay of early ones.
+
+    SqlError at a place for one that needs another.
+    """
+    with _at(dict.fromkeys(FLINK, place)):
         return _properties_of(settings)
 
 

@@ -20,6 +20,7 @@ what can raise an error to rows that would have been removed before (`raising`).
 | `prune_columns` | what nobody reads is not kept |
 | `push_filter_below` | a condition on what tells groups apart decides before the group is kept |
 | `push_filter_into_join` | a condition on one side of a join is decided before the join, which then keeps fewer rows |
+| `push_lock_into_join` | a condition that locks the times of two streams is decided where they are joined |
 | `push_filter_into_union` | a condition on a union is one on each of its branches |
 | `push_filter_through_project` | a condition on computed columns becomes one on what they are computed from |
 | `push_residual_into_join` | a part of a join's condition that speaks of one side only is a filter on that side |

@@ -30,6 +30,7 @@ from penstock.plan.nodes import Plan
 from penstock.plan.scalar import Scalar
 
 Types = Mapping[str, Type | None]
+TIMES = ("timestamp", "timestamp_ntz")
 
 # Total functions: they give an answer, or NULL, for every argument of the types that they take.
 _TOTAL = frozenset({
@@ -59,6 +60,31 @@ def can_only_overflow(scalar: Scalar, types: Types) -> bool:
     match scalar.form:
         case Call("+" | "-", (_, _) as sides):
             return all(_is_plain(side) and kind_of(side, types) in INTEGRAL for side in sides)
+        case _:
+            return False
+
+
+def is_lock(scalar: Scalar, types: Types) -> bool:
+    """True for a comparison of times of rows, each a column or as far from one as an interval says."""
+    match scalar.form:
+        case Call("between", operands):
+            return _are_times(operands, types)
+        case Call(function, operands) if function in COMPARED:
+            return _are_times(operands, types)
+        case _:
+            return False
+
+
+def _are_times(operands: tuple[Form, ...], types: Types) -> bool:
+    return all(_is_time(item, types) for item in operands)
+
+
+def _is_time(form: Form, types: Types) -> bool:
+    match form:
+        case Reference(name):
+            return types.get(name) in TIMES
+        case Call("+" | "-", (Reference() as column, Span())):
+            return _is_time(column, types)
         case _:
             return False
 

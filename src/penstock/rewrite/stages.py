@@ -14,6 +14,7 @@ from penstock.rewrite.push_filter_below import push_filter_below
 from penstock.rewrite.push_filter_into_join import push_filter_into_join
 from penstock.rewrite.push_filter_into_union import push_filter_into_union
 from penstock.rewrite.push_filter_through_project import push_filter_through_project
+from penstock.rewrite.push_lock_into_join import push_lock_into_join
 from penstock.rewrite.push_residual_into_join import push_residual_into_join
 from penstock.rewrite.remove_distinct import remove_distinct
 from penstock.rewrite.remove_distinct_under_semi_join import remove_distinct_under_semi_join
@@ -52,6 +53,8 @@ STAGES = (
             simplify_outer_join,
             # Before the rest of the condition is split: an equality is worth more as a key than as a filter.
             filter_to_join_key,
+            # Before the condition of the upper join takes them along.
+            push_lock_into_join,
             filter_to_join_condition,
             push_filter_into_join,
             push_residual_into_join,

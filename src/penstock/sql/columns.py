@@ -9,7 +9,7 @@ from sqlglot.tokenizer_core import TokenType
 
 from penstock.catalog.model import Column, ComputedColumn, ForeignKey, Lateness
 from penstock.errors import Diagnostic, Span, UnsupportedError
-from penstock.sql.cursor import Cursor
+from penstock.sql.cursor import Cursor, is_name
 from penstock.sql.failure import ParseFailure
 from penstock.sql.sparktables import generated
 from penstock.sql.text import spark_sql
@@ -141,12 +141,23 @@ def _constraint(cursor: Cursor, column: Column, elements: Elements, start: int) 
         return _metadata(cursor, column)
     if cursor.accept("DOMAIN", "CONSTANT"):
         return replace(column, domain_constant=True)
+    if cursor.peek() == "DOMAIN":
+        _refuse_domain(cursor)
     if cursor.accept("PRIMARY", "KEY"):
         place = cursor.since(start)
         elements.keys.append((((column.name, place),), place))
         _enforcement(cursor)
         return column
     return _foreign(cursor, column, elements)
+
+
+def _refuse_domain(cursor: Cursor) -> None:
+    """Stop behind DOMAIN, which one word alone can follow."""
+    domain = cursor.token
+    cursor.move()
+    here = cursor.here() if cursor.token is not None and is_name(cursor.token) else cursor.since(cursor.index - 1)
+    message = "DOMAIN is followed by CONSTANT: the values of the column are never more than they are"
+    raise ParseFailure(domain, Diagnostic("SYNTAX_ERROR", message, here, candidates=("DOMAIN CONSTANT",)))
 
 
 def _metadata(cursor: Cursor, column: Column) -> Column:

@@ -29,6 +29,8 @@ def diagnose(tokens: Sequence[Token], failure: ParseFailure) -> Diagnostic:
     return (
         _unbalanced(tokens)
         or _incomplete_phrase(tokens, index)
+        or _step(tokens, index)
+        or _behind_alias(tokens, index)
         or _misspelt(tokens, index)
         or _trailing_comma(before, token)
         or _reserved(before, token)
@@ -132,6 +134,39 @@ def _incomplete_phrase(tokens: Sequence[Token], index: int) -> Diagnostic | None
 
 
 _AFTER_JOIN = 5
+
+
+def _step(tokens: Sequence[Token], index: int) -> Diagnostic | None:
+    """AS OF STEP and START AT STEP with anything but the number of a step."""
+    for at in (index, index - 1):
+        named = (
+            1 < at <= len(tokens) and word(tokens[at - 1]) == "STEP" and word(tokens[at - 2]) in ("AS OF", "START AT")
+        )
+        if named:
+            clause = word(tokens[at - 2])
+            found = shown(tokens[at]) if at < len(tokens) else "the end"
+            message = f"{clause} STEP is followed by the number of a step, found {found}"
+            time = ", and AS OF TIMESTAMP '…' goes by the clock" if clause == "AS OF" else ""
+            hint = f"a whole number from 0, as in {clause} STEP 3{time}"
+            where = place(tokens[min(at, len(tokens) - 1)])
+            return Diagnostic("SYNTAX_ERROR", message, where, hint=hint)
+    return None
+
+
+def _behind_alias(tokens: Sequence[Token], index: int) -> Diagnostic | None:
+    """An expression that goes on behind its name: `c AS d + 1`."""
+    if not 1 < index < len(tokens) or word(tokens[index - 2]) != "AS" or tokens[index].token_type not in _OPERATORS:
+        return None
+    sign, name = shown(tokens[index]), str(tokens[index - 1].text)
+    message = f"{sign} cannot stand behind the name {name}"
+    hint = f"the whole expression stands before AS: … {sign} … AS {name}"
+    return Diagnostic("SYNTAX_ERROR", message, place(tokens[index]), hint=hint)
+
+
+_OPERATORS = frozenset({
+    TokenType.PLUS, TokenType.DASH, TokenType.STAR, TokenType.SLASH, TokenType.MOD, TokenType.DPIPE, TokenType.EQ,
+    TokenType.NEQ, TokenType.LT, TokenType.LTE, TokenType.GT, TokenType.GTE, TokenType.DCOLON,
+})  # fmt: skip
 
 
 def _misspelt(tokens: Sequence[Token], index: int) -> Diagnostic | None:

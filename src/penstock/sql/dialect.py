@@ -51,6 +51,9 @@ def _typed_literal(_parser: Any, value: exp.Expression, kind: exp.DataType) -> e
     return literal
 
 
+_UNITS = ("YEAR", "QUARTER", "MONTH", "WEEK", "DAY", "HOUR", "MINUTE", "SECOND", "MILLISECOND", "MICROSECOND")
+
+
 class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser):
     """Reads Spark's queries and expressions, and the streaming constructs in them; raises ParseFailure."""
 
@@ -109,6 +112,7 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
     FUNC_TOKENS: ClassVar[set[TokenType]] = DatabricksParser.FUNC_TOKENS | {TokenType.SESSION}
 
     rules: Rules
+    _rounding: int | None = None  # where the argument of the FLOOR or CEIL begins that is being read
 
     def raise_error(self, message: str, token: Token | None = None) -> None:
         """Stop at the token; sqlglot's message is dropped on purpose."""
@@ -296,6 +300,26 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
         # Several units in one literal are a sum, which must stay together behind a minus.
         return exp.Paren(this=node) if isinstance(node, exp.Add) and require_interval else node
 
+    def _parse_interval_span(self, this: Any, *args: Any, **kwargs: Any) -> Any:
+        """The unit of an interval; in `FLOOR(t + INTERVAL '5' MINUTE TO HOUR)` TO HOUR is FLOOR's."""
+        node = super()._parse_interval_span(this, *args, **kwargs)
+        span = node.args.get("unit")
+        if isinstance(span, exp.IntervalSpan) and self._is_of_rounding(span):
+            self._retreat(self._index - 2)
+            node.set("unit", span.this)
+        return node
+
+    def _is_of_rounding(self, span: exp.IntervalSpan) -> bool:
+        """True if TO is not the interval's: its units would go up, or FLOOR would be left without one."""
+        units = [unit.name.upper().removesuffix("S") for unit in (span.this, span.expression)]
+        if self._rounding is None or not set(units) <= set(_UNITS):
+            return False
+        if _UNITS.index(units[0]) >= _UNITS.index(units[1]):
+            return True
+        read = [token.token_type for token in self._tokens[self._rounding : self._index]]
+        alone = read.count(TokenType.L_PAREN) == read.count(TokenType.R_PAREN)
+        return alone and self._curr is not None and self._curr.token_type is TokenType.R_PAREN
+
     def _parse_types(
         self,
         check_func: bool = False,  # noqa: FBT001, FBT002
@@ -365,7 +389,9 @@ class SparkParser(PipeParser, TableFunctionParser, JsonValueParser, MatchParser)
 
     def _read_rounding(self, kind: type[exp.Expression]) -> Any:
         name = self._name_before_parenthesis()
+        outer, self._rounding = self._rounding, self._index
         arguments = self._read_arguments()
+        self._rounding = outer
         if self._match_text_seq("TO"):
             return kind(this=arguments[0], to=self._parse_var(any_token=True, upper=True))
         return exp.Anonymous(this=name, expressions=arguments)

@@ -139,6 +139,20 @@ class _Token:
     start: int
 
 
+def endless(part: Part) -> Iterator[str]:
+    """The variables that a pattern repeats without end, from left to right."""
+    match part:
+        case Repeated(most=None):
+            yield from variables(part)
+        case Repeated() | Excluded():
+            yield from endless(part.part)
+        case Sequence() | Alternation() | Permutation():
+            for item in part.parts:
+                yield from endless(item)
+        case _:
+            return
+
+
 def read_pattern(text: str, start: int) -> Part:
     """The pattern that a text says, which begins at that place of the program; raises SqlError."""
     return _Reader(text, start).whole()

@@ -30,6 +30,7 @@
 | `failures` | what Spark and DuckDB raise, as errors of a view, with its place |
 | `interrupts` | Ctrl-C while a step is being kept |
 | `log` | the input log: every accepted change, step by step |
+| `latest` | the greatest times of rows, by which one knows what has gone |
 | `moments` | the clock of each step |
 | `saved_positions` | points between steps that have names |
 | `past` | tables as they were after an earlier step |

@@ -33,9 +33,16 @@ def as_declared(table: Table, rows: pa.Table) -> pa.Table:
 
 @dataclass(frozen=True, slots=True)
 class Stored:
-    """The stored contents of a pipeline; an answer is a relation, to be read before the next step."""
+    """The stored contents of a pipeline; an answer is a relation, to be read before the next step.
+
+    Of the tables in `sufficient`, named in lower case, what is kept is all that is wanted.
+    """
 
     state: State
+    sufficient: frozenset[str] = frozenset()
+
+    def _wants_whole(self, table: Table) -> bool:
+        return table.name.lower() not in self.sufficient
 
     def weighted(self, name: str, since: int | None = None) -> Relation | None:
         """The rows of a table, or what has passed the LATENESS of a view, with weights that may still cancel.
@@ -57,7 +64,7 @@ class Stored:
         rows = self.rows(table)
         if rows is not None:
             return self.state.engine.workspace.weighted(rows)
-        return self.state.log.weighted(self.state.engine.workspace, table)
+        return self.state.log.weighted(self.state.engine.workspace, table, whole=self._wants_whole(table))
 
     def rows(self, table: Table) -> Relation | None:
         """The stored rows of a table with a key; None where nothing is stored but its history."""
@@ -81,7 +88,7 @@ class Stored:
                 self.state.log.check_reach(table)
             yield memory.store.arrow()
         else:
-            yield from self.state.log.pieces(table)
+            yield from self.state.log.pieces(table, whole=self._wants_whole(table))
 
     def frozen(self, table: Table) -> Iterator[pa.Table]:
         """The same of a table as it is now, whatever steps do to it before the last piece is asked for."""
@@ -150,7 +157,7 @@ class Stored:
 
     def past(self, step: int) -> Past:
         """The tables as they were after a step."""
-        return Past(self.state, step)
+        return Past(self.state, step, self.sufficient)
 
     def check_reach(self, name: str) -> None:
         """Refuse to begin a view over a table whose rows have come in but are not kept (SqlError, DataError)."""

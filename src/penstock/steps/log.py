@@ -16,12 +16,13 @@ from __future__ import annotations
 
 import json
 import shutil
+import sys
 import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
-from functools import partial
+from functools import partial, reduce
 from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
@@ -35,13 +36,18 @@ from penstock.backends.columns import parquet_plain
 from penstock.backends.surroundings import writing
 from penstock.backends.temporary import TemporaryFolder
 from penstock.backends.thresholds import HELD_ROWS, LOG_PIECES
-from penstock.catalog.model import ERROR_VIEW, Table
+from penstock.backends.waterlines import typed_literal
+from penstock.catalog.model import ERROR_VIEW, Column, Table
 from penstock.catalog.properties import value_place
 from penstock.catalog.reserved import WEIGHT
+from penstock.catalog.types import plain_name
 from penstock.errors import DataError, Diagnostic, SqlError, did_you_mean
 from penstock.failpoints import reach
+from penstock.plan.scalar import quoted
 from penstock.steps.directory import DirectoryLock
 from penstock.steps.durable import sync, write_atomically
+from penstock.steps.exact import exact
+from penstock.steps.latest import Latest, is_limited, latest_in, times_of, together
 from penstock.steps.moments import Moments
 
 if TYPE_CHECKING:
@@ -56,7 +62,8 @@ _ARROW, _PARQUET = ".arrow", ".parquet"
 class Segment:
     """The change of one table in one step (or several, merged): in memory, or a Parquet file or folder.
 
-    `parts` of a merged one are its steps, each followed by the number of its rows, which lie in this order.
+    `parts` of a merged one are its steps, each followed by the number of its rows, which lie in this order. `latest`
+    are the greatest times of its rows, where the table keeps them for a time only.
     """
 
     step: int
@@ -66,6 +73,7 @@ class Segment:
     arrow: pa.Table | None = None
     path: Path | None = None
     parts: array[int] = field(default_factory=lambda: array("q"))
+    latest: Latest = field(default_factory=dict)
 
     @property
     def steps(self) -> Iterator[tuple[int, int]]:
@@ -93,6 +101,7 @@ class _History:
     segments: list[Segment] = field(default_factory=list)
     first_step: int = 0  # the first step that is still kept; 0: all are
     rows: int = 0
+    gone: Latest | None = None  # the greatest times of rows that are kept no more; None: all are
 
 
 class InputLog:
@@ -156,14 +165,18 @@ class InputLog:
             remove_files(held.values())
             raise
         files = {
-            name: {"file": self._relative(segment.path), "rows": segment.rows, "retracts": segment.retracts}
-            for name, segment in segments.items()
-            if segment.path is not None
+            name: self._told(segment, segment.path) for name, segment in segments.items() if segment.path is not None
         }
         manifest = {"format": FORMAT, "step": step, "clock": clock.isoformat(), "tables": files, **facts}
         if held:
             manifest["held"] = {name: self._relative(path) for name, path in held.items()}
         return Staged(step, clock, segments, manifest, tuple(held.values()))
+
+    def _told(self, segment: Segment, path: Path) -> dict[str, Any]:
+        """A change as the manifest has it."""
+        found = {"file": self._relative(path), "rows": segment.rows, "retracts": segment.retracts}
+        latest = {name: exact(value) for name, value in segment.latest.items()}
+        return {**found, "latest": latest} if latest else found
 
     def _relative(self, path: Path) -> str:
         return str(path.relative_to(self._folder))
@@ -215,24 +228,27 @@ class InputLog:
         for segment in () if history is None else history.segments:
             self._pass(segment)
 
-    def weighted(self, workspace: Workspace, table: Table) -> Relation | None:
+    def weighted(self, workspace: Workspace, table: Table, *, whole: bool = True) -> Relation | None:
         """Every accepted change of a table with its weight; None if there was none.
 
-        Raises SqlError for a table that keeps no history, DataError if the log no longer reaches back.
+        Raises SqlError for a table that keeps no history, and DataError if the log no longer reaches back, unless what
+        it has will do, and not the `whole` is wanted.
         """
-        self.check_reach(table)
+        self.check_reach(table, 1 if whole else sys.maxsize)
         history = self._histories.get(table.name.lower())
         if history is None or not history.segments:
             return None
         here, files = self._given(history.segments)
         return workspace.read(table, [self.completed(table, rows) for rows in here], files, self.added)
 
-    def pieces(self, table: Table, after: int = 0, until: int | None = None) -> Iterator[pa.Table]:
+    def pieces(
+        self, table: Table, after: int = 0, until: int | None = None, *, whole: bool = True
+    ) -> Iterator[pa.Table]:
         """The same in Arrow, piece by piece, in the types in which columns are carried.
 
         They are those of all steps, or of those after one, or until one.
         """
-        self.check_reach(table, after + 1)
+        self.check_reach(table, after + 1 if whole else sys.maxsize)
         last = self.moments.last if until is None else until
         for segment in self._segments(table):
             inside = [after < step <= last for step, _ in segment.steps]
@@ -258,6 +274,11 @@ class InputLog:
         history = self._histories.get(table.name.lower())
         return table.history.lower() != "none" and (history is None or history.first_step <= first)
 
+    def gone(self, table: Table) -> Latest | None:
+        """The greatest times of the rows of a table that are kept no more; None if none have gone."""
+        history = self._histories.get(table.name.lower())
+        return None if history is None else history.gone
+
     def reach(self) -> dict[str, int]:
         """The first step of which each history has rows, by the name of its folder."""
         kept = ((name, history.segments) for name, history in self._histories.items())
@@ -271,7 +292,8 @@ class InputLog:
         """The files that are known, as few numbers for each: for a snapshot."""
         return {
             "histories": {
-                name: (history.first_step, *_numbers(history.segments)) for name, history in self._histories.items()
+                name: (history.gone, history.first_step, *_numbers(history.segments))
+                for name, history in self._histories.items()
             },
             "moments": self.moments,
         }
@@ -281,13 +303,13 @@ class InputLog:
         self.moments = found["moments"]
         self._histories = {name: self._history(name, *item) for name, item in found["histories"].items()}
 
-    def _history(self, name: str, first: int, steps: array[int], rows: array[int], kinds: bytes) -> _History:
+    def _history(self, name: str, gone: Latest | None, first: int, steps: array[int], *numbers: Any) -> _History:
         folder, clocks = _data_folder(self._folder, name), self.moments.clocks_of(steps)
         segments = [
-            Segment(step, clock, count, bool(kind & 1), path=folder / f"{step:012}{_ARROW if kind & 2 else _PARQUET}")
-            for step, clock, count, kind in zip(steps, clocks, rows, kinds, strict=True)
+            Segment(step, clock, count, bool(kind & 1), path=folder / f"{step:012}{_ending(kind)}", latest=latest)
+            for step, clock, count, kind, latest in zip(steps, clocks, *numbers, strict=True)
         ]
-        return _History(segments, first, sum(rows))
+        return _History(segments, first, sum(segment.rows for segment in segments), gone)
 
     def check_reach(self, table: Table, first: int = 1) -> None:
         """Refuse to answer from a history that is not kept (SqlError), or no longer from a step on (DataError)."""
@@ -300,7 +322,7 @@ class InputLog:
         if history is not None and history.first_step > first and table.name != ERROR_VIEW.name:
             kept = f"'history' = '{table.history}'"
             message = f"the history of {table.name} reaches back to step {history.first_step} only ({kept})"
-            hint = "read a MATERIALIZED view, or keep a longer history"
+            hint = f"{_filter_hint(table, history.gone)}read a MATERIALIZED view, or keep a longer history"
             raise DataError(Diagnostic("HISTORY_GONE", message, hint=hint))
 
     def retracts(self, table: Table) -> bool:
@@ -324,11 +346,13 @@ class InputLog:
         path = _data_folder(self._folder, table.name) / f"{step:012}.parquet"
         if isinstance(change, pa.Table):
             retracts = -1 in change.column(WEIGHT).unique().to_pylist()
-            segment = Segment(step, clock, change.num_rows, retracts, arrow=change)
+            latest = latest_in(table, [change]) if is_limited(table) else {}
+            segment = Segment(step, clock, change.num_rows, retracts, arrow=change, latest=latest)
             return self._as_file(table, segment, path) if self._durable or change.num_rows > HELD_ROWS else segment
         path.parent.mkdir(parents=True, exist_ok=True)
         change.write(path)
-        return Segment(step, clock, change.count(), retracts=not table.append_only, path=path)
+        latest = latest_in(table, read_pieces(path, _named(times_of(table)))) if is_limited(table) else {}
+        return Segment(step, clock, change.count(), retracts=not table.append_only, path=path, latest=latest)
 
     def _as_file(self, table: Table, segment: Segment, path: Path) -> Segment:
         if segment.arrow is None:
@@ -349,6 +373,7 @@ class InputLog:
                 any(segment.retracts for segment in recent),
                 arrow=pa.concat_tables([self.completed(table, segment.arrow) for segment in recent]).combine_chunks(),
                 parts=array("q", [number for segment in recent for part in segment.steps for number in part]),
+                latest=reduce(together, [segment.latest for segment in recent]),
             )
             if merged.rows > HELD_ROWS:
                 merged = self._as_file(table, merged, _data_folder(self._folder, name) / f"{staged.step:012}m.parquet")
@@ -361,7 +386,7 @@ class InputLog:
             while len(history.segments) > 1 and spare >= history.segments[0].rows:
                 spare -= history.segments[0].rows
                 self._drop_first(history)
-        elif table.history.lower() not in ("all", "none"):
+        elif is_limited(table):
             limit = clock - history_span(table)
             while len(history.segments) > 1 and history.segments[0].clock < limit:
                 self._drop_first(history)
@@ -369,6 +394,7 @@ class InputLog:
     def _drop_first(self, history: _History) -> None:
         gone = history.segments.pop(0)
         history.rows -= gone.rows
+        history.gone = gone.latest if history.gone is None else together(history.gone, gone.latest)
         history.first_step = history.segments[0].step
         self._pass(gone)
 
@@ -414,15 +440,18 @@ def _part(segment: Segment, inside: Sequence[bool]) -> pa.Table:
     return pa.concat_tables(_rows(segment)).filter(pa.array(mask))
 
 
-def read_pieces(path: Path) -> Iterator[pa.Table]:
-    """The rows of a file of the log, or of a folder that Spark has written, which writes times as it did long ago."""
+def read_pieces(path: Path, columns: Sequence[str] | None = None) -> Iterator[pa.Table]:
+    """The rows of a file of the log, or of a folder that Spark has written, which writes times as it did long ago.
+
+    With `columns` they are no wider than these.
+    """
     if path.suffix == _ARROW:
-        yield feather.read_table(path)
+        yield feather.read_table(path, columns)
         return
     from pyarrow import dataset  # noqa: PLC0415 - it imports pandas, for which a shell need not wait
 
     style = dataset.ParquetFileFormat(coerce_int96_timestamp_unit="us")
-    for batch in dataset.dataset(path, format=style).to_batches():
+    for batch in dataset.dataset(path, format=style).to_batches(columns=columns):
         yield pa.Table.from_batches([batch])
 
 
@@ -444,11 +473,31 @@ def _write(rows: pa.Table, path: Path) -> None:
         pq.write_table(rows, path)
 
 
-def _numbers(segments: Sequence[Segment]) -> tuple[array[int], array[int], bytes]:
-    """The step and the rows of each segment in a file, and what else there is to say of it in two bits."""
+def _numbers(segments: Sequence[Segment]) -> tuple[array[int], array[int], bytes, list[Latest]]:
+    """The step and the rows of each segment in a file, what else there is to say of it in two bits, its latest."""
     arrows = [segment.path is not None and segment.path.suffix == _ARROW for segment in segments]
     kinds = bytes(segment.retracts + 2 * arrow for segment, arrow in zip(segments, arrows, strict=True))
-    return array("q", [item.step for item in segments]), array("q", [item.rows for item in segments]), kinds
+    steps, rows = array("q", [item.step for item in segments]), array("q", [item.rows for item in segments])
+    return steps, rows, kinds, [item.latest for item in segments]
+
+
+def _ending(kind: int) -> str:
+    """The end of the name of a segment's file, as those two bits tell it."""
+    return _ARROW if kind & 2 else _PARQUET
+
+
+def _named(columns: Iterable[Column]) -> list[str]:
+    return [column.name for column in columns]
+
+
+def _filter_hint(table: Table, gone: Latest | None) -> str:
+    """The words for a condition under which what is kept will do; empty if there is none."""
+    for column in times_of(table):
+        value = (gone or {}).get(column.name.lower())
+        if value is not None:
+            name = column.name if plain_name(column.name) else quoted(column.name)
+            return f"WHERE {name} > {typed_literal(value, column.type)} needs no more than there is; or "
+    return ""
 
 
 def manifest_path(folder: Path, step: int) -> Path:

@@ -25,16 +25,21 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Past:
-    """The stored tables after a step; SqlError or DataError for one of which too little is kept."""
+    """The stored tables after a step; SqlError or DataError for one of which too little is kept.
+
+    Of those in `sufficient`, named in lower case, what is kept will do.
+    """
 
     state: State
     step: int
+    sufficient: frozenset[str] = frozenset()
 
     def pieces(self, table: Table) -> Iterator[pa.Table]:
         """The weighted rows of a table, piece by piece; NotProvenError if some lie on the executors."""
         stored = self._stored(table)
         if stored is None:
-            yield from self.state.log.pieces(table, until=self.step)
+            whole = table.name.lower() not in self.sufficient
+            yield from self.state.log.pieces(table, until=self.step, whole=whole)
         else:
             yield stored.arrow()
             yield from self._since(table)

@@ -88,11 +88,13 @@ class RecordedStep:
         )
 
     def _staged(self) -> Staged:
-        segments = {
-            name: Segment(self.number, self.clock, item["rows"], item.get("retracts", True), path=self._path(item))
-            for name, item in self.manifest["tables"].items()
-        }
+        segments = {name: self._segment(item) for name, item in self.manifest["tables"].items()}
         return Staged(self.number, self.clock, segments, self.manifest, tuple(self.held), exists=True)
+
+    def _segment(self, item: Mapping[str, Any]) -> Segment:
+        latest = {name: from_exact(value) for name, value in item.get("latest", {}).items()}
+        retracts = item.get("retracts", True)
+        return Segment(self.number, self.clock, item["rows"], retracts, path=self._path(item), latest=latest)
 
     def _path(self, item: Mapping[str, Any]) -> Path:
         return self.folder / str(item["file"])

@@ -94,7 +94,8 @@ BASIC = [
           "0.001",
         "-9223372036854775808L", "CAST(NULL AS INT)", "CAST('2024-02-29' AS DATE)", "10 / 4", "7 div 2", "1 / 3.0",
           "'a' = 'A'",
-        "CAST('2024-02-29 1:2:3.5' AS TIMESTAMP)",
+        "CAST('2024-02-29 1:2:3.5' AS TIMESTAMP)", "TIMESTAMP '2024-02-29 12:34:56.5 UTC'",
+          "TIMESTAMP '2024-02-29 12:34:56+00:00'", "CAST('2024-02-29 1:2:3Z' AS TIMESTAMP)",
     )],
 ]  # fmt: skip
 CASTS = [

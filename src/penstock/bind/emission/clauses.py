@@ -26,6 +26,7 @@ from penstock.sql.trees import aggregate_calls, call, call_name
 VERSION, DELTA = "__emit_version", "__tp_delta"
 _HIDDEN = "__shown_by"
 _GROUP_FUNCTIONS, _ENDS = ("tumble", "hop", "session"), ("start", "end")
+_STRUCTS = ("window", "session_window")  # Spark's own windows, whose ends are fields
 
 
 @dataclass
@@ -131,7 +132,7 @@ def taken_apart(
 
 def _group(found: Clauses, items: list[exp.Expression]) -> None:
     """Tell rows apart by what they are grouped by; the rows of a SELECT DISTINCT by what it gives."""
-    keys = [key for item in items for key in _keys(item)]
+    keys = [key for item in items for key in _keys(_selected(item, found.tree))]
     places = [found.place_of(key) for key in keys]
     if found.tree.args.get("distinct") and found.added:
         found.added.clear()
@@ -159,12 +160,25 @@ def _by_session(select: exp.Select, found: Clauses, trigger: SessionClose, place
     return found.place_of(number)
 
 
+def _selected(item: exp.Expression, select: exp.Expression) -> exp.Expression:
+    """Spark's window of the SELECT list for which a name or a place in GROUP BY stands, or the item itself."""
+    for place, given in enumerate(select.expressions, 1):
+        named = isinstance(item, exp.Column) and len(item.parts) == 1 and given.alias.lower() == item.name.lower()
+        numbered = isinstance(item, exp.Literal) and not item.is_string and item.name == str(place)
+        window: exp.Expression = given.unalias()
+        if (named or numbered) and call_name(window) in _STRUCTS:
+            return window
+    return item
+
+
 def _keys(item: exp.Expression) -> list[exp.Expression]:
     """The columns by which an item of GROUP BY tells rows apart: the bounds of a window, the keys of all its sets."""
     name = call_name(item) or ""
     if name in _GROUP_FUNCTIONS:
         arguments = item.expressions
         return [exp.Anonymous(this=f"{name}_{end}", expressions=[each.copy() for each in arguments]) for end in _ENDS]
+    if name in _STRUCTS:
+        return [exp.Dot(this=item.copy(), expression=exp.Identifier(this=end, quoted=True)) for end in _ENDS]
     if isinstance(item, exp.GroupingSets | exp.Cube | exp.Rollup):
         keys = {spark_sql(key): key for one in item.expressions for each in _of_set(one) for key in _keys(each)}
         return [*keys.values(), exp.Anonymous(this="grouping_id", expressions=[])]

@@ -8,7 +8,7 @@ from datetime import timedelta
 
 from penstock.errors import Diagnostic, Span, SqlError, UnsupportedError
 from penstock.plan.emission import Batch, Content, EmitClause, GroupDelay, Row, SessionClose, Tick, Trigger, WindowClose
-from penstock.plan.refinement import LAST, NAMES, early_delay, of_flink, refinement
+from penstock.plan.refinement import EARLY_DELAY, LAST, NAMES, early_delay, of_flink, refinement
 
 _TICK = timedelta(seconds=2)
 STREAM, CHANGES, DELTA = "STREAM", "CHANGES", "DELTA"
@@ -68,12 +68,12 @@ def of_flink_settings(clause: EmitClause, settings: Mapping[str, str], kind: Kin
     """The trigger of Flink's settings of early and late results, for windows whose EMIT says nothing of it."""
     if kind.dialect != "flink" or not kind.windowed or clause.trigger is not None:
         return None
-    properties, delay = of_flink(settings), early_delay(settings)
+    properties, delay = of_flink(settings, clause.span), early_delay(settings)
     if delay is None:
         return refinement(properties, windowed=True)
     if LAST in properties:
         message = "late results beside early ones that have a delay by the clock"
-        hint = "early-fire.delay 0 makes one of each row; or say update_rate in SETTINGS, in the time of the rows"
+        hint = f"SET '{EARLY_DELAY}' = '0 s' makes one of each row; or say update_rate in SETTINGS, in the rows' time"
         raise UnsupportedError(Diagnostic("REFINEMENT", message, clause.span, hint=hint))
     return GroupDelay(delay, and_watermark=True)
 

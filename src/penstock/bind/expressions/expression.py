@@ -11,11 +11,13 @@ from penstock.bind.expressions.averages import bound_average, is_average
 from penstock.bind.expressions.calls import bind_call
 from penstock.bind.expressions.structs import bind_struct
 from penstock.bind.level import Level
+from penstock.bind.scope import with_fields
 from penstock.bind.subqueries.subquery import bind_subquery
+from penstock.bind.time_windows.in_group_by import OF_SPARK
 from penstock.bind.windows.arrival import bind_looking_back, looks_back
 from penstock.bind.windows.named_windows import with_definition
 from penstock.sql.complaints import unsupported, wrong
-from penstock.sql.trees import call, replace_nodes
+from penstock.sql.trees import call, call_name, replace_nodes
 
 _NAME_IT = "give the value a name in a query in FROM: SELECT x.* FROM (SELECT … AS x FROM t)"
 
@@ -41,6 +43,8 @@ def _bound(node: exp.Expression, level: Level) -> exp.Expression | None:
             return level.bind_inside_aggregate(node)
         case exp.Dot() if isinstance(node.expression, exp.Star):
             raise wrong(code="STAR_HERE", message="`.*` stands behind a name", place=node, hint=_NAME_IT)
+        case exp.Dot() if call_name(node.this) in OF_SPARK:
+            return with_fields(level.bind(node.this), [str(node.expression.name)])
         case exp.Tuple() if not isinstance(node.parent, exp.Predicate):
             return bind_struct(node, level)
         case exp.AtTimeZone():

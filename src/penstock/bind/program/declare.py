@@ -23,6 +23,7 @@ from penstock.catalog.model import SYSTEM_TABLES, Catalog, View
 from penstock.catalog.settings import DIALECT, TIME_ZONE, check_setting
 from penstock.catalog.zones import near_zones, zone_named
 from penstock.errors import SqlError, UnsupportedError
+from penstock.plan.refinement import check_flink
 from penstock.sql.complaints import wrong
 from penstock.sql.statements import (
     AddColumns,
@@ -93,6 +94,7 @@ def _set(catalog: Catalog, statement: Set) -> Catalog:
         place, near = statement.value_span or statement.span, near_zones(value)
         raise wrong(code="BAD_TIME_ZONE", message=message, place=place, candidates=near, hint=hint)
     check_setting(name, value, statement.value_span or statement.span)
+    check_flink(name, value, statement.value_span or statement.span)
     return catalog.with_setting(name, value.lower() if name == DIALECT else value)
 
 

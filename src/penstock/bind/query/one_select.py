@@ -37,7 +37,7 @@ from penstock.plan.nodes import Plan
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.nodes import SHUFFLED, SUBSTREAMS
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, call_name, cast_to, conjuncts, is_generator, window_calls
+from penstock.sql.trees import aggregate_calls, cast_to, conjuncts, is_generator, window_calls
 from penstock.types.check import check_condition
 
 
@@ -55,7 +55,6 @@ def bind_select(select: exp.Select, context: Context, *, keep_order: bool = Fals
     plan = _where(select, plan, level)
     plan = with_group_windows(select, plan, level)
     plan = with_closing_sessions(select, plan, level)
-    _name_windows(select, level)
     listed = [found for item in select.expressions for found in _item(item, level)]
     listed += handed_on(select, level) if context.hands_on else []
     names, items = [name for name, _ in listed], [tree for _, tree in listed]
@@ -166,14 +165,6 @@ def _qualify(tree: exp.Expression, level: Level) -> exp.Expression:
     bound = level.bind_output(tree)
     check_condition(bound, level.fields, "QUALIFY")
     return bound
-
-
-def _name_windows(select: exp.Select, level: Level) -> None:
-    """`GROUP BY window(…)` gives the SELECT list a struct named `window`."""
-    group = select.args.get("group")
-    for item in [] if group is None else group.expressions:
-        if call_name(item) == "window":
-            level.aliases.setdefault("window", level.bind(item))
 
 
 def _item(item: exp.Expression, level: Level) -> list[tuple[str, exp.Expression]]:

@@ -11,6 +11,7 @@ from sqlglot import exp
 from penstock.bind.level import Level
 from penstock.bind.select.ordering import by_position
 from penstock.bind.time_windows.group_functions import group_keys
+from penstock.bind.time_windows.in_group_by import ends_of
 from penstock.sql.complaints import wrong
 from penstock.sql.trees import aggregate_calls, bare, same
 
@@ -98,8 +99,12 @@ class _Builder:
 
     def _positions(self, item: exp.Expression) -> tuple[int, ...]:
         session = group_keys(bare(item), self.level)
-        trees = [self._bound(bare(item))] if session is None else session
+        trees = self._keys(bare(item)) if session is None else session
         return tuple(self._position(tree) for tree in trees)
+
+    def _keys(self, item: exp.Expression) -> list[exp.Expression]:
+        tree = self._bound(item)
+        return ends_of(tree, self.level) or [tree]
 
     def _bound(self, item: exp.Expression) -> exp.Expression:
         tree = by_position(item, self.items, "GROUP BY")

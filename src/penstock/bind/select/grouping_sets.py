@@ -10,9 +10,11 @@ from __future__ import annotations
 from sqlglot import exp
 
 from penstock.bind.scalars import fields_of, scalar_of
+from penstock.errors import Span
 from penstock.plan.nodes import Field, Generate, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.complaints import wrong
+from penstock.sql.text import span_of
 from penstock.sql.trees import call, call_name, cast_to, same
 
 GROUPING_ID = "__gid"
@@ -28,11 +30,17 @@ def expanded(
     fields = fields_of(plan)
     scalars = [scalar_of(tree, fields) for tree in trees]
     structs = [_struct(number, chosen, trees, sets) for number, chosen in enumerate(sets)]
-    generator = scalar_of(call("inline", call("array", *structs)), fields)
+    generator = scalar_of(call("inline", call("array", *structs)), fields, _place_of(trees))
     outputs = [Field(GROUPING_ID, "bigint", nullable=False)]
     outputs += [Field(f"__s{index}", scalar.type) for index, scalar in enumerate(scalars)]
     plan = Generate(plan, generator, tuple(outputs))
     return plan, [column_tree(f"__s{index}") for index in range(len(trees))]
+
+
+def _place_of(trees: list[exp.Expression]) -> Span | None:
+    """The place of the grouping expressions, from the first to the last."""
+    spans = [span for tree in trees if (span := span_of(tree)) is not None]
+    return Span(min(item.start for item in spans), max(item.end for item in spans)) if spans else None
 
 
 def _struct(

@@ -9,30 +9,31 @@ give a struct of both ends.
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from sqlglot import exp
 
 from penstock.bind.group_window import GroupWindow
 from penstock.bind.level import Level
 from penstock.bind.scope import with_fields
-from penstock.bind.time_windows.in_group_by import FORMS, hop_column, known_window, struct_of
-from penstock.bind.time_windows.times import grid_of, refuse_gaps
+from penstock.bind.time_windows.in_group_by import (
+    FORMS,
+    hop_column,
+    known_window,
+    struct_of,
+    window_arguments,
+    window_keys,
+)
+from penstock.bind.time_windows.times import refuse_gaps
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.trees import call_name
-from penstock.types.durations import duration_of_text
 
 
 def group_keys(item: exp.Expression, level: Level) -> list[exp.Expression] | None:
     """The keys of a window in GROUP BY: its start, and its end unless that follows; None for any other expression."""
-    if call_name(item) == "window":
-        struct = level.bind(item)
-        return [struct.expressions[1], struct.expressions[3]]
     if call_name(item) not in FORMS:
         return None
     found = known_window(call_name(item) or "", item, level)  # type: ignore[arg-type]
     assert found is not None  # noqa: S101 - with_group_windows has met it
-    return [found.start.copy()] if found.follows else [found.start.copy(), found.end.copy()]
+    return window_keys(found)
 
 
 def bind_group_function(node: exp.Anonymous, level: Level) -> exp.Expression:
@@ -79,14 +80,12 @@ def _end(window: GroupWindow, part: str, node: exp.Anonymous) -> exp.Expression:
 
 
 def _spark_window(node: exp.Anonymous, level: Level) -> exp.Expression:
-    """Spark's own `window(time, size[, slide[, offset]])`: a struct of start and end; rows without a time fall out."""
-    time, *rest = node.expressions or [node]
-    if not rest or len(rest) > 3 or any(not isinstance(item, exp.Literal | exp.Interval) for item in rest):  # noqa: PLR2004
-        message = "window is written window(time, '10 minutes'[, '5 minutes'[, '1 minute']])"
-        raise wrong(code="WINDOW_ARGUMENTS", message=message, place=node)
-    lengths = [duration_of_text(item) for item in rest]
-    size, slide = lengths[0], lengths[1] if len(lengths) > 1 else lengths[0]
-    refuse_gaps("window", [slide, size], node)
-    grid = replace(grid_of(None, None, level), zone="UTC", offset=lengths[2].micros if len(lengths) > 2 else 0)  # noqa: PLR2004
-    windows = grid.hopping(level.bind(time), slide, size, node)
+    """Spark's own `window(…)`: a struct of start and end; rows without a time fall out."""
+    found = known_window("window", node, level)
+    if found is not None:
+        return struct_of(found.start, found.end)
+    time, lengths, grid = window_arguments(node, level)
+    refuse_gaps("window", lengths, node)
+    slide, size = lengths
+    windows = grid.hopping(time, slide, size, node)
     return struct_of(*windows.ends(hop_column(windows, level)))

@@ -1,4 +1,4 @@
-"""TUMBLE, HOP and SESSION in GROUP BY: every row in its windows.
+"""TUMBLE, HOP and SESSION in GROUP BY, and Spark's own `window` and `session_window`: every row in its windows.
 
 A query that stands goes by them as by those in FROM: what it takes in is not late for them, and it knows the ends of
 its groups.
@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
+from dataclasses import replace
 
 from sqlglot import exp
 
@@ -24,7 +25,7 @@ from penstock.plan.nodes import AsofJoin, Field, Filter, Generate, Join, Plan
 from penstock.plan.scalar import column_tree
 from penstock.sql.complaints import unsupported, wrong
 from penstock.sql.text import spark_sql
-from penstock.sql.trees import aggregate_calls, bare, call, call_name
+from penstock.sql.trees import aggregate_calls, bare, call, call_name, same
 from penstock.types.durations import Duration, duration_of, duration_of_text
 
 FORMS = {
@@ -32,7 +33,9 @@ FORMS = {
     "hop": "(time, slide, size[, align])",
     "session": "(time, gap)",
     "session_window": "(time, '10 minutes')",
+    "window": "(time, '10 minutes'[, '5 minutes'[, '1 minute']])",
 }
+OF_SPARK = ("window", "session_window")  # which stand in the SELECT list as well, as a struct of both ends
 _LENGTHS = {"tumble": 1, "hop": 2, "session": 1, "session_window": 1}
 _CALENDAR = re.compile(r"(?i)month|year")
 _QUERIES = (exp.Select, exp.SetOperation, exp.Subquery)
@@ -47,7 +50,7 @@ def on_time_for_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:
     group, taking_in = select.args.get("group"), level.context.taking_in
     if group is None or taking_in is None or taking_in.delay is None:
         return plan
-    for node in calls_in(group):
+    for node in _windows_in(select, level):
         name = call_name(node) or ""
         if name in FORMS:
             time, lengths, grid = _arguments(name, node, level)
@@ -67,14 +70,23 @@ def _on_time(plan: Plan, time: exp.Expression, windows: Windows, taking_in: Taki
 
 def with_group_windows(select: exp.Select, plan: Plan, level: Level) -> Plan:
     """The plan in which every row is in the windows of GROUP BY, which the level knows from now on."""
-    group = select.args.get("group")
-    if group is None:
-        return plan
-    for node in calls_in(group):
+    for node in _windows_in(select, level):
         name = call_name(node) or ""
         if name in FORMS and known_window(name, node, level) is None:
             plan = _with_window(name, node, select, plan, level)
     return plan
+
+
+def _windows_in(select: exp.Select, level: Level) -> Iterator[exp.Anonymous]:
+    """The calls in GROUP BY, also where a name or a place in the SELECT list stands for one of Spark's windows."""
+    group = select.args.get("group")
+    if group is None:
+        return
+    yield from calls_in(group)
+    for item in group.expressions:
+        found = _selected(bare(item), select, level)
+        if found is not item and call_name(found) in OF_SPARK and isinstance(found, exp.Anonymous):
+            yield found
 
 
 def calls_in(tree: exp.Expression) -> Iterator[exp.Anonymous]:
@@ -92,7 +104,7 @@ def _with_window(name: str, node: exp.Anonymous, select: exp.Select, plan: Plan,
         mark = str(len(level.group_windows))
         plan, start, end = with_sessions(plan, time, keys, lengths[0], mark, touching=touching)
         level.remember_fields(plan)
-    elif name == "hop":
+    elif name in ("hop", "window"):
         refuse_gaps(name, lengths, node)
         windows = grid.hopping(time, lengths[0], lengths[1], node)
         start, end = windows.ends(hop_column(windows, level))
@@ -100,13 +112,15 @@ def _with_window(name: str, node: exp.Anonymous, select: exp.Select, plan: Plan,
         plan = with_time(plan, time)
         start, end = grid.tumbling(time, lengths[0], node)
     level.group_windows.append(GroupWindow(name, _texts(name, node, level), start, end))
-    if name == "session_window":
+    if name in OF_SPARK:
         level.aliases.setdefault(name, struct_of(start, end))
     return plan
 
 
 def _arguments(name: str, node: exp.Anonymous, level: Level) -> tuple[exp.Expression, list[Duration], Grid]:
     """The bound time, the lengths and the grid of a call; SqlError if they do not fit."""
+    if name == "window":
+        return window_arguments(node, level)
     count = _LENGTHS[name]
     most = count + 1 + (name in ("tumble", "hop"))
     if not count + 1 <= len(node.expressions) <= most:
@@ -120,6 +134,18 @@ def _arguments(name: str, node: exp.Anonymous, level: Level) -> tuple[exp.Expres
     offset = node.expressions[count + 1] if len(node.expressions) > count + 1 else None
     time = window_time(node.expressions[0], level, from_text=name == "session_window")
     return time, lengths, grid_of(offset, None, level)
+
+
+def window_arguments(node: exp.Anonymous, level: Level) -> tuple[exp.Expression, list[Duration], Grid]:
+    """The same of Spark's `window(time, size[, slide[, offset]])`, whose windows are counted in UTC: slide, size."""
+    time, *rest = node.expressions or [node]
+    if not rest or len(rest) > 3 or any(not isinstance(item, exp.Literal | exp.Interval) for item in rest):  # noqa: PLR2004
+        message = f"window is written window{FORMS['window']}"
+        raise wrong(code="WINDOW_ARGUMENTS", message=message, place=node)
+    size, *others = [duration_of_text(item) for item in rest]
+    offset = others[1].micros if len(others) > 1 else 0
+    grid = replace(grid_of(None, None, level), zone="UTC", offset=offset)
+    return level.bind(time), [others[0] if others else size, size], grid
 
 
 def _check_gap(gap: exp.Expression, node: exp.Anonymous) -> None:
@@ -179,7 +205,18 @@ def _selected(item: exp.Expression, select: exp.Select, level: Level) -> exp.Exp
 
 GROUP_WINDOWS = frozenset(
     f"{name}{end}" for name in ("tumble", "hop", "session") for end in ("", "_start", "_end", "_rowtime", "_proctime")
-) | {"session_window"}
+) | set(OF_SPARK)
+
+
+def ends_of(struct: exp.Expression, level: Level) -> list[exp.Expression] | None:
+    """The keys of a window of GROUP BY for which a struct of its ends stands, if it is one: its start, unless more."""
+    found = next((item for item in level.group_windows if same(struct_of(item.start, item.end)) == same(struct)), None)
+    return None if found is None else window_keys(found)
+
+
+def window_keys(found: GroupWindow) -> list[exp.Expression]:
+    """The keys of a window: its start, and its end unless that follows."""
+    return [found.start.copy()] if found.follows else [found.start.copy(), found.end.copy()]
 
 
 def struct_of(start: exp.Expression, end: exp.Expression) -> exp.Expression:

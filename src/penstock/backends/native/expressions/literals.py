@@ -16,6 +16,7 @@ from penstock.types.infer import number_type
 
 _TIME = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})(?:[ T](\d{1,2}):(\d{1,2})(?::(\d{1,2})(?:\.(\d{1,6}))?)?)?")
 _DATE = re.compile(r"(\d{4})-(\d{1,2})-(\d{1,2})")
+_IN_UTC = re.compile(r"(:\d{1,2}:\d{1,2}(?:\.\d{1,6})?)(?: UTC|Z|\+00:00)$")  # which all times are in
 _NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([eE][+-]?\d{1,3})?")
 
 
@@ -90,6 +91,8 @@ def read(text: str, kind: Type) -> Proven | None:
 
 
 def _moment(text: str, kind: Type) -> Proven:
+    if kind == "timestamp":
+        text = _IN_UTC.sub(r"\1", text)
     found = (_DATE if kind == "date" else _TIME).fullmatch(text)
     if found is None:
         not_proven(f"{kind} '{text}'")
