@@ -327,9 +327,11 @@ class Following(Protocol):
 
 
 class RowFiles(Protocol):
-    """The files in a folder that hold what lies on the executors of what is remembered; `paths` have been written."""
+    """The files in a folder that hold what lies on the executors of what is remembered."""
 
-    paths: Sequence[Path]
+    @property
+    def paths(self) -> Sequence[Path]:
+        """Those that have been written."""
 
 
 class Workspace(Protocol):

@@ -1,8 +1,9 @@
 """The memory of a pipeline as bytes: Python's pickle, of few classes.
 
 What a process makes for itself (the store, the workspace, the log) is named only, and files of the directory are named
-from there, so that it may be moved. Rows on the executors go to files beside the bytes, which have their names. All that is written and read is plain data of this package, or of the classes and
-functions that are listed here: anything else is refused on both sides, and bytes of another origin call nothing else.
+from there, so that it may be moved. Rows on the executors go to files beside the bytes, which have their names. All
+that is written and read is plain data of this package, or of the classes and functions that are listed here: anything
+else is refused on both sides, and bytes of another origin call nothing else.
 """
 
 from __future__ import annotations

@@ -1,15 +1,16 @@
 """What operators on Spark remember, for a snapshot: rows on the executors go to files, and all else is plain.
 
-    Layer, Part, Delta    their rows as `WrittenRows`, and a function of this module that reads them again
-    DriverLayer, Trace    their own fields; what has been made of them for queries is made again
-    functions, methods    by name: FUNCTIONS, METHODS
+Layer, Part, Delta    their rows as `WrittenRows`, and a function of this module that reads them again
+DriverLayer, Trace    their own fields; what has been made of them for queries is made again
+functions, methods    by name: FUNCTIONS, METHODS
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any
+from typing import Any, cast
 
+from penstock.backends import api
 from penstock.backends.spark.change import Delta
 from penstock.backends.spark.layers import Part
 from penstock.backends.spark.operators.make import make_runner
@@ -41,8 +42,9 @@ FUNCTIONS = (layer_of, part_of, change_of, make_runner)
 METHODS = ("combined", "_schema")
 
 
-def reduced(found: object, files: RowFiles) -> Reduced | None:
+def reduced(found: object, into: api.RowFiles) -> Reduced | None:
     """The call that makes rows on the executors again, which are written here; None for anything else."""
+    files = cast("RowFiles", into)  # this backend has made it
     match found:
         case Layer():
             return layer_of, (files, files.write(found.frame, found.rows))

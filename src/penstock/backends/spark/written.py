@@ -10,7 +10,6 @@ import math
 import re
 import shutil
 import uuid
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -76,12 +75,12 @@ class RowFiles:
         return WrittenRows(names, rows, frame.schema)
 
     def by_key(self, written: WrittenRows) -> tuple[DataFrame, int]:
-        """The rows on the executors again, partitioned by `__key`, and their number; DataError if some are not there."""
+        """The rows on the executors again, partitioned by `__key`, and their number; DataError if some are lacking."""
         found = by_key(self.workspace, self._frame(written), self.workspace.partitions)
         return _checked(found, written)
 
     def evaluated(self, written: WrittenRows) -> tuple[DataFrame, int]:
-        """The rows on the executors again, as they come, and their number; DataError if some are not there."""
+        """The rows on the executors again, as they come, and their number; DataError if some are lacking."""
         return _checked(self.workspace.checkpoints.evaluated(self._frame(written)), written)
 
     def _frame(self, written: WrittenRows) -> DataFrame:
@@ -109,7 +108,7 @@ def _placed(schema: StructType) -> StructType:
 
 
 def _never_null(place: str, field: StructField) -> str:
-    """A key or a weight as Spark knew it: partitionings of layers are the same only if their keys are, NULLs included."""
+    """A key or a weight as Spark knew it: layers are partitioned alike only if their keys are, NULLs included."""
     return place if field.nullable or field.dataType.typeName() != "long" else f"coalesce({place}, 0L)"
 
 
