@@ -54,8 +54,14 @@ def check(views: list[str], seed: int, opening: OnSpark, folder: Any) -> None:
 
 
 FEW = ["by_ten", "joined", "left_near", "listed", "different", "best", "rowed", "sessions", "closest", "chained"]
+QUICK = ["by_ten", "joined", "best", "listed"]
 
 
+def test_views_go_on_where_they_were(interpreting: Any, tmp_path: Any) -> None:
+    check(QUICK, 1, OnSpark("executors"), tmp_path)
+
+
+@pytest.mark.extended
 @pytest.mark.parametrize("place", PLACES)
 def test_a_view_of_each_kind_goes_on_where_it_was(interpreting: Any, place: str, tmp_path: Any) -> None:
     check(FEW, 1, OnSpark(place), tmp_path)

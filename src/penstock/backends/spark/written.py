@@ -59,9 +59,14 @@ class RowFiles:
         placed = frame.toDF(*_places(frame.schema)).coalesce(max(1, math.ceil(rows / _FILE_ROWS)))
         try:
             placed.write.option("compression", "snappy").parquet(f"file://{path}")
+            found = self._found(path, frame)
+            self._frame(found)  # Spark writes some types that it then refuses to read
+        except PenstockError:
+            raise
         except Exception as error:
             raise _unwritten(error, path) from error
-        return self._found(path, frame)
+        self.paths += [self.folder / name for name in found.files]
+        return found
 
     def _found(self, path: Path, frame: DataFrame) -> WrittenRows:
         files = sorted(path.glob("*.parquet"))
@@ -70,7 +75,6 @@ class RowFiles:
         rows = sum(pq.read_metadata(file).num_rows for file in files)
         if not self.workspace.is_local and rows != frame.count():
             raise cannot_write(str(path), "the executors do not see the folder that the driver sees")
-        self.paths += files
         names = tuple(file.relative_to(self.folder).as_posix() for file in files)
         return WrittenRows(names, rows, frame.schema)
 
@@ -86,8 +90,14 @@ class RowFiles:
     def _frame(self, written: WrittenRows) -> DataFrame:
         places = zip(_places(written.schema), written.schema.fields, strict=True)
         items = [f"{_never_null(place, field)} AS {quoted(field.name)}" for place, field in places]
-        paths = [_literal(self.folder / name) for name in written.files]
+        paths = [_literal(self._within(name)) for name in written.files]
         return self.workspace.spark.read.schema(_placed(written.schema)).parquet(*paths).selectExpr(*items)
+
+    def _within(self, name: str) -> Path:
+        """The path of a file; DataError for a name that leads out of the folder."""
+        if Path(name).is_absolute() or ".." in Path(name).parts:
+            raise DataError(Diagnostic("BAD_SNAPSHOT", f"a snapshot has no files elsewhere: {name}"))
+        return self.folder / name
 
 
 def _literal(path: Path) -> str:
