@@ -288,6 +288,25 @@ def test_names_that_differ_in_case_alone_within_a_struct_are_refused(files: RowF
         files.write(frame, 1)
 
 
+def test_intervals_and_times_of_long_ago_are_the_same(files: RowFiles) -> None:
+    frame = files.workspace.sql(
+        "SELECT INTERVAL '1-2' YEAR TO MONTH AS a, INTERVAL '-3' YEAR AS b, "
+        "INTERVAL '1 2:3:4.000005' DAY TO SECOND AS c, "
+        "TIMESTAMP'0001-01-01 00:00:00.000001' AS d, TIMESTAMP'1582-10-09 00:00:00' AS e, CAST(X'ff' AS STRING) AS f"
+    )
+    found, _ = files.evaluated(files.write(frame, 1))
+    asked = [
+        "CAST(a AS STRING)",
+        "CAST(b AS STRING)",
+        "CAST(c AS STRING)",
+        "unix_micros(d)",
+        "unix_micros(e)",
+        "hex(f)",
+    ]
+    assert [item.dataType for item in found.schema] == [item.dataType for item in frame.schema]
+    assert found.selectExpr(*asked).collect() == frame.selectExpr(*asked).collect()
+
+
 def test_a_layer_without_rows_is_one_again(files: RowFiles) -> None:
     frame = numbers(files).frame.where("false")
     assert files.by_key(files.write(frame, 0))[1] == 0

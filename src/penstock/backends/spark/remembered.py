@@ -1,8 +1,10 @@
-"""What operators on Spark remember, for a snapshot: rows on the executors go to files, and all else is plain.
+"""The memory of operators on Spark, for a snapshot: rows on the executors go to files, and all else is plain.
 
-Layer, Part, Delta    their rows as `WrittenRows`, and a function of this module that reads them again
-DriverLayer, Trace    their own fields; what has been made of them for queries is made again
-functions, methods    by name: FUNCTIONS, METHODS
+Of what an operator keeps
+
+    Layer, Part, Delta    go as `WrittenRows`, with the function of this module that reads them again
+    DriverLayer, Trace    go by their own fields: what has been made of them for queries is made again
+    functions, methods    go by name: FUNCTIONS, METHODS
 """
 
 from __future__ import annotations
