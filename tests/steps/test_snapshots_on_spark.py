@@ -161,7 +161,7 @@ def rows_of_all_types() -> list[tuple[Any, ...]]:
     ]
 
 
-def test_every_value_is_the_same_to_the_last_bit(spark: Any, tmp_path: Path) -> None:
+def test_every_value_is_the_same_to_the_last_bit(interpreting: Any, tmp_path: Path) -> None:
     pipeline, told, _ = opened(tmp_path, EXACT)
     pipeline.step({"t": rows_of_all_types()})
     pipeline.step({"t": rows_of_all_types()[:2]})
