@@ -47,7 +47,7 @@ class JsonIdentity:
 
 @cache
 def _changers(kinds: tuple[Type, ...]) -> dict[int, Callable[[Any], Any]]:
-    """What makes values of columns comparable, by their places, where there are VARIANTs in them."""
+    """The changers of columns with VARIANTs, by their places: what they give for equal values is equal."""
     found = enumerate(part_changer(kind, "variant", _json_identity) for kind in kinds)
     return {place: change for place, change in found if change}
 
