@@ -16,6 +16,7 @@ NAMES = {
     "log.manifest": "the step is in the log, and nothing has followed it",
     "log.declarations": "what has been declared is written down, and no step has it",
     "state.rows": "the rows of a snapshot are there, and nothing else of it",
+    "state.parquet": "so are those of the executors, and not the memory that names them",
     "state.whole": "a snapshot is whole, and has not got its name",
     "state.named": "it has its name, and the one before it is there as well",
     "state.removed": "it is the only one",

@@ -57,12 +57,12 @@ def with_state(program: Path) -> Path:
     return path
 
 
-def run(program: Path, folder: Path, failpoint: str | None = None) -> int:
+def run(program: Path, folder: Path, failpoint: str | None = None, engine: str = "native") -> int:
     """A run with its directory and output; the exit code of the process."""
     environment = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     if failpoint is not None:
         environment[VARIABLE] = failpoint
-    arguments = ["--once", "--quiet", "--engine", "native", "--format", "json"]
+    arguments = ["--once", "--quiet", "--engine", engine, "--format", "json"]
     places = ["--dir", str(folder / "state"), "--output", str(folder / "out")]
     command = [
         sys.executable,
@@ -111,4 +111,15 @@ def test_a_process_that_is_killed_goes_on(
     times = 1 if name == "log.cut" else 2  # it is cut only once there are two snapshots
     assert run(program, tmp_path, f"{name}:{times}") == -signal.SIGKILL, "the failpoint was not reached"
     assert run(program, tmp_path) == 0
+    assert shown(tmp_path) == expected
+
+
+@pytest.mark.extended
+@pytest.mark.parametrize("name", ["state.parquet", "state.whole", "log.cut"])
+def test_a_process_with_operators_on_spark_goes_on(
+    name: str, program: Path, expected: dict[str, Counter[Any]], tmp_path: Path
+) -> None:
+    kept = with_state(program)
+    assert run(kept, tmp_path, name, "spark") == -signal.SIGKILL, "the failpoint was not reached"
+    assert run(kept, tmp_path, engine="spark") == 0
     assert shown(tmp_path) == expected

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Callable
 from datetime import datetime, timedelta
 from typing import Any
 
@@ -90,16 +91,31 @@ def leave(pipeline: penstock.Pipeline, *, killed: bool) -> None:
     pipeline.close()
 
 
-def compared(program: str, steps: list[Any], places: list[int], folder: Any) -> None:
+Opening = Callable[..., penstock.Pipeline]
+
+
+def native(program: str, **more: Any) -> penstock.Pipeline:
+    return penstock.Pipeline(program, engine="native", **more)
+
+
+def compared(
+    program: str,
+    steps: list[Any],
+    places: list[int],
+    folder: Any,
+    *,
+    disturbed: Opening = native,
+    calm: Opening = native,
+) -> None:
     """Play the steps undisturbed, and with a directory that is left before some steps, in one way and the other."""
-    with penstock.Pipeline(program, engine="native") as undisturbed:
+    with calm(program) as undisturbed:
         expected = [observed(undisturbed, play(undisturbed, step, at)) for at, step in enumerate(steps)]
-    pipeline = penstock.Pipeline(program, engine="native", directory=folder)
+    pipeline = disturbed(program, directory=folder)
     for at, step in enumerate(steps):
         if at in places:
             killed = bool(places.index(at) % 2)
             leave(pipeline, killed=killed)
-            pipeline = penstock.Pipeline(program, engine="native", directory=folder)
+            pipeline = disturbed(program, directory=folder)
             opened = pipeline._opened()
             assert killed or opened.snapshots.last == opened.stepper.number, opened.snapshots.refused
         found = observed(pipeline, play(pipeline, step, at))

@@ -141,18 +141,29 @@ def test_it_is_cut_when_it_is_asked_for_later(tmp_path: Path) -> None:
     assert numbers(folder / "log" / "steps") == [6, 7]
 
 
-@pytest.mark.spark
-def test_it_is_said_that_a_log_is_not_cut_since_operators_work_on_spark(tmp_path: Path) -> None:
-    told: list[str] = []
+@pytest.mark.parametrize("place", ["driver", "executors"])
+def test_the_log_of_operators_on_spark_is_cut_as_any(interpreting: object, place: str, tmp_path: Path) -> None:
+    folder, told = tmp_path / "dir", list[str]()
 
     def hear(event: Event) -> None:
         if isinstance(event, StateNotKept):
             told.append(event.message)
 
-    with penstock.Pipeline(PROGRAM, directory=tmp_path / "dir", engine="spark", on_event=hear) as pipeline:
-        stepped(pipeline, 1, 3)
-    assert told == ["the log is not cut: operators work on Spark, whose state is made again from it"]
-    assert numbers(tmp_path / "dir" / "log" / "steps") == [1, 2, 3]
+    def on_spark() -> penstock.Pipeline:
+        pipeline = penstock.Pipeline(PROGRAM, directory=folder, engine="spark", on_event=hear)
+        if place == "executors":
+            pipeline._opening.workspace.driver_rows = -1
+            pipeline._opening.workspace.memory_rows = 0
+        return pipeline
+
+    with on_spark() as pipeline:
+        stepped(pipeline, 1, 4)
+    assert numbers(folder / "state") == numbers(folder / "log" / "steps") == [3, 4]
+    with opened(tmp_path / "whole", PROGRAM.replace("'recovery'", "'all'")) as whole, on_spark() as pipeline:
+        stepped(pipeline, 5, 6)
+        stepped(whole, 1, 6)
+        assert answers(pipeline) == answers(whole)
+    assert told == []
 
 
 MIXED = """

@@ -15,6 +15,8 @@ from hypothesis import HealthCheck, Phase, seed, settings
 from hypothesis.stateful import run_state_machine_as_test
 from tests.recovery.machine import Recovering, RecoveringApart
 
+from penstock.catalog.settings import ENGINES, NATIVE
+
 _EXAMPLES = 5
 
 
@@ -25,6 +27,7 @@ def main(arguments: list[str] | None = None) -> int:
     parser.add_argument("--seed", type=int, help="the first seed; each further round adds one")
     parser.add_argument("--rules", type=int, default=30, help="what happens to a pipeline, at most")
     parser.add_argument("--apart", action="store_true", help="each pipeline in a process of its own, which is killed")
+    parser.add_argument("--engine", choices=ENGINES, default=NATIVE, help="where operators work")
     parser.add_argument("--whole", action="store_true", help="do not make small what fails, which takes long")
     options = parser.parse_args(arguments)
     machine = RecoveringApart if options.apart else Recovering
@@ -43,7 +46,9 @@ def main(arguments: list[str] | None = None) -> int:
             suppress_health_check=list(HealthCheck),
         )
         try:
-            run_state_machine_as_test(seed(number)(type("Round", (machine,), {})), settings=chosen)
+            run_state_machine_as_test(
+                seed(number)(type("Round", (machine,), {"engine": options.engine})), settings=chosen
+            )
         except Exception:  # noqa: BLE001 - whatever it is, it is a finding
             traceback.print_exc()
             return 1

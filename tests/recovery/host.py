@@ -27,8 +27,11 @@ from tests.recovery.target import connected
 
 import penstock
 from penstock import failpoints
+from penstock.catalog.settings import NATIVE
 from penstock.errors import InternalError, PenstockError
 from penstock.outputs.lines import FolderOutput
+
+FEW_ROWS = (2, 3)  # that stay on the driver: of a change, of a trace; so that some lie on the executors
 
 
 @dataclass
@@ -54,8 +57,9 @@ class Host(Protocol):
 class Work:
     """The pipeline in a folder: its directory is `dir`, a folder of its output `out`."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, engine: str) -> None:
         self._folder = folder
+        self._engine = engine
         self._pipeline: penstock.Pipeline | None = None
 
     @property
@@ -64,7 +68,10 @@ class Work:
         return self._pipeline
 
     def open(self, program: str, clock: datetime) -> None:
-        self._pipeline = penstock.Pipeline(program, engine="native", directory=self._folder / "dir")
+        self._pipeline = penstock.Pipeline(program, engine=self._engine, directory=self._folder / "dir")
+        if self._engine != NATIVE:
+            workspace = self.pipeline._opening.workspace
+            workspace.driver_rows, workspace.memory_rows = FEW_ROWS
         with self.pipeline._clocked(clock):
             self.give()
 
@@ -140,10 +147,10 @@ def answered(work: Work, name: str, arguments: tuple[Any, ...]) -> Any:
 class Here:
     """The pipeline in this process."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, engine: str = NATIVE) -> None:
         self.happened = False  # the disaster of the last call
         self._folder = folder
-        self._work = Work(folder)
+        self._work = Work(folder, engine)
         self._stack = ExitStack()
         self._stack.enter_context(connected())
 
@@ -182,14 +189,21 @@ class Here:
 class Apart:
     """The pipeline in a process of its own, which is started again when it has ended."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, engine: str = NATIVE) -> None:
         self._folder = folder
+        self._engine = engine
         self.happened = False
         self._process: subprocess.Popen[bytes] | None = None
 
     def call(self, name: str, *arguments: Any, disaster: Disaster | None = None) -> Any:
         if self._process is None:
-            command = [sys.executable, "-c", "from tests.recovery.host import serve; serve()", str(self._folder)]
+            command = [
+                sys.executable,
+                "-c",
+                "from tests.recovery.host import serve; serve()",
+                str(self._folder),
+                self._engine,
+            ]
             self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         process = self._process
         assert process.stdin is not None
@@ -220,7 +234,7 @@ class Apart:
 
 def serve() -> None:
     """Answer calls until stdin ends."""
-    work, answers = Work(Path(sys.argv[1])), sys.stdout.buffer
+    work, answers = Work(Path(sys.argv[1]), sys.argv[2]), sys.stdout.buffer
     ending: Callable[[], None] = failpoints.end
     with connected():
         while True:

@@ -32,6 +32,7 @@ from tests.recovery.host import Apart, Failed, Here, Host
 from tests.recovery.programs import BEGINNING, DELAY, OUTPUTS, START, VIEWS, Chosen, answers, closed, program
 from tests.recovery.target import DOWN, added_up, steps_of
 
+from penstock.catalog.settings import NATIVE, ON_SPARK
 from penstock.failpoints import NAMES
 
 _LONG_AGO = datetime(1970, 1, 1)  # noqa: DTZ001
@@ -119,13 +120,14 @@ class Model:
 class Recovering(RuleBasedStateMachine):
     """The machine, whose pipeline works in this process."""
 
-    host_of: Callable[[Path], Host] = Here
+    host_of: Callable[[Path, str], Host] = Here
+    engine = NATIVE
 
     def __init__(self) -> None:
         super().__init__()
         self.folder = Path(tempfile.mkdtemp(prefix="penstock-recovering-")) / "world"
         (self.folder / "in").mkdir(parents=True)
-        self.host = type(self).host_of(self.folder)
+        self.host = type(self).host_of(self.folder, self.engine)
         self.model = Model()
         self.files: list[tuple[Any, ...]] = []  # the rows of the files that are there
         self.is_open = self.is_fresh = self.met = False
@@ -409,3 +411,9 @@ class RecoveringApart(Recovering):
     """The same with a pipeline in a process of its own, which is really killed."""
 
     host_of = Apart
+
+
+class RecoveringOnSpark(Recovering):
+    """The same with operators on Spark, some of whose rows lie on the executors."""
+
+    engine = ON_SPARK

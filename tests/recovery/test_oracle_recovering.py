@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 from hypothesis import HealthCheck, Phase, settings
-from tests.recovery.machine import Recovering, RecoveringApart
+from tests.recovery.machine import Recovering, RecoveringApart, RecoveringOnSpark
 
 _ALWAYS = {"deadline": None, "derandomize": True, "suppress_health_check": list(HealthCheck), "database": None}
 
@@ -24,3 +24,9 @@ class TestMoreHappens(Recovering.TestCase):
 @pytest.mark.extended
 class TestAProcessIsReallyKilled(RecoveringApart.TestCase):
     settings = settings(max_examples=3, stateful_step_count=20, phases=[Phase.generate], **_ALWAYS)
+
+
+@pytest.mark.extended
+@pytest.mark.usefixtures("interpreting")
+class TestAnythingHappensToRowsOnExecutors(RecoveringOnSpark.TestCase):
+    settings = settings(max_examples=2, stateful_step_count=12, phases=[Phase.generate], **_ALWAYS)

@@ -237,4 +237,4 @@ def test_bytes_of_another_origin_call_nothing(value: Any, written: Path, tmp_pat
     with penstock.Pipeline(PROGRAM, engine="native") as pipeline:
         state = pipeline._opened().stepper._state
         with pytest.raises(DataError, match="does not hold"):
-            loaded(data, state, tmp_path)
+            loaded(data, state, tmp_path, state.engine.workspace.row_files(tmp_path))

@@ -326,6 +326,14 @@ class Following(Protocol):
         """End a reading that is under way: nobody waits for it any more."""
 
 
+class RowFiles(Protocol):
+    """The files in a folder that hold what lies on the executors of what is remembered."""
+
+    @property
+    def paths(self) -> Sequence[Path]:
+        """Those that have been written."""
+
+
 class Workspace(Protocol):
     """The share of the backend that stands above its operators: changes and contents are made here."""
 
@@ -343,6 +351,9 @@ class Workspace(Protocol):
 
     def stored(self, table: Table, by: Sequence[str]) -> Stored:
         """The rows of a table, which are found by some of its columns, before there are any."""
+
+    def row_files(self, folder: Path) -> RowFiles:
+        """The files of a snapshot in a folder."""
 
     @property
     def is_local(self) -> bool:

@@ -18,7 +18,14 @@ from penstock.backends.spark.session import adopt_session, is_local, open_sessio
 from penstock.backends.spark.workspace import Opener, Workspace
 from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
-from penstock.catalog.settings import CHANGEABLE, ENGINE, MEMORY_LIMIT, check_conf, check_setting
+from penstock.catalog.settings import (
+    CHANGEABLE,
+    ENGINE,
+    MEMORY_LIMIT,
+    check_conf,
+    check_setting,
+    why_on_spark,
+)
 from penstock.circuit.measured import ON, SETTING
 from penstock.engine.engine import Engine
 from penstock.engine.placing import Kept, none_kept
@@ -161,7 +168,7 @@ class Opened:
         if left := self.standing.of_session.left():
             self.tell(QueriesEnded(tuple(left.items())))
         program_text = (record if known is None or self.anew else known).text  # whose layout may be another
-        origin = Origin.here(_settings(catalog), self.retain, self._place(), program_text)
+        origin = Origin.here(_settings(catalog), self.retain, self._place(catalog), program_text)
         snapshots = execution.snapshots = Snapshots(self.directory, origin, lambda text: self.tell(StateNotKept(text)))
         execution.stepper.listen(lambda event, _: snapshots.worked(event.seconds))
         if known is None:
@@ -188,8 +195,9 @@ class Opened:
         Recovery(execution, self.standing.restore, known).run()
         snapshots.worked(time.perf_counter() - started)
 
-    def _place(self) -> str:
-        return "one machine" if self.workspace.is_local else self.master
+    def _place(self, catalog: Catalog) -> str:
+        """The place of operators, which is all that snapshots depend on of a master."""
+        return "on Spark" if why_on_spark(catalog.settings, local=self.workspace.is_local) else "in the process"
 
     def _taken_over(self, execution: Execution, snapshots: Snapshots, catalog: Catalog) -> bool:
         """True if the last snapshot is one to go on from."""

@@ -18,7 +18,7 @@ _LIBRARIES = ("duckdb", "pyarrow", "pyspark", "sqlglot")
 
 @dataclass(frozen=True)
 class Origin:
-    """The writer of a snapshot: `program` is a digest of what the directory began with, `place` local or not."""
+    """The writer of a snapshot: `program` is a digest of what the directory began with, `place` that of operators."""
 
     release: str
     code: str

@@ -1,8 +1,9 @@
 """The memory of a pipeline as bytes: Python's pickle, of few classes.
 
 What a process makes for itself (the store, the workspace, the log) is named only, and files of the directory are named
-from there, so that it may be moved. All that is written and read is plain data of this package, or of the classes and
-functions that are listed here: anything else is refused on both sides, and bytes of another origin call nothing else.
+from there, so that it may be moved. Rows on the executors go to files beside the bytes, which have their names. All
+that is written and read is plain data of this package, or of the classes and functions that are listed here: anything
+else is refused on both sides, and bytes of another origin call nothing else.
 """
 
 from __future__ import annotations
@@ -20,14 +21,16 @@ from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
-from penstock.backends.api import Content, Delta, Runner, Stored
+from penstock.backends.api import Content, Delta, RowFiles, Runner, Stored
 from penstock.backends.native.collecting import Collector
 from penstock.backends.native.operators.touched import Keys
 from penstock.backends.native.trace import Trace
 from penstock.backends.rows import canonical_row
+from penstock.backends.spark import remembered
 from penstock.backends.spark.schema_classes import MODULE as SCHEMA_CLASSES
 from penstock.backends.spark.schema_classes import is_schema_class
-from penstock.errors import DataError, Diagnostic, UnsupportedError
+from penstock.engine.schemas import schema_of
+from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
 from penstock.plan.tree_values import is_tree, tree_of, tree_values
 from penstock.steps.intake.gates import view_gate
 from penstock.steps.intake.keystore import KeyStore
@@ -37,8 +40,8 @@ if TYPE_CHECKING:
     from penstock.steps.state import State
 
 # The classes of this package that remember something, beside its dataclasses and enumerations.
-_REMEMBERING = (Runner, Trace, Stored, KeyStore, RowCounts, Content, Collector, Keys)
-_METHODS = ("step_clock", "_settle")
+_REMEMBERING = (Runner, Trace, Stored, KeyStore, RowCounts, Content, Collector, Keys, *remembered.CLASSES)
+_METHODS = ("step_clock", "_settle", *remembered.METHODS)
 _OTHERS = {
     "array": ("array", "_array_reconstructor"),
     "builtins": ("bytearray", "complex", "frozenset", "range", "set", "slice"),
@@ -73,7 +76,7 @@ def change_here(workspace: Any, rows: pa.Table, schema: Any, cancels: bool) -> D
     return found
 
 
-_FUNCTIONS = (frozen, bound, tree_of, change_here, canonical_row, view_gate)
+_FUNCTIONS = (frozen, bound, tree_of, change_here, canonical_row, view_gate, schema_of, *remembered.FUNCTIONS)
 
 
 def _is_known(found: object) -> bool:
@@ -97,10 +100,11 @@ def _found(module: str, name: str) -> object:
 class _Pickler(pickle.Pickler):
     """Writes what is remembered."""
 
-    def __init__(self, file: io.BytesIO, state: State, directory: Path) -> None:
+    def __init__(self, file: io.BytesIO, state: State, directory: Path, rows: RowFiles) -> None:
         super().__init__(file, protocol=5)
         self._directory = directory
-        self._names = {id(item): name for name, item in _surroundings(state).items() if item is not None}
+        self._rows = rows
+        self._names = {id(item): name for name, item in _surroundings(state, rows).items() if item is not None}
 
     def persistent_id(self, obj: Any) -> Any:
         if isinstance(obj, Path):
@@ -116,8 +120,10 @@ class _Pickler(pickle.Pickler):
                 return bound, (obj.__self__, obj.__name__)
             case _ if is_tree(obj):
                 return tree_of, (tree_values(obj),)
-            case Delta() if obj.on_driver:
+            case Delta() if obj.settled().on_driver:
                 return change_here, (obj.workspace, obj.arrow(), obj.schema, obj.cancels)
+            case _ if (written := remembered.reduced(obj, self._rows)) is not None:
+                return written
             case _:
                 what = obj if hasattr(obj, "__qualname__") else type(obj)
                 if not _is_known(what) and type(obj).__module__ != "pyarrow.lib":  # these say by what they are made
@@ -129,10 +135,10 @@ class _Pickler(pickle.Pickler):
 class _Unpickler(pickle.Unpickler):
     """Reads it again in another process."""
 
-    def __init__(self, file: io.BytesIO, state: State, directory: Path) -> None:
+    def __init__(self, file: io.BytesIO, state: State, directory: Path, rows: RowFiles) -> None:
         super().__init__(file)
         self._directory = directory
-        self._surroundings = _surroundings(state)
+        self._surroundings = _surroundings(state, rows)
 
     def persistent_load(self, pid: Any) -> Any:
         kind, name = pid
@@ -155,29 +161,35 @@ def _refused(*what: str) -> DataError:
     return DataError(Diagnostic("BAD_SNAPSHOT", f"a snapshot does not hold {' '.join(what)}", hint=hint))
 
 
-def dumped(value: object, state: State, directory: Path) -> bytes:
-    """A value that is remembered, as bytes; UnsupportedError for one that cannot be."""
+def dumped(value: object, state: State, directory: Path, rows: RowFiles) -> bytes:
+    """A value that is remembered, as bytes, and in files what lies on the executors of it.
+
+    UnsupportedError for a value that cannot be kept, DataError or OSError where it could not be written this time.
+    """
     file = io.BytesIO()
     try:
-        _Pickler(file, state, directory).dump(value)
+        _Pickler(file, state, directory, rows).dump(value)
+    except (PenstockError, OSError):
+        raise
     except Exception as error:  # a value that nobody has thought of: the log is made again then
         raise UnsupportedError(Diagnostic("BAD_SNAPSHOT", f"a snapshot cannot hold this: {error}")) from error
     return file.getvalue()
 
 
-def loaded(data: bytes, state: State, directory: Path) -> Any:
-    """The value again; DataError for bytes that are none of `dumped`."""
+def loaded(data: bytes, state: State, directory: Path, rows: RowFiles) -> Any:
+    """The value again; DataError for bytes, or files, that are none of `dumped`."""
     try:
-        return _Unpickler(io.BytesIO(data), state, directory).load()
+        return _Unpickler(io.BytesIO(data), state, directory, rows).load()
     except DataError:
         raise
     except Exception as error:  # whatever such bytes do to the reader
         raise _refused(str(error)) from error
 
 
-def _surroundings(state: State) -> dict[str, Any]:
+def _surroundings(state: State, rows: RowFiles) -> dict[str, Any]:
     engine = state.engine
     return {
+        "rows": rows,
         "workspace": engine.workspace,
         "store": engine.store,
         "engine": engine,

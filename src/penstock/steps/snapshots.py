@@ -2,12 +2,13 @@
 
     <directory>/state/000000000042/header.json    step, clock, what it was written by (`Origin`), a digest of each file
     <directory>/state/000000000042/rows.duckdb    the tables of the store
-    <directory>/state/000000000042/memory.bin     all else (`pickled`), as values that refer to those tables by name
+    <directory>/state/000000000042/spark-…/       Parquet files, a folder for each layer of rows on the executors
+    <directory>/state/000000000042/memory.bin     all else (`pickled`), as values that refer to those by name
     <directory>/state/000000000041.aside/         one that could not be read
 
 A snapshot appears in one rename, and the one before it goes, or the one before that where two are kept. It is used only
 by what has written it, to the last byte of the code, and only beside the log that it was written beside: anything else
-makes the steps of the log again, which gives the same. State on Spark is not written.
+makes the steps of the log again, which gives the same.
 """
 
 from __future__ import annotations
@@ -101,7 +102,6 @@ class Snapshots:
         self._cost = 0.0  # seconds of the last one
         self._worked = 0.0  # seconds of steps since then
         self.last = 0  # the step of the last one, which is written or taken over
-        self._said = False
         self.keeps_two = False  # where the log is cut, so that a damaged one is not the end
         self.refused: str | None = None  # the reason for which the state is not one that can be written
 
@@ -124,7 +124,6 @@ class Snapshots:
         Raises nothing but what interrupts it: without a snapshot the log is made again.
         """
         if self.refused is not None or state.number in {0, self.last} or not _is_settled(state):
-            self._say_if_never(state)
             return False
         began = time.perf_counter()
         try:
@@ -140,12 +139,6 @@ class Snapshots:
             return False
         self._cost, self._worked, self.last = time.perf_counter() - began, 0.0, state.number
         return True
-
-    def _say_if_never(self, state: State) -> None:
-        """Say once that a log that is to be cut never is."""
-        if self.keeps_two and not self._said and any(item.needs_spark for item in state.engine.installed):
-            self._said = True
-            self._tell("the log is not cut: operators work on Spark, whose state is made again from it")
 
     def _own(self) -> list[Snapshot]:
         """The snapshots that this code can use, the latest first."""
@@ -184,9 +177,12 @@ class Snapshots:
         indexes = [] if store is None else store.save(folder / ROWS)
         reach("state.rows")
         remembered = {**_remembered(state), "indexes": indexes, "more": dict(more)}
-        (folder / MEMORY).write_bytes(dumped(remembered, state, self._directory))
-        written = sorted(folder.iterdir())
-        for path in written:
+        rows = state.engine.workspace.row_files(folder)
+        memory = dumped(remembered, state, self._directory, rows)
+        reach("state.parquet")
+        (folder / MEMORY).write_bytes(memory)
+        written = [*sorted(path for path in folder.iterdir() if path.is_file()), *rows.paths]
+        for path in (*written, *{path.parent for path in written}):
             sync(path)
         header = {
             "format": FORMAT,
@@ -195,7 +191,10 @@ class Snapshots:
             "manifest": digest_of(state.log.manifest_of(state.number)),
             "origin": asdict(self._origin),
             "reach": state.log.reach(),
-            "files": {path.name: {"bytes": path.stat().st_size, "digest": digest_of(path)} for path in written},
+            "files": {
+                path.relative_to(folder).as_posix(): {"bytes": path.stat().st_size, "digest": digest_of(path)}
+                for path in written
+            },
         }
         write_atomically(folder / HEADER, json.dumps(header, ensure_ascii=False))
 
@@ -249,7 +248,8 @@ class Snapshots:
         if damage is not None:
             return None, damage
         try:
-            remembered = loaded((found.path / MEMORY).read_bytes(), state, self._directory)
+            rows = state.engine.workspace.row_files(found.path)
+            remembered = loaded((found.path / MEMORY).read_bytes(), state, self._directory, rows)
             if state.engine.store is not None and ROWS in found.header["files"]:
                 state.engine.store.restore(found.path / ROWS, remembered["indexes"])
         except (PenstockError, OSError) as error:
@@ -260,9 +260,8 @@ class Snapshots:
 
 
 def _is_settled(state: State) -> bool:
-    """True if all that stands has had a step, is in the log, and works in the process."""
-    installed = state.engine.installed
-    return not state.declared.statements and not any(item.fresh or item.needs_spark for item in installed)
+    """True if all that stands has had a step, and is in the log."""
+    return not state.declared.statements and not any(item.fresh for item in state.engine.installed)
 
 
 _OWN = ("catalog", "number", "clock", "rejected", "targets")

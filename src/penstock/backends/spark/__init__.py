@@ -15,6 +15,8 @@
 | sums         | partial results of a small change, added up on the driver                  |
 | workspace    | what the operators of one engine share: session, sizes, names of relations |
 | checkpoints  | rows evaluated on the executors, given back when nothing reads them        |
+| written      | rows on the executors as Parquet files of a snapshot, and back             |
+| remembered   | what operators remember, for a snapshot                                    |
 | names        | names of relations and columns in the text of queries                      |
 | shortcuts    | names and local rows with fewer calls to the JVM                           |
 | dialect      | Spark's SQL for the nodes of plans                                         |

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,6 +20,14 @@ if TYPE_CHECKING:
     from penstock.backends.spark.workspace import Workspace
 
 
+@dataclass(frozen=True, eq=False)
+class Part:
+    """Rows on the executors, not partitioned in any way that matters."""
+
+    frame: DataFrame
+    rows: int
+
+
 class Layers(Content):
     """The changes of one view so far: small ones on the driver, others as layers on the executors."""
 
@@ -26,7 +35,7 @@ class Layers(Content):
         self._workspace = workspace
         self._schema: Any = None
         self._recent: list[pa.Table] = []
-        self._layers: list[tuple[DataFrame, int]] = []
+        self._layers: list[Part] = []
         self._proposed: Delta | None = None
 
     def propose(self, delta: api.Delta) -> None:
@@ -57,7 +66,7 @@ class Layers(Content):
     def _add(self, delta: Delta) -> None:
         self._schema = self._schema or delta.schema.toNullable()
         if not delta.on_driver:
-            self._layers.append((delta.frame(), delta.count()))
+            self._layers.append(Part(delta.frame(), delta.count()))
         elif delta.count():
             self._recent.append(delta.arrow())
         if sum(piece.num_rows for piece in self._recent) > HELD_ROWS:
@@ -67,16 +76,17 @@ class Layers(Content):
 
     def _settle(self) -> None:
         frame = consolidated(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
-        self._layers.append(self._workspace.checkpoints.evaluated(frame))
+        self._layers.append(Part(*self._workspace.checkpoints.evaluated(frame)))
         self._recent = []
 
     def _merge(self) -> None:
         """Merge the newest layers, up to the first that is larger than all of them."""
-        frame, rows = self._layers.pop()
-        while self._layers and (self._layers[-1][1] <= 2 * rows or len(self._layers) >= CONTENT_LAYERS):
-            older, more = self._layers.pop()
-            frame, rows = older.union(frame), rows + more
-        self._layers.append(self._workspace.checkpoints.evaluated(consolidated(frame)))
+        newest = self._layers.pop()
+        frame, rows = newest.frame, newest.rows
+        while self._layers and (self._layers[-1].rows <= 2 * rows or len(self._layers) >= CONTENT_LAYERS):
+            older = self._layers.pop()
+            frame, rows = older.frame.union(frame), rows + older.rows
+        self._layers.append(Part(*self._workspace.checkpoints.evaluated(consolidated(frame))))
 
     def _together(self) -> pa.Table:
         # What holds no NULL in one change may hold some in the next.
@@ -92,7 +102,7 @@ class Layers(Content):
 
     def weighted(self) -> DataFrame | None:
         """The rows with their weights, not consolidated; None if there never were any."""
-        parts = [frame for frame, _ in self._layers]
+        parts = [part.frame for part in self._layers]
         if self._recent:
             parts.append(self._workspace.spark.createDataFrame(self._together(), schema=self._schema))
         if not parts:

@@ -86,7 +86,7 @@ def rows_lost(block: str) -> DataError:
     """The error for rows of earlier steps that were on executors which are gone."""
     message = f"rows that this step needs were lost with the executors that held them (Spark's block {block})"
     hint = (
-        "nothing of the step has happened; run again with the same --dir, which makes the steps of its log again. "
+        "nothing of the step has happened; run again with the same --dir, which goes on from its last state. "
         "With two executors or more each row lies on two of them, so that one can go"
     )
     return DataError(Diagnostic("ROWS_LOST", message, hint=hint))

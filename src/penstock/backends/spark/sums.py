@@ -7,6 +7,7 @@ step runs no job. Only where Arrow finds the same groups and the same results as
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from decimal import Decimal
 
 import pyarrow as pa
@@ -29,16 +30,16 @@ _BIGINT = 1 << 63
 _DIGITS = 38
 
 
+@dataclass
 class Adder:
     """The partials of one operator, added up on the driver."""
 
-    def __init__(self, workspace: Workspace, groups: Sequence[str], partials: Sequence[Partial]) -> None:
-        self.workspace = workspace
-        self.groups = groups
-        self.partials = partials
-        self._kinds: StructType | None = None  # of entries: `__key`, groups, partials
-        self._addable = True
-        self._answer: StructField | None = None
+    workspace: Workspace
+    groups: Sequence[str]
+    partials: Sequence[Partial]
+    _kinds: StructType | None = None  # of entries: `__key`, groups, partials
+    _addable: bool = True
+    _answer: StructField | None = None
 
     def touched(self, entries: str, estimate: int, state: pa.Table | None, output: str) -> Delta | None:
         """The groups that a change touches: `three_states` and, as `__out`, what `output` says of each.

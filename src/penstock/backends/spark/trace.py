@@ -19,9 +19,9 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
@@ -68,6 +68,10 @@ class DriverLayer:
     table: pa.Table
     distributed = False
 
+    def __getstate__(self) -> dict[str, Any]:
+        """For a snapshot: what Spark has been given of it is given again."""
+        return _fields_of(self)
+
     @property
     def rows(self) -> int:
         """Their number."""
@@ -106,6 +110,10 @@ class Trace:
     distinct_at: int = 0
     combine: Callable[[DataFrame], DataFrame] | None = None
     retracts: bool = False  # whether a row may stand beside one that takes it back
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For a snapshot: the relation of all parts is made of them again."""
+        return _fields_of(self)
 
     @property
     def rows(self) -> int:
@@ -318,6 +326,10 @@ class Trace:
     def rewritten(self, frame: DataFrame, rows: int) -> Trace:
         """A trace that holds just these rows, already evaluated by `by_key`."""
         return replace(self, here=(), layers=(Layer(self.workspace, frame, rows),))
+
+
+def _fields_of(value: DriverLayer | Trace) -> dict[str, Any]:
+    return {item.name: getattr(value, item.name) for item in fields(value)}
 
 
 def _tier(layer: Layer) -> int:

@@ -16,6 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import cached_property, reduce
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
@@ -35,6 +36,7 @@ from penstock.backends.spark.session import is_local
 from penstock.backends.spark.settings import FollowedSettings
 from penstock.backends.spark.shortcuts import Shortcuts
 from penstock.backends.spark.stored import ExecutorRows
+from penstock.backends.spark.written import RowFiles
 from penstock.backends.thresholds import DRIVER_ROWS, MEMORY_ROWS
 from penstock.catalog.model import Table
 from penstock.catalog.reserved import WEIGHT
@@ -228,6 +230,10 @@ class Workspace:
     def stored(self, table: Table, by: Sequence[str]) -> ExecutorRows:
         """The rows of a table, which are found by some of its columns, before there are any."""
         return ExecutorRows(self, table, by)
+
+    def row_files(self, folder: Path) -> RowFiles:
+        """The files of a snapshot in a folder."""
+        return RowFiles(self, folder)
 
     def relation_of(self, table: Table, rows: pa.Table) -> DataFrame:
         """Rows of a table as a relation, in the types of its declaration; other columns stay as they are."""

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from decimal import Decimal
+from functools import cache
 from typing import Any
 
 from penstock.backends.parts import part_changer
 from penstock.backends.rows import Key, Row, canonical, canonical_row
 from penstock.catalog.model import Table
+from penstock.catalog.types import Type
 
 
 def unordered(value: Any) -> Any:
@@ -26,13 +29,27 @@ def unordered(value: Any) -> Any:
 
 def identity_of(table: Table) -> Callable[[Row], Key]:
     """Tells the rows of a table apart: as `canonical_row`, with a VARIANT's JSON as the value it stands for."""
-    kinds = enumerate(column.type for column in table.columns)
-    changers = {place: change for place, kind in kinds if (change := part_changer(kind, "variant", _json_identity))}
-    if not changers:
-        return canonical_row
-    return lambda row: canonical_row(
-        changers[place](value) if place in changers else value for place, value in enumerate(row)
-    )
+    kinds = tuple(column.type for column in table.columns)
+    return JsonIdentity(kinds) if _changers(kinds) else canonical_row
+
+
+@dataclass(frozen=True, slots=True)
+class JsonIdentity:
+    """The same for rows of columns of these types, in some of which there are VARIANTs; plain, for a snapshot."""
+
+    kinds: tuple[Type, ...]
+
+    def __call__(self, row: Row) -> Key:
+        """The key of one row."""
+        changers = _changers(self.kinds)
+        return canonical_row(changers[place](value) if place in changers else value for place, value in enumerate(row))
+
+
+@cache
+def _changers(kinds: tuple[Type, ...]) -> dict[int, Callable[[Any], Any]]:
+    """The changers of columns with VARIANTs, by their places: what they give for equal values is equal."""
+    found = enumerate(part_changer(kind, "variant", _json_identity) for kind in kinds)
+    return {place: change for place, change in found if change}
 
 
 def _json_identity(text: str) -> frozenset[Any]:

@@ -6,6 +6,7 @@ Each run builds on the one before; what the step began with comes back when it i
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 
 from pyspark.sql.types import LongType, StructField, StructType
 
@@ -45,7 +46,7 @@ class Nested:
 
     def _runner(self, operator: Operator) -> SparkRunner:
         schemas = [self._schema(number) for number in operator.inputs]
-        return self.make(self.workspace, operator, schemas, lambda: self._schema(operator.number))
+        return self.make(self.workspace, operator, schemas, partial(self._schema, operator.number))
 
     def _schema(self, number: int) -> StructType:
         """The schema of an operator's change, from empty inputs; asked once."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from penstock.analysis.derived import OfKeys
@@ -123,21 +124,21 @@ class SparkRunner(Runner[Delta]):
         return found or self.workspace.name(trace.relation())
 
 
+@dataclass
 class Fanout:
     """The rows of an output that come of a changed row: a guess, then what was found where somebody has counted."""
 
-    def __init__(self, guess: float) -> None:
-        self._rows = float(guess)
+    rows: float
 
     def expected(self, changed: int) -> int:
         """The rows that so many changed ones give."""
-        return int(changed * self._rows)
+        return int(changed * self.rows)
 
     def counted(self, changed: int) -> Callable[[int], None] | None:
         """The function to tell how many rows so many changed ones have given; None where there were none."""
 
         def learn(rows: int) -> None:
-            self._rows = max(self._rows, 2.0 * rows / changed)
+            self.rows = max(self.rows, 2.0 * rows / changed)
 
         return learn if changed else None
 

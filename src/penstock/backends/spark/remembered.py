@@ -1,0 +1,59 @@
+"""The memory of operators on Spark, for a snapshot: rows on the executors go to files, and all else is plain.
+
+Of what an operator keeps
+
+    Layer, Part, Delta    go as `WrittenRows`, with the function of this module that reads them again
+    DriverLayer, Trace    go by their own fields: what has been made of them for queries is made again
+    functions, methods    go by name: FUNCTIONS, METHODS
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, cast
+
+from penstock.backends import api
+from penstock.backends.spark.change import Delta
+from penstock.backends.spark.layers import Part
+from penstock.backends.spark.operators.make import make_runner
+from penstock.backends.spark.operators.nested import Nested
+from penstock.backends.spark.trace import Layer
+from penstock.backends.spark.written import RowFiles, WrittenRows
+
+Reduced = tuple[Callable[..., Any], tuple[Any, ...]]
+
+
+def layer_of(files: RowFiles, written: WrittenRows) -> Layer:
+    """A layer of a trace."""
+    return Layer(files.workspace, *files.by_key(written))
+
+
+def part_of(files: RowFiles, written: WrittenRows) -> Part:
+    """A layer of the content of a view."""
+    return Part(*files.evaluated(written))
+
+
+def change_of(files: RowFiles, written: WrittenRows, retracts: bool, cancels: bool) -> Delta:  # noqa: FBT001 - pickle gives them
+    """An evaluated change that is on the executors."""
+    frame, rows = files.evaluated(written)
+    return Delta.of_frame(files.workspace, frame, rows=rows, retracts=retracts, cancels=cancels)
+
+
+CLASSES = (Nested,)
+FUNCTIONS = (layer_of, part_of, change_of, make_runner)
+METHODS = ("combined", "_schema")
+
+
+def reduced(found: object, into: api.RowFiles) -> Reduced | None:
+    """The call that makes rows on the executors again, which are written here; None for anything else."""
+    files = cast("RowFiles", into)  # this backend has made it
+    match found:
+        case Layer():
+            return layer_of, (files, files.write(found.frame, found.rows))
+        case Part():
+            return part_of, (files, files.write(found.frame, found.rows))
+        case Delta() if not found.on_driver:
+            rows = found.count()
+            return change_of, (files, files.write(found.frame(), rows), found.retracts, found.cancels)
+        case _:
+            return None
