@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import penstock
+from penstock.backends.rows import canonical_row
 
 START = datetime(2025, 1, 1)  # noqa: DTZ001 - UTC
 TABLE = "CREATE TABLE t (k INT, ts TIMESTAMP, s BOOLEAN, e BOOLEAN, x INT);"
@@ -251,6 +252,11 @@ class Plain:
         times = [item[1] for item in rows if item[1] is not None]
         return max(times) - min(times) if times else 0
 
+    def in_no_order(self, item):
+        _, time, opens, closes, _ = item
+        opens, closes = (opens is True if self.opens else True), self.closes and closes is True
+        return (time is not None, time or 0), not opens, closes, repr(canonical_row(item))
+
     def come(self, item, clock):
         key, _, opens, closes, _ = item
         opens, closes = (opens is True if self.opens else True), self.closes and closes is True
@@ -312,11 +318,15 @@ def test_what_is_shown_is_what_the_rule_says(steps, mode):
 
 
 def play(plain, taken, net, clock):
-    """A step: what goes first, then what comes, in its order; where rows go, equal ones come together."""
+    """A step: what goes first, then what comes, in its order; where rows go the others lie in none, and go by times."""
     for item, weight in net.items():
         for _ in range(-weight):
             plain.gone(item)
     goes = any(kind == "-" for kind, _ in taken)
-    order = [item for item in net for _ in range(net[item])] if goes else [item for _, item in taken]
+    order = (
+        sorted((item for item in net for _ in range(net[item])), key=plain.in_no_order)
+        if goes
+        else [item for _, item in taken]
+    )
     for item in order:
         plain.come(item, clock)
