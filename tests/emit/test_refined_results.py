@@ -198,10 +198,12 @@ def test_flinks_durations(delay):
 @pytest.mark.parametrize("duration", ["-1 min", "soon", "1 week", ""])
 def test_flinks_durations_are_not_negative(name, duration):
     text = FLINK.format("0 s") + f"SET 'table.exec.emit.{name}' = '{duration}';"
-    with opened(text, dialect="flink") as pipeline, pytest.raises(penstock.SqlError, match=name) as caught:
-        pipeline.subscribe(f"{QUERY} EMIT STREAM", clock=START)
+    with pytest.raises(penstock.SqlError, match=name) as caught, opened(text, dialect="flink"):
+        pass
     assert caught.value.code == "REFINEMENT"
     assert "10 min" in caught.value.render()
+    span = caught.value.diagnostics[0].span
+    assert text[span.start : span.end] == f"'{duration}'"
 
 
 @pytest.mark.parametrize(
