@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from typing import Any
 
 import pytest
@@ -54,7 +55,11 @@ def check(views: list[str], seed: int, opening: OnSpark, folder: Any) -> None:
 
 
 FEW = ["by_ten", "joined", "left_near", "listed", "different", "best", "rowed", "sessions", "closest", "chained"]
-QUICK = ["by_ten", "joined", "best", "listed"]
+QUICK = ["joined", "best"]
+WAITING = ("closed", "ticks", "sessions", "versions")
+exhaustive = pytest.mark.skipif(
+    os.environ.get("HYPOTHESIS_PROFILE") != "fuzz", reason="minutes each: HYPOTHESIS_PROFILE=fuzz runs them"
+)
 
 
 def test_views_go_on_where_they_were(interpreting: Any, tmp_path: Any) -> None:
@@ -67,6 +72,7 @@ def test_a_view_of_each_kind_goes_on_where_it_was(interpreting: Any, place: str,
     check(FEW, 1, OnSpark(place), tmp_path)
 
 
+@exhaustive
 @pytest.mark.extended
 @pytest.mark.parametrize("place", PLACES)
 @pytest.mark.parametrize("group", GROUPS)
@@ -75,7 +81,7 @@ def test_all_views_go_on_where_they_were(interpreting: Any, group: str, place: s
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("seed", [3, 4])
+@pytest.mark.parametrize("seed", [3, pytest.param(4, marks=exhaustive)])
 @pytest.mark.parametrize("place", PLACES)
 def test_operators_in_both_places_go_on_where_they_were(
     interpreting: Any, seed: int, place: str, tmp_path: Any
@@ -84,7 +90,9 @@ def test_operators_in_both_places_go_on_where_they_were(
 
 
 @pytest.mark.extended
-@pytest.mark.parametrize("policy", POLICIES)
+@pytest.mark.parametrize(
+    "policy", [name if name in WAITING else pytest.param(name, marks=exhaustive) for name in POLICIES]
+)
 def test_what_waits_goes_on_waiting(interpreting: Any, policy: str, tmp_path: Any) -> None:
     place = "executors" if len(policy) % 2 else "driver"
     steps = stream_steps(f"{policy}1")  # type: ignore[arg-type]
