@@ -62,12 +62,19 @@ class RecordSource:
             piece = self.format.piece(stream, stream.at, rows, complete=stream.complete)
         except (OSError, BrokenStreamError) as error:
             report.broken(stream.name, Diagnostic("CANNOT_READ", f"cannot be read: {_reason(error)}"))
-            self._read.append(_Range(stream, stream.at, stream.at, stream.content_facts()))
-            stream.break_off()
+            self._leave(stream, of_disk=_is_of_disk(error))
             return None
         if piece is None:
             stream.rest()
         return piece
+
+    def _leave(self, stream: Stream, *, of_disk: bool) -> None:
+        """Have a stream wait that cannot be read; what it has is known for good unless it is for the disk's sake."""
+        self._read.append(_Range(stream, stream.at, stream.at, None if of_disk else stream.content_facts()))
+        if of_disk:
+            stream.rest()
+        else:
+            stream.break_off()
 
     def _taken_up(self, stream: Stream, piece: Piece, found: list[Batch], report: Report) -> int:
         """Have the rows of a piece, and say how many records it held."""
@@ -156,6 +163,12 @@ class RecordSource:
     def describe(self) -> str:
         """The source as its user names it."""
         return f"{self.table.name} from {self.transport.describe()} ({self.format.name})"
+
+
+def _is_of_disk(error: Exception) -> bool:
+    """True if the system has not read what there is; a run after this one may."""
+    found = error if isinstance(error, OSError) else error.__cause__
+    return isinstance(found, OSError) and found.errno is not None
 
 
 def _reason(error: Exception) -> str:
