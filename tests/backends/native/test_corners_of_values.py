@@ -68,7 +68,7 @@ def test_what_overflows_raises_for_rows_that_get_there_alone(constant):
         assert refused.value.code == "EVALUATION_ERROR"
         assert "at line 2, column 28" in refused.value.render()
         pipeline.step({"t": [(-1,)]})
-        assert pipeline.query("SELECT k FROM t").rows == [(0,), (-1,)]
+        assert sorted(pipeline.query("SELECT k FROM t").rows) == [(-1,), (0,)]
         assert pipeline.content("v").rows == []
 
 
