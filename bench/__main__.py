@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdefghijklm] [--page FILE]: measure, print, renew the page."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefghijklmno] [--page FILE]: measure, print, renew the page."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from bench import (
+    aday,
     compiling,
     floor,
     largestate,
@@ -25,6 +26,7 @@ from bench.decisions import figure as decisions
 from bench.measure import Effort
 from bench.nexmark.task import UnavailableError
 from bench.report import PAGE, Figure, machine, renewed
+from bench.topics import figure as topics
 
 ON_SPARK = {
     "a": floor.figure,
@@ -38,8 +40,14 @@ ON_SPARK = {
     "k": standing.figure,
     "l": timelines.figure,
 }
-WITHOUT_SPARK = {"f": compiling.figure, "h": starting.figure, "m": stopping.figure}
-_ALL = "abcdefghijklm"
+WITHOUT_SPARK = {
+    "f": compiling.figure,
+    "h": starting.figure,
+    "m": stopping.figure,
+    "n": topics.figure,
+    "o": aday.figure,
+}
+_ALL = "abcdefghijklmno"
 _SCALE, _QUICK_SCALE = 1.0, 0.01
 _INTRODUCTION = """# Performance
 
@@ -69,6 +77,8 @@ time of driver and JVM, which other programs on the machine disturb less.
 | k | queries that stand: EMIT beside the view, ten policies on one view, what stays, the latency of PER EVENT |
 | l | streams and tables: SELECT STREAM and MATCH_RECOGNIZE beside Flink, versions, answers from summaries, look-ups |
 | m | Ctrl-C: from the signal to the end of a statement that works in the process |
+| n | topics: from Kafka through windows into Kafka, beside Flink and Structured Streaming; how late results are |
+| o | a day of event time at speed: steps, memory, state and files stay as they are |
 | [NEXMark](performance-nexmark.md) | whole queries beside Flink SQL, Structured Streaming, Spark's batch and DuckDB |
 | [growth](performance-growth.md) | NEXMark in long runs with large state, and in steps of 10 to 1 M events |
 """
@@ -79,7 +89,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
-    parser.add_argument("--figures", default=_ALL, help="which of a to m (all)")
+    parser.add_argument("--figures", default=_ALL, help="which of a to o (all)")
     parser.add_argument("--scale", type=float, metavar="FACTOR", help="of the tables of figure i (1, quick 0.01)")
     parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()
@@ -97,15 +107,15 @@ def main() -> None:
 def _figures(letters: str, *, effort: Effort) -> Iterator[Figure]:
     spark = None
     for letter in letters:
-        if letter in WITHOUT_SPARK:
-            yield WITHOUT_SPARK[letter](effort=effort)
-            continue
-        if spark is None:
+        if letter in ON_SPARK and spark is None:
             from penstock.backends.spark.session import open_session
 
             spark = open_session(master="local[2]", conf={"spark.driver.memory": "4g"}, app_name="penstock bench")
         try:
-            yield ON_SPARK[letter](spark, effort=effort)
+            if letter in WITHOUT_SPARK:
+                yield WITHOUT_SPARK[letter](effort=effort)
+            else:
+                yield ON_SPARK[letter](spark, effort=effort)
         except UnavailableError as error:
             print(f"{letter} is left out: {error}", file=sys.stderr)
     if spark is not None:

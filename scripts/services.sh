@@ -38,9 +38,11 @@ start() {
   [ -s "$home/port" ] || free_port > "$home/port"
   port=$(cat "$home/port")
   running || begin
+  gone=0  # a process that has just begun is the shell's for a moment
   for _ in $(seq $((5 * seconds))); do
     if answers; then say "$name has started: $(address)"; address; return; fi
-    running || break
+    if running; then gone=0; else gone=$((gone + 1)); fi
+    [ "$gone" -lt 5 ] || break
     sleep 0.2
   done
   say "$name DOES NOT START; the end of $home/log:"

@@ -24,10 +24,12 @@ systems renews only their figures. All systems read the same events with two cor
 their answers to a sink that counts rows and adds hashes up. A time is shown only where the answer is what Spark's batch
 gives.
 
-* **penstock**: its operators work in the process (`SET engine = 'native'`). One step after the other: the step's files
-  are read as Arrow, and the change of the view is read whole as Arrow and hashed by DuckDB; what Spark's sink makes of
-  it is found afterwards. The quicker of two runs, after another pipeline has taken the same steps (at most eight) to
-  warm up. Tables are `append_only` and keep no history; there is no directory. Its memory is that of the process.
+* **penstock**: its operators work in the process (`SET engine = 'native'`). One step after the other: of the step's
+  files the columns that the query names are read as Arrow, as the readers of other systems find them by themselves, and
+  the change of the view is read whole as Arrow, equal rows apart, and hashed by DuckDB; what Spark's sink makes of it
+  is found afterwards. The quicker of two runs, after another pipeline has taken the same steps (at most eight) to warm
+  up, and behind a step without events, as Flink's start does not count. Tables are `append_only` and keep no history;
+  there is no directory. Its memory is that of the process.
 * **penstock on Spark**: the same with `SET engine = 'spark'`: files are read as DataFrames, and changes stay there.
 * **flink**: Flink SQL 2.3, parallelism 2, object reuse, state on the heap (its default), no checkpoints; the quicker of
   mini-batch on and off that gives the right answer, of each the quicker of two runs after one to warm up, without the

@@ -97,6 +97,12 @@ class Query:
         found = [table for table in ("person", "auction") if self.name in _READS[table]]
         return (*found, "bid") if self.name not in {"q3", "q8"} else tuple(found)
 
+    def read(self, table: str) -> list[str]:
+        """The columns of a table that the query names, and its time; all of them for `*`."""
+        text = self.text()
+        everything = re.search(r"(?:SELECT\s+|\.|,\s*)\*", text) is not None
+        return [name for name in COLUMNS[table] if everything or name == "date_time" or re.search(rf"\b{name}\b", text)]
+
     @property
     def side_input(self) -> bool:
         """Whether the query looks something up in the side input."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import datetime
+from functools import lru_cache
 from typing import Any
 
 from penstock.analysis.derived import Derived, OfKeys, SourceColumn
@@ -13,13 +14,19 @@ from penstock.backends.waterlines import typed_literal
 from penstock.catalog.types import Type
 from penstock.plan.scalar import Scalar, parsed, quoted, scalar_of
 
+_MOST_KNOWN = 100
 # The waterline of a source as a literal of the column's type, NULL of that type before anything has been seen.
 Literals = Callable[[SourceColumn], str]
 
 
 def line_text(derived: Derived, literals: Literals, clock: datetime | None) -> str:
     """The present value as a constant Spark SQL expression, NULL where it is not known yet."""
-    known = {source.name: scalar_of(parsed(literals(source))) for source in derived.sources}
+    return _text(derived, tuple((source.name, literals(source)) for source in derived.sources), clock)
+
+
+@lru_cache(_MOST_KNOWN)  # operators of a step ask for the same ones
+def _text(derived: Derived, given: tuple[tuple[str, str], ...], clock: datetime | None) -> str:
+    known = {name: scalar_of(parsed(literal)) for name, literal in given}
     rendered = clocked(clock)
     texts = [rendered(part.over(known)) for part in derived.parts]
     if len(texts) == 1:

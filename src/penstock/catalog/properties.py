@@ -140,7 +140,10 @@ CONNECTORS: Mapping[str, tuple[str, ...]] = MappingProxyType(
 
 # The same for the outputs of a connector: views with it, and tables that are written.
 _OUTPUT = ("form", "key", "on_other_pipeline", "on_output_error", "timeout")
-_INTO_KAFKA = (*_OUTPUT, "topic", "bootstrap.servers", "properties.*", FORMAT, "value.format", "key.format")
+_INTO_KAFKA = (
+    *_OUTPUT, "topic", "bootstrap.servers", "properties.*", FORMAT, "value.format", "key.format",
+    "sink.delivery-guarantee",
+)  # fmt: skip
 OUTPUTS: Mapping[str, tuple[str, ...]] = MappingProxyType(
     {
         "files": (*_OUTPUT, "path", FORMAT, "roll_steps", "roll_bytes"),

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
@@ -19,11 +21,25 @@ if TYPE_CHECKING:
     from penstock.backends.api import Workspace
 
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
+_TIME = re.compile(r"\bTIMESTAMP '(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)'")
+_PLACE = re.compile(r'"__time(\d+)"')
+_MOST_KNOWN = 1_000
 
 
 def proven_constant(text: str) -> Proven:
-    """A constant in DuckDB's SQL; times that say that they are in UTC are, whether they say it or not."""
-    return proven(parsed(_IN_UTC.sub("'", text)), {})
+    """A constant in DuckDB's SQL; times that say that they are in UTC are, whether they say it or not.
+
+    A waterline is the same expression step after step over other times: it is translated once, over columns for these.
+    """
+    plain = _IN_UTC.sub("'", text)
+    times = list(dict.fromkeys(_TIME.findall(plain)))
+    found = _over_times(_TIME.sub(lambda time: f"`__time{times.index(time[1])}`", plain), len(times))
+    return replace(found, text=_PLACE.sub(lambda place: f"TIMESTAMP '{times[int(place[1])]}'", found.text))
+
+
+@lru_cache(_MOST_KNOWN)
+def _over_times(text: str, count: int) -> Proven:
+    return proven(parsed(text), dict.fromkeys((f"__time{place}" for place in range(count)), "timestamp"))
 
 
 def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None:

@@ -339,7 +339,7 @@ class Engine:
             run = self._job(installed, deltas, inputs, consumers, result)
             if self.profiler.on:
                 found = [self.profiler.measured(installed.tallies[item.number], item, deltas, run) for item in jobs]
-            elif len(jobs) - sum(item.number in installed.native for item in jobs) > 1:
+            elif sum(not isinstance(item, Source) and item.number not in installed.native for item in jobs) > 1:
                 with ThreadPoolExecutor(_THREADS) as pool, self._stopping():
                     found = list(pool.map(run, jobs))
             else:

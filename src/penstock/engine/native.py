@@ -30,6 +30,9 @@ class NativeRunner(Runner[Delta]):
         self.schema = spark_schema(native.outputs, weighted=True)
 
     def step(self, inputs: Sequence[Delta | None], *, first: bool) -> Delta | None:
+        renamed = self._renamed(inputs)
+        if renamed is not None:
+            return renamed
         pairs = zip(inputs, self.native.inputs, strict=True)
         changes = [relation_of(self.native.store, delta, columns) for delta, columns in pairs]
         found = self.native.step(changes, first=first)
@@ -37,8 +40,20 @@ class NativeRunner(Runner[Delta]):
             return None
         return Delta.of_native(self.workspace, found, self.schema, self)
 
+    def _renamed(self, inputs: Sequence[Delta | None]) -> Delta | None:
+        """The rows of a change that are here, where all that is done is to name their columns."""
+        delta = inputs[0] if len(inputs) == 1 else None
+        if self.native.renamed is None or delta is None or not delta.is_here:
+            return None
+        rows, wanted = delta.arrow(), arrow_schema(self.native.outputs)
+        columns = [rows.column(name) for name in (*self.native.renamed, WEIGHT)]
+        if [column.type for column in columns] != wanted.types:
+            return None
+        return Delta.of_arrow(self.workspace, pa.Table.from_arrays(columns, schema=wanted), self.schema)
+
     def fetched(self, rows: Rows) -> pa.Table:
         """The rows of a change as Arrow."""
+        self.native.see_clock()
         names = weighing(name for name, _ in self.native.outputs)
         return arrow_of(self.native.store, f"SELECT {names} FROM {rows.name}", self.native.outputs)
 

@@ -68,7 +68,7 @@ class StepResult:
 
     def _settle(self, name: str) -> None:
         with self.engine.failing_at(self.outputs[name]):
-            self.changes[name].shared()
+            self.changes[name].handed_out()
 
     def commit(self) -> None:
         """Make the step's state the engine's; what lies in the process only as long as the step is fetched before."""

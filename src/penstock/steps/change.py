@@ -28,8 +28,9 @@ class Change:
 
     `view` is its name, `columns` are those of the rows, `step` and `clock` (naive UTC) are the step's.
     `rows` are `(weight, row)` pairs, each different row once; timestamps are naive UTC datetimes, a struct is a dict.
-    `arrow()` and `df()` give the same with the weight as the last column, `__weight`. Iterating gives the rows, and
-    `len()` their number.
+    `arrow()` and `df()` give the same with the weight as the last column, `__weight`; `arrow(consolidated=False)` gives
+    the rows as they were made, which is quicker where they are many: equal ones may stand apart. Iterating gives the
+    rows, and `len()` their number.
     """
 
     def __init__(self, view: str, columns: tuple[str, ...], step: int, clock: datetime, delta: Delta | None) -> None:
@@ -68,8 +69,10 @@ class Change:
     def _consolidated(self) -> Delta | None:
         return None if self._delta is None or self._delta.is_empty() else self._delta.consolidated()
 
-    def arrow(self) -> pa.Table:
+    def arrow(self, *, consolidated: bool = True) -> pa.Table:
         """The change as an Arrow table; without columns if nothing has changed."""
+        if not consolidated and self._delta is not None and not self._delta.is_empty():
+            return self._delta.arrow()
         return pa.table({}) if self._consolidated is None else self._consolidated.arrow()
 
     def df(self) -> DataFrame:

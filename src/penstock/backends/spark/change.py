@@ -164,11 +164,20 @@ class Delta(api.Delta):
             self.rows = native.count
         return self
 
+    def handed_out(self) -> Delta:
+        """The change, evaluated for whom the step has made it: a query in the process without a table of its own."""
+        if self.native is None or self.rows is not None:
+            return self.shared()
+        self.arrow()
+        return self
+
     @property
     def _arrow(self) -> pa.Table | None:
         if self._here is None and self._fetch is not None:
             self._here, self._fetch = self._fetch(), None
             self.rows = self._here.num_rows
+            if self.native is not None and self.native.count is None:
+                self.native = None  # a query: who reads it in the process has its rows from here
         return self._here
 
     @_arrow.setter
@@ -206,6 +215,11 @@ class Delta(api.Delta):
     def on_driver(self) -> bool:
         """True if the rows are an Arrow table here."""
         return self._here is not None or self._fetch is not None
+
+    @property
+    def is_here(self) -> bool:
+        """True if the rows are an Arrow table that is here already."""
+        return self._here is not None
 
     @property
     def distributed(self) -> bool:

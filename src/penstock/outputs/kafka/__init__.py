@@ -1,13 +1,14 @@
 """The connector kafka as an output: a topic, in which each step is one transaction.
 
 The step's number is committed in the same transaction, as the offset of a group of the output's own. So a reader of
-committed messages sees each step once, and whoever opens the output again asks the broker which step it has.
+committed messages sees each step once, and whoever opens the output again asks the broker which step it has. Where no
+more than at least once is asked for, the number is committed behind the messages.
 
 | module | what it does |
 | --- | --- |
 | `declared` | its properties |
 | `writing` | a step's change as messages, with keys that keep their order |
-| `receiver` | a step as one transaction |
+| `receiver` | a step as one transaction, or as messages and then its number |
 | `upsert` | the connector upsert-kafka |
 """
 
@@ -15,7 +16,7 @@ from __future__ import annotations
 
 from penstock.errors import Diagnostic, SqlError
 from penstock.outputs.forms import Form
-from penstock.outputs.kafka.declared import FORMAT, PROPERTIES, TOPIC, style_of
+from penstock.outputs.kafka.declared import DELIVERY, FORMAT, PROPERTIES, TOPIC, is_transactional, style_of
 from penstock.outputs.kafka.receiver import TopicReceiver, opened
 from penstock.outputs.receiver import Owner
 from penstock.outputs.sink import Sink
@@ -43,9 +44,9 @@ def target_of(sink: Sink) -> str:
     return f"topic {TOPIC.value(sink)} at {servers_of(sink.properties)}"
 
 
-def weakness_of(_sink: Sink) -> str | None:
-    """None: a step and its number are one transaction."""
-    return None
+def weakness_of(sink: Sink) -> str | None:
+    """None if a step and its number are one transaction; else that it is not wanted."""
+    return None if is_transactional(sink) else f"'{DELIVERY.name}' asks for no more"
 
 
 def open_receiver(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:

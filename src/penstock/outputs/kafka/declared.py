@@ -20,9 +20,22 @@ FORMAT = Property(
 )
 VALUE_FORMAT = Property("value.format", "Flink's name for `format`.", values=FORMATS)
 KEY_FORMAT = Property("key.format", "The format of a message's key: a JSON object.", "json", ("json",))
-PROPERTIES = (TOPIC, SERVERS, PASSED_ON, FORMAT, VALUE_FORMAT, KEY_FORMAT)
+_ONCE, _AT_LEAST = "exactly-once", "at-least-once"
+DELIVERY = Property(
+    "sink.delivery-guarantee",
+    "Whether each step is one transaction. `'at-least-once'` writes without: what a step writes is seen as it is "
+    "written, and again where the process ends in between.",
+    _ONCE,
+    (_ONCE, _AT_LEAST),
+)
+PROPERTIES = (TOPIC, SERVERS, PASSED_ON, FORMAT, VALUE_FORMAT, KEY_FORMAT, DELIVERY)
 
 
 def style_of(sink: Sink) -> str:
     """The name of the format."""
     return VALUE_FORMAT.value(sink) or FORMAT.value(sink)
+
+
+def is_transactional(sink: Sink) -> bool:
+    """True if each step is to be one transaction."""
+    return DELIVERY.value(sink) == _ONCE

@@ -1,5 +1,7 @@
 """A step as one transaction: its messages, and its number as the offset of a group that belongs to the output.
 
+Without transactions the number follows the messages, once the broker has all of them: at least once.
+
 The group and the transactional id are named by topic and output, so that a second process is seen: the group says whose
 the output is, and who begins transactions under the id ends those of whoever had it before.
 """
@@ -7,16 +9,17 @@ the output is, and who begins transactions under the id ends those of whoever ha
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
-from typing import Any
+from typing import Any, TypeVar
 
 from penstock.outputs.accepting import key_of, places_of
 from penstock.outputs.declared import replaces_others, timeout_of
 from penstock.outputs.forms import Form
-from penstock.outputs.kafka.declared import TOPIC, style_of
+from penstock.outputs.kafka.declared import TOPIC, is_transactional, style_of
 from penstock.outputs.kafka.writing import Writing, Written
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.outputs.sink import Sink
@@ -24,6 +27,7 @@ from penstock.sources.kafka.client import Client, client_of, driver, spread
 from penstock.sources.kafka.declared import servers_of
 from penstock.steps.change import Change
 
+T = TypeVar("T")
 _ASKING = 10.0  # seconds for one answer of the broker: the step is given again until the output's `timeout`
 _FULL = 0.1
 
@@ -40,6 +44,7 @@ class TopicReceiver:
     group: Any
     last: int
     where: str
+    is_transactional: bool = True
     _failed: list[Any] = field(default_factory=list)
 
     def taken(self) -> int | None:
@@ -50,15 +55,43 @@ class TopicReceiver:
         """Write a step and its number."""
         self._failed.clear()
         with told(self.client, self.where):
-            self.producer.begin_transaction()
-            try:
-                for message in self.writing.messages(change):
-                    self._produce(message, change.step)
-                self._commit(change.step)
-            except BaseException:
-                self._abort()
-                raise
+            if self.is_transactional:
+                self._take_at_once(change)
+            else:
+                self._take_loosely(change)
         self.last = change.step
+
+    def _take_at_once(self, change: Change) -> None:
+        self.producer.begin_transaction()
+        try:
+            for message in self.writing.messages(change):
+                self._produce(message, change.step)
+            self._commit(change.step)
+        except BaseException:
+            self._abort()
+            raise
+
+    def _take_loosely(self, change: Change) -> None:
+        """The messages, and once all have arrived the number; those that have not are not sent behind others later."""
+        try:
+            for message in self.writing.messages(change):
+                self._produce(message, change.step)
+            self._see_delivered()
+        except BaseException:
+            self.producer.purge()
+            raise
+        _in_time(lambda: self.group.commit(offsets=self._numbered(change.step), asynchronous=False))
+
+    def _see_delivered(self) -> None:
+        left = self.producer.flush(_ASKING)
+        if left:
+            why = f"{left} messages have not been taken"
+            raise _late(why)
+        if self._failed:
+            raise driver().KafkaException(self._failed[0])
+
+    def _numbered(self, step: int) -> list[Any]:
+        return [driver().TopicPartition(self.topic, 0, step, metadata=self.owner.pipeline)]
 
     def _produce(self, message: Written, step: int) -> None:
         headers = {"penstock-step": str(step), **({"op": message.op} if message.op else {})}
@@ -77,8 +110,7 @@ class TopicReceiver:
             self._failed.append(error)
 
     def _commit(self, step: int) -> None:
-        numbered = [driver().TopicPartition(self.topic, 0, step, metadata=self.owner.pipeline)]
-        group = self.group.consumer_group_metadata()
+        numbered, group = self._numbered(step), self.group.consumer_group_metadata()
         _in_time(lambda: self.producer.send_offsets_to_transaction(numbered, group, _ASKING))
         self.producer.commit_transaction(_ASKING)
 
@@ -98,20 +130,36 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TopicReceiver:
     topic, client = TOPIC.value(sink).strip(), client_of(sink.relation, sink.what, timeout_of(sink))
     name = f"penstock/{topic}/{sink.name}"
     where = f"topic {topic} at {servers_of(sink.properties)}"
+    transactional = is_transactional(sink)
     group = client.consumer(lambda _error: None, group=name)
     try:
         with told(client, where):
             _check_topic(group, topic, where)
-            last = _claimed(group, topic, owner, where, replaces=replaces_others(sink))
-            producer = client.producer(name)
-            producer.init_transactions(_ASKING)
-            last = last if last is None else _step(group, topic)
+            last = _once_ready(lambda: _claimed(group, topic, owner, where, replaces=replaces_others(sink)))
+            producer = client.producer(name if transactional else None)
+            if transactional:
+                _once_ready(lambda: producer.init_transactions(_ASKING))
+            last = last if last is None else _once_ready(lambda: _step(group, topic))
         key = places_of(sink, key_of(sink)) if form is Form.UPSERT or sink.keys or sink.key else ()
         writing = Writing([item.name for item in sink.columns], form, key, debezium=style_of(sink) != "json")
-        return TopicReceiver(writing, owner, client, topic, producer, group, last or 0, where)
+        return TopicReceiver(writing, owner, client, topic, producer, group, last or 0, where, transactional)
     except BaseException:
         group.close()
         raise
+
+
+def _once_ready(work: Callable[[], T]) -> T:
+    """Do what the coordinator of a group or transaction is asked for, once there is one: it moves, and loads."""
+    kafka = driver().KafkaError
+    soon = (kafka.NOT_COORDINATOR, kafka.COORDINATOR_LOAD_IN_PROGRESS, kafka.COORDINATOR_NOT_AVAILABLE)
+    until = time.monotonic() + _ASKING
+    while True:
+        try:
+            return work()
+        except driver().KafkaException as error:
+            if error.args[0].code() not in soon or time.monotonic() >= until:
+                raise
+        time.sleep(_FULL)
 
 
 def _in_time(work: Callable[[], None]) -> None:
@@ -134,10 +182,16 @@ def _in_time(work: Callable[[], None]) -> None:
     try:
         error = ended.get(timeout=_ASKING + 1)
     except Empty:
-        late = driver().KafkaError(driver().KafkaError._TIMED_OUT, "the coordinator does not answer")  # noqa: SLF001 - its name
-        raise driver().KafkaException(late) from None
+        why = "the coordinator does not answer"
+        raise _late(why) from None
     if error is not None:
         raise error
+
+
+def _late(why: str) -> Exception:
+    kafka = driver()
+    found: Exception = kafka.KafkaException(kafka.KafkaError(kafka.KafkaError._TIMED_OUT, why))  # noqa: SLF001 - its name
+    return found
 
 
 def _check_topic(group: Any, topic: str, where: str) -> None:

@@ -60,9 +60,10 @@ class Client:
         found: Consumer = self._made(driver().Consumer, given)
         return found
 
-    def producer(self, transactions: str) -> Producer:
-        """A new client that writes, in transactions of that name."""
-        own = {"transactional.id": transactions, "error_cb": lambda _error: None}
+    def producer(self, transactions: str | None) -> Producer:
+        """A new client that writes: in transactions of that name, or without, what is sent again still only once."""
+        how = {"enable.idempotence": True} if transactions is None else {"transactional.id": transactions}
+        own = {**how, "error_cb": lambda _error: None}
         found: Producer = self._made(driver().Producer, {**_PRODUCER, **self.settings, **own})
         return found
 

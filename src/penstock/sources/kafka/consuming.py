@@ -7,16 +7,16 @@ messages themselves, so a look at partitions that are not behind waits for nobod
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
-from typing import Any
+from typing import Any, overload
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
 
 from penstock.sources.kafka.client import Client
 from penstock.sources.kafka.topics import Partition
-from penstock.sources.messages.api import Message
+from penstock.sources.messages.api import Brought, Message
 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GLANCE = 0.005  # seconds to look into what has been fetched already
@@ -73,7 +73,7 @@ class Consuming:
         """True if a partition may have more than has been fetched."""
         return self.reached != self.assigned
 
-    def messages(self, most: int, *, wait: float = _LOOK) -> list[Message]:
+    def messages(self, most: int, *, wait: float = _LOOK) -> Fetched:
         """Up to that many messages; none if none have come, within `wait` seconds where partitions are behind."""
         until = time.monotonic() + wait
         found = self._consumed(most, _GLANCE)
@@ -85,24 +85,31 @@ class Consuming:
             self._since = None
         else:
             self._check_reach()
-        return found
+        return Fetched(found, beside=self.beside)
 
-    def _consumed(self, most: int, wait: float) -> list[Message]:
-        found: list[Message] = []
-        last = None
-        for item in self.consumer.consume(most, wait):
+    def _consumed(self, most: int, wait: float) -> list[Any]:
+        """What the client brings, without what it says of partitions, which is noted in its place among it."""
+        found: list[Any] = []
+        told = 0
+        brought = self.consumer.consume(most, wait)
+        for place, item in enumerate(brought):
             error = item.error()
             if error is not None:
+                self._come(brought[told:place])
+                found += brought[told:place]
                 self._noted(error, (item.topic() or "", item.partition() or 0))
-                continue
-            message = _message(item) if self.beside else _bare(item)
-            self.reached.discard((message.topic, message.partition))
-            found.append(message)
-            last = item
-        if last is not None:
-            kind, moment = last.timestamp()
+                told = place + 1
+        self._come(brought[told:])
+        found += brought[told:]
+        if found:
+            kind, moment = found[-1].timestamp()
             self.newest = moment / 1000 if kind else None
         return found
+
+    def _come(self, items: list[Any]) -> None:
+        """Messages have come of partitions whose end had been reached."""
+        if self.reached and items:
+            self.reached -= {(item.topic(), item.partition()) for item in items}
 
     def _noted(self, error: KafkaError, partition: Partition) -> None:
         """An event among the messages: an end, or an error that concerns a partition."""
@@ -129,6 +136,49 @@ class Consuming:
                 raise self.client.out_of_reach(self._trouble or self.client.said(error)) from None
         else:
             self._since = None
+
+
+class Fetched(Brought):
+    """Messages as the client has brought them: `items`, of which `beside` has times and headers read as well."""
+
+    def __init__(self, items: list[Any], *, beside: bool) -> None:
+        self.items = items
+        self.beside = beside
+
+    def __len__(self) -> int:
+        return len(self.items)
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Fetched: ...
+
+    def __getitem__(self, at: int | slice) -> Message | Fetched:
+        if isinstance(at, slice):
+            return Fetched(self.items[at], beside=self.beside)
+        return _message(self.items[at]) if self.beside else _bare(self.items[at])
+
+    @property
+    def values(self) -> list[bytes | None]:
+        return [item.value() for item in self.items]
+
+    def before(self, offset: int) -> Fetched:
+        """Those that stand before an offset."""
+        return Fetched([item for item in self.items if item.offset() < offset], beside=self.beside)
+
+    def by_partition(self) -> dict[Partition, Fetched]:
+        """The messages of each partition, partitions in order."""
+        found: dict[Partition, list[Any]] = {}
+        for item in self.items:
+            found.setdefault((item.topic(), item.partition()), []).append(item)
+        return {partition: Fetched(items, beside=self.beside) for partition, items in sorted(found.items())}
+
+    @classmethod
+    def joined(cls, parts: Iterable[Fetched]) -> Fetched:
+        """The messages of several, one after the other."""
+        given = list(parts)
+        return cls([item for part in given for item in part.items], beside=any(part.beside for part in given))
 
 
 def _message(item: Any) -> Message:

@@ -8,7 +8,7 @@ nothing anew, and partitions that have come meanwhile are read from their first 
 from __future__ import annotations
 
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -19,10 +19,9 @@ from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.kafka import declared
 from penstock.sources.kafka.client import Client
-from penstock.sources.kafka.consuming import Consuming, OffsetsGoneError
+from penstock.sources.kafka.consuming import Consuming, Fetched, OffsetsGoneError
 from penstock.sources.kafka.topics import Partition, Topics
 from penstock.sources.lag import Lag
-from penstock.sources.messages.api import Message
 from penstock.sources.messages.metadata import metadata_columns
 from penstock.sources.messages.rows import MessageRows
 from penstock.sources.properties import duration
@@ -97,7 +96,7 @@ class KafkaSource:
             found = self._consuming.messages(rows, wait=self._wait(ended=ended))
         except OffsetsGoneError as error:
             self._lost(error.partition, report)
-            found = []
+            found = Fetched.joined(())
         if ended and not found and not self._has_ended():
             raise self.client.out_of_reach(_NOT_ALL)
         if not found:
@@ -118,11 +117,11 @@ class KafkaSource:
         open_ones = {partition for partition, stop in self._stops.items() if self._at[partition] < stop}
         return not open_ones - self._consuming.reached
 
-    def _taken_up(self, found: Sequence[Message], rejections: Rejections) -> Batch:
+    def _taken_up(self, found: Fetched, rejections: Rejections) -> Batch:
         """The rows of messages, which stand from now on before the position."""
-        ordered = [message for part in _by_partition(found).values() for message in part]
-        batch = self._with_origin(ordered, rejections)
-        for partition, part in _by_partition(found).items():
+        parts = found.by_partition()
+        batch = self._with_origin(parts, rejections)
+        for partition, part in parts.items():
             before = self._read.get(partition)
             start, count = (self._at[partition], 0) if before is None else (before.start, before.messages)
             end = part[-1].offset + 1
@@ -130,22 +129,23 @@ class KafkaSource:
             self._at[partition] = end
         return batch
 
-    def _with_origin(self, messages: Sequence[Message], rejections: Rejections) -> Batch:
+    def _with_origin(self, parts: Mapping[Partition, Fetched], rejections: Rejections) -> Batch:
         """The rows of messages; each says its partition, where the table has a waterline for it to hold back."""
         told = len(rejections.rows)
-        batch = self.rows.batch(messages, rejections)
+        batch = self.rows.batch(Fetched.joined(parts.values()), rejections)
         if self._idle_after is None:
             return batch
         known = sorted(self._at)
         numbers = {partition: place for place, partition in enumerate(known)}
         if self.rows.format.in_bulk and len(rejections.rows) == told:  # then each message is one row
-            places = [numbers[message.topic, message.partition] for message in messages]
+            alike = [pa.repeat(pa.scalar(numbers[item], pa.int32()), len(part)) for item, part in parts.items()]
+            places = pa.concat_arrays(alike)
         else:
             by_name = {_name(partition): place for partition, place in numbers.items()}
-            places = [by_name[batch.place(index).rpartition("@")[0]] for index in range(len(batch))]
-        spoke = {(message.topic, message.partition) for message in messages}
-        unread = frozenset(map(_name, spoke | (self._consuming.assigned - self._consuming.reached)))
-        origin = Partitioned(tuple(map(_name, known)), pa.array(places, pa.int32()), unread, self._idle_after)
+            found = [by_name[batch.place(index).rpartition("@")[0]] for index in range(len(batch))]
+            places = pa.array(found, pa.int32())
+        unread = frozenset(map(_name, parts.keys() | (self._consuming.assigned - self._consuming.reached)))
+        origin = Partitioned(tuple(map(_name, known)), places, unread, self._idle_after)
         return replace(batch, partitions=origin)
 
     # Partitions ---------------------------------------------------------------------------------------------------
@@ -225,20 +225,20 @@ class KafkaSource:
 
     def _read_again(self, rejections: Rejections) -> Batch:
         """Exactly the messages of the ranges; DataError if some are not there any more."""
-        found = [message for item in self._again for message in self._messages_of(item)]
+        found = [self._messages_of(item) for item in self._again]
         self._moved = True
-        return self._taken_up(found, rejections)
+        return self._taken_up(Fetched.joined(found), rejections)
 
-    def _messages_of(self, item: Range) -> list[Message]:
+    def _messages_of(self, item: Range) -> Fetched:
         self._consuming.assign({item.partition: item.start})
-        found: list[Message] = []
+        found = Fetched.joined(())
         until = time.monotonic() + self.client.patience
         try:
             while len(found) < item.messages and self._consuming.is_behind and time.monotonic() < until:
                 more = self._consuming.messages(min(_PIECE, item.messages - len(found)))
-                found += [message for message in more if message.offset < item.end]
+                found = Fetched.joined([found, more.before(item.end)])
         except OffsetsGoneError:
-            found = []
+            found = Fetched.joined(())
         if len(found) != item.messages:
             topic, number = item.partition
             what = f"of {item.messages} messages from offset {item.start} up to {item.end} there are {len(found)}"
@@ -292,11 +292,3 @@ class KafkaSource:
 
 def _name(partition: Partition) -> str:
     return f"{partition[0]}/{partition[1]}"
-
-
-def _by_partition(messages: Sequence[Message]) -> dict[Partition, list[Message]]:
-    """The messages of each partition, partitions in order."""
-    found: dict[Partition, list[Message]] = {}
-    for message in messages:
-        found.setdefault((message.topic, message.partition), []).append(message)
-    return dict(sorted(found.items()))

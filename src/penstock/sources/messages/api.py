@@ -9,6 +9,7 @@ raises DataError out with its place, and makes batches.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -35,6 +36,20 @@ class Message:
     def place(self) -> str:
         """The place that a rejected row tells: topic, partition and offset."""
         return f"{self.topic}/{self.partition}@{self.offset}"
+
+
+class Brought(Sequence[Message], ABC):
+    """Messages in the transport's own form, each made a `Message` when somebody looks at it: most are read at once."""
+
+    @property
+    @abstractmethod
+    def values(self) -> list[bytes | None]:
+        """The value of each, in order."""
+
+
+def values_of(messages: Sequence[Message]) -> list[bytes | None]:
+    """The values of messages, in order."""
+    return messages.values if isinstance(messages, Brought) else [message.value for message in messages]
 
 
 class MessageFormat(Protocol):

@@ -18,7 +18,7 @@ from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION
 from penstock.errors import DataError
 from penstock.sources.formats.rows import readable
-from penstock.sources.messages.api import Message, MessageFormat
+from penstock.sources.messages.api import Message, MessageFormat, values_of
 from penstock.sources.messages.keys import KeyFormat
 from penstock.sources.messages.metadata import fact_of, metadata_columns
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, Operated, RowReader, concatenated, reject_row
@@ -52,7 +52,8 @@ class MessageRows:
 
     def _at_once(self, messages: Sequence[Message]) -> pa.Table | None:
         """All rows as columns; None where a message must be looked at by itself."""
-        present = [message.value for message in messages if message.value is not None]
+        values = values_of(messages)
+        present = [value for value in values if value is not None]
         if not present or (len(present) < len(messages) and self.key is None):
             return None
         data = self.format.at_once(present)

@@ -45,9 +45,14 @@ def operated(site: Site) -> Proven:
         text = in_order(values, lambda left, right: f"({left} {sign} {right})")
         return Proven(text, kind, any_raises(values), reached)
 
+    beyond = _beyond(sign, values)
+
     def body(left: str, right: str) -> str:
+        otherwise = "NULL" if safe else _overflow(site, sign, kind, left, right).raising
+        if beyond is not None:
+            return f"CASE WHEN {beyond(left, right)} THEN {otherwise} ELSE {left} {sign} {right} END"
         wide = f"(CAST({left} AS {_WIDER[kind]}) {sign} CAST({right} AS {_WIDER[kind]}))"
-        return within(wide, kind, "NULL" if safe else _overflow(site, sign, kind, left, right).raising)
+        return within(wide, kind, otherwise)
 
     return Proven(in_order(values, body), kind, any_raises(values) or not safe)
 
@@ -62,6 +67,21 @@ def _reached(sign: str, left: Proven, right: Proven) -> tuple[int, int]:
     operation = {"+": add, "-": sub, "*": mul}[sign]
     results = [operation(one, two) for one in bounds_of(left) for two in bounds_of(right)]
     return min(results), max(results)
+
+
+def _beyond(sign: str, values: list[Proven]) -> Callable[[str, str], str] | None:
+    """The condition under which a sum or difference with a known number is beyond the type: HUGEINT takes longer."""
+    least, most = RANGE[values[0].type]
+    known = [low if low == high else None for low, high in map(bounds_of, values)]
+    if sign == "*" or known == [None, None]:
+        return None
+    if known[1] is not None:
+        more = known[1] if sign == "+" else -known[1]
+        return lambda left, _: f"{left} > {most - more}" if more > 0 else f"{left} < {least - more}"
+    first = known[0] or 0
+    if sign == "-":
+        return lambda _, right: f"{right} < {first - most}" if first >= 0 else f"{right} > {first - least}"
+    return lambda _, right: f"{right} > {most - first}" if first > 0 else f"{right} < {least - first}"
 
 
 def _is_within(bounds: tuple[int, int], kind: Type) -> bool:

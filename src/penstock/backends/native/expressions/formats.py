@@ -10,6 +10,7 @@ from penstock.backends.native.proof import Proven
 from penstock.backends.native.raised import text_literal
 
 _TOKEN = re.compile(r"([A-Za-z])\1*|'(?:[^']|'')*'|[^A-Za-z'\[\]{}#]+")
+_DAY = "%Y-%m-%d"
 _SIGNS = {"yyyy": "%Y", "MM": "%m", "dd": "%d", "HH": "%H", "mm": "%M", "ss": "%S"}
 _NUMBERS = {
     "MM": ("month", 2), "dd": ("day", 2), "HH": ("hour", 2), "mm": ("minute", 2), "ss": ("second", 2),
@@ -26,6 +27,8 @@ def formatted(pattern: str, value: Proven) -> Proven | None:
     def body(text: str) -> str:
         slow = " || ".join(_written(token, text) if known else text_literal(token) for token, known in tokens) or "''"
         usual = f"strftime({text}, {text_literal(quick)})"
+        if quick == _DAY:
+            usual = f"CAST(CAST({text} AS DATE) AS VARCHAR)"  # the same in half the time
         return f"CASE WHEN year({text}) BETWEEN 1000 AND 9999 THEN {usual} WHEN {text} IS NOT NULL THEN {slow} END"
 
     return Proven(once([value], body), "string", value.raises)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from penstock.backends.native.dialect import NativeDialect
 from penstock.backends.native.operators.operator import Changes, NativeOperator
 from penstock.backends.native.operators.text import nothing, template
@@ -10,6 +12,7 @@ from penstock.backends.native.trace import Rows, once_each
 from penstock.backends.render import Renderer
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Clocked, Constant, Linear
+from penstock.plan.nodes import Plan, Project, Scan
 
 
 class LinearOperator(NativeOperator):
@@ -18,6 +21,7 @@ class LinearOperator(NativeOperator):
     def __init__(self, store: Store, operator: Linear | Clocked) -> None:
         super().__init__(store, operator)
         self.template = template(operator.node, operator.inputs, self.outputs, (WEIGHT,))
+        self.renamed = _renamed(operator.node, [name for name, _ in self.outputs])
 
     def step(self, inputs: Changes, *, first: bool) -> Rows | None:
         del first
@@ -32,6 +36,18 @@ class LinearOperator(NativeOperator):
             for position, name in enumerate(relations)
         }
         return self.template.over(self.names(found))
+
+
+def _renamed(node: Plan, names: Sequence[str]) -> tuple[str, ...] | None:
+    """The column of the only leaf that each of these is; None if something is computed, or rows are left out."""
+    match node:
+        case Scan():
+            return tuple(names)
+        case Project(input=inner):
+            items = dict(node.items)
+            read = [items[name].column for name in names]
+            return None if None in read else _renamed(inner, [name for name in read if name is not None])
+    return None
 
 
 class ConstantOperator(NativeOperator):

@@ -22,7 +22,12 @@ Changes = Sequence[Rows | None]
 
 
 class NativeOperator(Runner[Rows]):
-    """One operator at work; `traces` is its state, in the order by which its expiries name it."""
+    """One operator at work; `traces` is its state, in the order by which its expiries name it.
+
+    `renamed` are the columns of its only input, one for each of its own, where it does nothing but name them.
+    """
+
+    renamed: tuple[str, ...] | None = None
 
     def __init__(self, store: Store, operator: Operator) -> None:
         self.store = store
@@ -64,10 +69,14 @@ class NativeOperator(Runner[Rows]):
 
     def made(self, query: str) -> Rows | None:
         """The rows of a query as a relation of the step; None if there are none."""
-        if self._reads_clock:
-            self.store.see_clock()
+        self.see_clock()
         count = self.store.made(self._table, query)
         return Rows(self._table, count) if count else None
+
+    def see_clock(self) -> None:
+        """Let what it reads of the clock be the step's."""
+        if self._reads_clock:
+            self.store.see_clock()
 
     def evaluated(self, rows: Rows) -> Rows:
         """A change of its own that is a query, as a table of the step."""

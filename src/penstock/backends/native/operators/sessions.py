@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from penstock.backends.native.comparing import key
 from penstock.backends.native.operators.operator import Changes, NativeOperator
-from penstock.backends.native.operators.text import template
+from penstock.backends.native.operators.text import Template, template
 from penstock.backends.native.proof import quoted
 from penstock.backends.native.scalars import proven
 from penstock.backends.native.store import Store
-from penstock.backends.native.trace import Rows, Trace, content, difference, summed, weighing
+from penstock.backends.native.trace import Columns, Rows, Trace, added_up, negated, summed, weighing
+from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Sessions
 from penstock.plan.forms import Call
-from penstock.plan.nodes import Session
+from penstock.plan.nodes import Field, Scan, Session
 
 
 class SessionsOperator(NativeOperator):
@@ -21,7 +24,7 @@ class SessionsOperator(NativeOperator):
         super().__init__(store, operator)
         node: Session = operator.node  # type: ignore[assignment]
         types = dict(self.inputs[0])
-        self.template = template(node, operator.inputs, self.outputs)
+        self._template = _weighted(node, operator.inputs[0], self.outputs)
         self._old = store.name()
         self.collector.check(0, self.outputs)
         self.traces = [Trace(store, self.outputs)]
@@ -40,8 +43,9 @@ class SessionsOperator(NativeOperator):
         names = tuple(name for name, _ in self.inputs[0])
         columns = weighing(names)
         together = f"(SELECT {columns} FROM {before} UNION ALL SELECT {columns} FROM {rows.name})"
-        answer = self.template.over({f"#{self.operator.inputs[0]}": content(names, together)})
-        found = self.made(difference(self.traces[0].names, f"({answer})", before))
+        answer = self._template.over({f"#{self.operator.inputs[0]}": f"({summed(names, together, '> 0')})"})
+        rows_then, of_answer = self.traces[0].names, weighing(self.traces[0].names)
+        found = self.made(added_up(rows_then, [f"SELECT {of_answer} FROM ({answer})", negated(rows_then, before)]))
         if found is not None:
             self.traces[0].append(found)
         return found
@@ -61,3 +65,10 @@ class SessionsOperator(NativeOperator):
             f"(SELECT __r.* FROM {self.traces[0].table} __r SEMI JOIN {change} __t ON {on})",
             "> 0",
         )
+
+
+def _weighted(node: Session, number: int, outputs: Columns) -> Template:
+    """The sessions of rows that stand once each, with their weight: many may have one time, and are in one session."""
+    assert isinstance(node.input, Scan)  # noqa: S101 - an operator reads relations alone
+    rows = replace(node.input, outputs=(*node.input.outputs, Field(WEIGHT, "bigint", nullable=False)))
+    return template(replace(node, input=rows), (number,), (*outputs, (WEIGHT, "bigint")))
