@@ -19,6 +19,10 @@ MANY_ROWS = 500
 # A change in DuckDB of more rows is dropped when the step ends; a smaller one lies until the next one replaces it.
 LYING_ROWS = 50_000
 
+# Of an operator in DuckDB that has been given so many rows, what a view hands out is made as Arrow at once; of fewer it
+# is a table first, from which its content is kept too (docs/adr/0026, 0032).
+HANDED_ROWS = 5_000
+
 # How rows are looked up by key in the process.
 
 # More keys at once are found by one pass over the rows, and not one by one.

@@ -38,7 +38,8 @@ class NativeRunner(Runner[Delta]):
         found = self.native.step(changes, first=first)
         if found is None:
             return None
-        return Delta.of_native(self.workspace, found, self.schema, self)
+        estimate = max((delta.estimate for delta in inputs if delta is not None), default=0)
+        return Delta.of_native(self.workspace, found, self.schema, self, estimate)
 
     def _renamed(self, inputs: Sequence[Delta | None]) -> Delta | None:
         """The rows of a change that are here, where all that is done is to name their columns."""

@@ -109,11 +109,10 @@ class Replaced(Trace):
         super().__init__(store, columns, append_only=True)
         self._deleted = 0  # rows that still take room in the table
 
-    def replace(self, change: str, place: str) -> None:
-        """Take away the rows of a change with a negative weight, which has their places, and take in the others."""
-        places = f"SELECT {place} FROM {change} WHERE {WEIGHT} < 0"
-        gone = self.store.changed(f"DELETE FROM {self.table} WHERE rowid IN ({places})") if self.rows else 0
-        self.append(Rows(f"(SELECT * FROM {change} WHERE {WEIGHT} > 0)"))
+    def replace(self, places: str, rows: str) -> None:
+        """Take away the rows at the places that a query gives, and take in those of a relation."""
+        gone = self.store.changed(f"DELETE FROM {self.table} WHERE rowid IN {places}") if self.rows else 0
+        self.append(Rows(rows))
         self._proposed -= gone
         self._deleted += gone
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, cast
 
@@ -22,6 +23,7 @@ from penstock.backends.spark.fetched import fetched_parts
 from penstock.backends.spark.grouping import consolidation
 from penstock.backends.spark.names import new_name
 from penstock.backends.spark.parameters import as_parameter
+from penstock.backends.thresholds import HANDED_ROWS
 from penstock.backends.waterlines import below, value_literal
 from penstock.catalog.reserved import WEIGHT
 from penstock.plan.scalar import quoted
@@ -146,9 +148,12 @@ class Delta(api.Delta):
         )
 
     @classmethod
-    def of_native(cls, workspace: Workspace, rows: Rows, schema: StructType, source: Evaluating) -> Delta:
-        """A change that lies in DuckDB as long as the step lasts, or is a query there."""
-        found = cls(workspace, schema, rows=rows.count, fetch=lambda: source.fetched(rows), cancels=True)
+    def of_native(
+        cls, workspace: Workspace, rows: Rows, schema: StructType, source: Evaluating, estimate: int = 0
+    ) -> Delta:
+        """A change that lies in DuckDB as long as the step lasts, or is a query there; `estimate` of its rows."""
+        fetch = partial(source.fetched, rows)
+        found = cls(workspace, schema, rows=rows.count, fetch=fetch, cancels=True, estimate=estimate)
         found.native = rows
         found._source = source
         return found
@@ -165,8 +170,8 @@ class Delta(api.Delta):
         return self
 
     def handed_out(self) -> Delta:
-        """The change, evaluated for whom the step has made it: a query in the process without a table of its own."""
-        if self.native is None or self.rows is not None:
+        """The change, evaluated for whom the step has made it: a large query in the process without a table."""
+        if self.native is None or self.rows is not None or self.estimate < HANDED_ROWS:
             return self.shared()
         self.arrow()
         return self

@@ -18,7 +18,7 @@ from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.operators import Keyed, Ranked
 from penstock.plan.nodes import TopK
 
-_ID, _WAS, _AT, _RANK = "__id", "__was", "__at", "__rank"
+_ID, _WAS, _AT, _RANK, _PLACE = "__id", "__was", "__at", "__rank", "__place"
 _VALUE, _LAST, _TIED = "__value", "__last", "__tied"
 
 
@@ -56,12 +56,13 @@ class BestOperator(NativeOperator):
         count = self.store.made(self._changed, self._difference())
         if not count:
             return None
-        self._answers.replace(self._changed, _ID)
-        columns = weighing(self._answers.names)
+        came, gone = self._rows_that(self._candidates, "rowid", _AT), self._rows_that(self._old, _ID, _ID)
+        self._answers.replace(f"(SELECT {_ID} FROM {self._changed} WHERE {_ID} IS NOT NULL)", f"({came})")
+        columns, both = weighing(self._answers.names), f"({came} UNION ALL {gone})"
         if not self._is_numbered:
-            return Rows(f"(SELECT {columns} FROM {self._changed})", count)
-        apart = f"SELECT {columns} FROM {self._changed} WHERE {_TIED} IS NULL"
-        tied = summed(self._answers.names, f"(SELECT * FROM {self._changed} WHERE {_TIED})")
+            return Rows(f"(SELECT {columns} FROM {both})", count)
+        apart = f"SELECT {columns} FROM {both} WHERE {_TIED} IS NULL"
+        tied = summed(self._answers.names, f"(SELECT * FROM {both} WHERE {_TIED})")
         return Rows(f"({apart} UNION ALL {tied})")
 
     def collect(self, lines: LineText | None, *, whole: bool) -> None:
@@ -98,24 +99,31 @@ class BestOperator(NativeOperator):
         return f"{once} UNION ALL SELECT {self._columns} FROM {several}"
 
     def _difference(self) -> str:
-        """The rows that go, with their places in the table, and those that come."""
+        """Where the rows are that come, among the candidates, and those that go, among the answers; none is copied."""
         rank = f"__n.{_RANK} <= {self._count}"
         place = (
             f"CASE WHEN {rank} THEN __n.{_RANK} END" if self._is_numbered else f"CASE WHEN NOT {rank} THEN 0 ELSE 1 END"
         )
         placed = f"{self._candidates} __r LEFT JOIN __ranks __n ON __r.rowid = __n.{_AT}"
-        came = f"SELECT {self._changing(place, 1)} FROM {placed}{self._peers()}"
+        came = f"SELECT {self._changing('__r.rowid', 'NULL::BIGINT', place, 1)} FROM {placed}{self._peers()}"
         came += f" WHERE {place} > 0 AND __r.{_WAS} IS DISTINCT FROM {place}"
         stay = f"(SELECT __r.{_ID} FROM {placed} WHERE __r.{_WAS} = {place}) __s ON __g.{_ID} = __s.{_ID}"
         gone = f"(SELECT * FROM {self._old} __g ANTI JOIN {stay}) __r"
-        gone = f"SELECT {self._changing(f'__r.{_WAS}', -1)} FROM {gone}{self._peers()}"
+        gone = f"SELECT {self._changing('NULL::BIGINT', f'__r.{_ID}', f'__r.{_WAS}', -1)} FROM {gone}{self._peers()}"
         return f"WITH {self._ranks()} {came} UNION ALL {gone}"
 
-    def _changing(self, place: str, weight: int) -> str:
-        columns = [f"__r.{quoted(name)}" for name, _ in self.inputs[0]]
-        number = [] if self._number is None else [f"({place})::INTEGER AS {quoted(self._number)}"]
+    def _changing(self, at: str, identity: str, place: str, weight: int) -> str:
         tied = [f"__p.{_TIED}"] if self._is_numbered else []
-        return ", ".join([f"__r.{_ID}", *columns, *number, *tied, f"{weight}::BIGINT AS {WEIGHT}"])
+        items = [f"{at} AS {_AT}", f"{identity} AS {_ID}", f"({place})::INTEGER AS {_PLACE}", *tied]
+        return ", ".join([*items, f"{weight}::BIGINT AS {WEIGHT}"])
+
+    def _rows_that(self, table: str, place: str, changed: str) -> str:
+        """The rows of a table that come, or go, with what is said of them: found by their places in it."""
+        columns = [f"__r.{quoted(name)}" for name, _ in self.inputs[0]]
+        number = [] if self._number is None else [f"__c.{_PLACE} AS {quoted(self._number)}"]
+        tied = [f"__c.{_TIED}"] if self._is_numbered else []
+        items = ", ".join([*columns, *number, *tied, f"__c.{WEIGHT}"])
+        return f"SELECT {items} FROM {table} __r JOIN {self._changed} __c ON __r.{place} = __c.{changed}"
 
     def _peers(self) -> str:
         """The join with the values that several rows of a key have, where they decide numbers."""
