@@ -1,7 +1,7 @@
-"""A real process on a full or read-only disk, and one whose clock jumps: it says so, and goes on.
+"""A real process on a disk that is full, read-only or broken, and one whose clock jumps: it says so, and goes on.
 
-The disk is a small tmpfs, which wants the right to mount; the clock is turned by Debian's faketime. A test that has not
-got what it wants is skipped, and says what to install.
+The disk is a small tmpfs, which wants the right to mount; the clock is turned by Debian's faketime, and its fiu-utils
+have calls of the system fail. A test that has not got what it wants is skipped, and says what to install.
 """
 
 from __future__ import annotations
@@ -106,3 +106,22 @@ def test_the_clock_of_steps_never_goes_back(tmp_path):
     assert clocks == sorted(clocks)
     assert (clocks[0][:7], clocks[-1][:4]) == ("2030-06", "2031")
     assert shown(tmp_path) == once(30)
+
+
+@pytest.mark.skipif(not shutil.which("fiu-run"), reason="there is no fiu-run. On Debian: apt-get install fiu-utils")
+@pytest.mark.parametrize("call", ["rw/write", "rw/pwrite", "sync/fsync", "dir/rename"])
+def test_a_disk_that_fails_now_and_then_loses_nothing(call, tmp_path):
+    fill(tmp_path, "1.json", 0)
+    failing = f"enable_random name=posix/io/{call},probability=0.05,failinfo=5"
+    for _ in range(3):
+        found = run(tmp_path, tmp_path, "fiu-run", "-x", "-f", "", "-c", failing)
+        assert found.returncode in (0, 1), found.stderr
+        assert "INTERNAL" not in found.stderr
+        assert "Traceback" not in found.stderr
+        if found.returncode:
+            assert (
+                "nput/output error" in found.stderr or not found.stderr.strip()
+            )  # stderr is written by such calls too
+    found = run(tmp_path, tmp_path)
+    assert found.returncode == 0, found.stderr
+    assert shown(tmp_path) == once(BIG)

@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
-from penstock.errors import Diagnostic, InternalError
+from penstock.errors import Diagnostic, InternalError, PenstockError
 from penstock.steps.proposing import Proposal, abandoned
 from penstock.steps.rows.rejected import counts
 from penstock.steps.state import State
 
 
-class StateBehindLogError(InternalError):
+class StateBehindLogError(PenstockError):
+    """The log has a step that the disk has not confirmed, or which the state could not follow."""
+
+
+class StateLostError(StateBehindLogError, InternalError):
     """The log has a step which the state could not follow."""
 
 
@@ -23,18 +27,18 @@ def commit(state: State, proposal: Proposal) -> None:
             state.log.publish(proposal.staged)
     except BaseException as error:
         if isinstance(error, Exception) and state.log.manifest_of(proposal.number).exists():
-            raise _behind(proposal, f"the disk has not confirmed it: {error}") from error
+            raise StateBehindLogError(_behind(proposal, f"the disk has not confirmed it: {error}")) from error
         raise abandoned(state, error, proposal.result, proposal.staged) from error
     try:
         _follow(state, proposal)
     except Exception as error:
-        raise _behind(proposal, f"the state could not follow it: {error}") from error
+        raise StateLostError(_behind(proposal, f"the state could not follow it: {error}")) from error
 
 
-def _behind(proposal: Proposal, why: str) -> StateBehindLogError:
+def _behind(proposal: Proposal, why: str) -> Diagnostic:
     message = f"step {proposal.number} is in the log, but {why}"
     hint = "nothing more is taken in; close the pipeline and start it again"
-    return StateBehindLogError(Diagnostic("STATE_BEHIND_LOG", message, hint=hint))
+    return Diagnostic("STATE_BEHIND_LOG", message, hint=hint)
 
 
 def _follow(state: State, proposal: Proposal) -> None:

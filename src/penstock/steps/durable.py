@@ -16,7 +16,7 @@ def write_atomically(path: Path, text: str) -> None:
         with temporary.open("w", encoding="utf-8") as file:
             file.write(text)
             file.flush()
-            os.fsync(file.fileno())
+            put_on_disk(file.fileno(), path)
 
     replace_atomically(path, write)
     with writing(path):
@@ -40,6 +40,15 @@ def sync(path: Path) -> None:
     """Have a file, or the names in a folder, on the disk."""
     descriptor = os.open(path, os.O_RDONLY)
     try:
-        os.fsync(descriptor)
+        put_on_disk(descriptor, path)
     finally:
         os.close(descriptor)
+
+
+def put_on_disk(descriptor: int, path: Path) -> None:
+    """Have what was written through a descriptor on the disk; an OSError names the file, unlike fsync's own."""
+    try:
+        os.fsync(descriptor)
+    except OSError as error:
+        error.filename = error.filename or str(path)
+        raise

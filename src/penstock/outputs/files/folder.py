@@ -7,7 +7,6 @@ staged steps that a finished file has already are removed, and so are files that
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
@@ -16,7 +15,7 @@ from pathlib import Path
 from penstock.outputs.files.rendering import Rendering
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.steps.change import Change
-from penstock.steps.durable import sync
+from penstock.steps.durable import put_on_disk, sync
 
 FORMAT = 1
 _MARK, _STAGED = "_penstock.json", "_staged"
@@ -146,7 +145,7 @@ def _write(path: Path, content: bytes) -> None:
         with temporary.open("wb") as file:
             file.write(content)
             file.flush()
-            os.fsync(file.fileno())
+            put_on_disk(file.fileno(), path)
         temporary.replace(path)
         sync(path.parent)
     except BaseException:
