@@ -71,6 +71,8 @@ def test_the_program_that_it_had_goes_on_and_can_be_changed_then(tmp_path, times
     assert of_views.keys() == {"counted"}
     assert sum(json.loads(row)["n"] for row in of_views["counted"]) == ROWS + 1
     assert set(of_views["counted"].values()) == {1}
-    with running(tmp_path, new, "--once") as process:
-        assert process.wait(60) == 0, process.stderr.read()
+    with running(tmp_path, new, "--once", "--yes") as process:
+        _, told = process.communicate(timeout=60)
+        assert process.returncode == 0, told
+        assert "is not used" not in told  # the state of the views that stay
     assert len(shown(tmp_path)["added"]) == 7

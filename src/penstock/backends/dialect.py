@@ -60,6 +60,10 @@ class Dialect(ABC):
     def value(self, scalar: Scalar, *below: Plan) -> str:
         """An expression over the fields of nodes."""
 
+    def residual(self, plan: Join, condition: Scalar) -> str:
+        """The condition of a join beside the equality of its keys, which sees only pairs whose keys are equal."""
+        return f"({self.value(condition, plan.left, plan.right)})"
+
     @abstractmethod
     def key(self, scalar: Scalar, below: Plan) -> str:
         """An expression as a key of groups and partitions."""

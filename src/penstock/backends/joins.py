@@ -31,7 +31,7 @@ def join_condition(dialect: Dialect, plan: Join) -> str:
 
 def others(dialect: Dialect, plan: Join, carry: Carry) -> list[str]:
     """The conditions besides the equality of keys."""
-    found = [] if plan.residual is None else [f"({dialect.value(plan.residual, plan.left, plan.right)})"]
+    found = [] if plan.residual is None else [dialect.residual(plan, plan.residual)]
     return found + [f"__left.{name} = __right.{name}" for name in map(dialect.quoted, carry)]
 
 

@@ -20,6 +20,8 @@ from penstock.bind.program.compile import Program, compile_program
 from penstock.catalog.model import Catalog
 from penstock.catalog.settings import (
     CHANGEABLE,
+    DEFAULT_DIALECT,
+    DIALECT,
     ENGINE,
     MEMORY_LIMIT,
     check_conf,
@@ -229,8 +231,10 @@ _OF_NO_FORM = {MEMORY_LIMIT, *CHANGEABLE}
 
 
 def _settings(catalog: Catalog) -> dict[str, str]:
-    """The settings on which the form of the state may depend."""
-    return {name: value for name, value in catalog.settings.items() if name not in _OF_NO_FORM}
+    """The settings on which the form of the state may depend; one that says the default says nothing."""
+    usual = {DIALECT: DEFAULT_DIALECT}
+    told = ((name, value) for name, value in catalog.settings.items() if name not in _OF_NO_FORM)
+    return {name: value for name, value in told if usual.get(name) != value}
 
 
 def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None, memory_limit: str | None) -> Catalog:

@@ -162,3 +162,24 @@ def test_what_is_proven_for_one_type_goes_to_spark_for_another():
     assert "on Spark" not in here
     assert "on Spark, for" in there
     assert "at 2:25" in there
+
+
+@pytest.mark.parametrize("kind", ["JOIN", "LEFT JOIN", "RIGHT JOIN", "FULL JOIN", "SEMI JOIN", "ANTI JOIN"])
+@pytest.mark.parametrize("condition", ["10 / f.x > r.rate", "f.x % r.rate = 0 AND 10 / f.x > 1"])
+def test_a_condition_of_a_join_is_asked_of_rows_whose_keys_meet_alone(kind, condition):
+    shown = "f.id" if kind in ("SEMI JOIN", "ANTI JOIN") else "f.id, r.rate"
+    program = f"""
+    CREATE TABLE f (id INT, k INT, x INT);
+    CREATE TABLE r (k INT, rate INT);
+    CREATE VIEW v AS SELECT {shown} FROM f {kind} r ON f.k = r.k AND {condition};
+    """
+    with opened(program) as pipeline:
+        pipeline.step({"r": [(1, 2), (3, 3), (7, 0)]})
+        pipeline.step({"f": [(8, 9, 0), (9, 1, 4)]})  # 8 would raise, and meets nothing
+        pipeline.step({"r": [(1, 4), (5, 0)], "f": [(10, None, 0)]})
+        shown = set(pipeline.content("v").rows)
+        assert ((8,) in shown) == (kind == "ANTI JOIN")
+        assert ((8, None) in shown) == (kind in ("LEFT JOIN", "FULL JOIN"))
+        with pytest.raises(penstock.DataError) as refused:
+            pipeline.step({"r": [(9, 1)]})
+        assert refused.value.code == "EVALUATION_ERROR"

@@ -52,6 +52,13 @@ class NativeDialect(Dialect):
     def value(self, scalar: Scalar, *below: Plan) -> str:
         return _proven(scalar, *below).text
 
+    def residual(self, plan: Join, condition: Scalar) -> str:
+        """DuckDB computes the sides of a comparison before it joins, for rows too that meet none: none may raise."""
+        found = _proven(condition, plan.left, plan.right)
+        if not found.raises or not plan.keys or plan.null_aware:
+            return f"({found.text})"
+        return f"CASE WHEN {self.equal(plan, plan.keys[0])} THEN {found.text} ELSE false END"
+
     def key(self, scalar: Scalar, below: Plan) -> str:
         return key(_proven(scalar, below))
 

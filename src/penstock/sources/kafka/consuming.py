@@ -88,7 +88,7 @@ class Consuming:
         return Fetched(found, beside=self.beside)
 
     def _consumed(self, most: int, wait: float) -> list[Any]:
-        """What the client brings, without what it says of partitions, which is noted in its place among it."""
+        """The messages that the client brings; what it says of partitions is noted in its place among them."""
         found: list[Any] = []
         told = 0
         brought = self.consumer.consume(most, wait)
