@@ -50,7 +50,7 @@ class _Found:
 
 def figure(*, effort: Effort) -> Figure:
     """Each system over events at rest, and over those of the moment."""
-    size, seconds = (20_000, 12) if effort.quick else (2_000_000, 90)
+    size, seconds = (20_000, 12) if effort.quick else (2_000_000, 60)
     systems = jobs.SYSTEMS[:2] if effort.quick else jobs.SYSTEMS
     with running() as broker:
         rates = _rates(broker, systems, size)
