@@ -89,8 +89,9 @@ def _results(task: Task, order: dict[str, Any]) -> Iterator[Measured]:
     with subprocess.Popen(command, env=os.environ | settings) as process:  # noqa: S603 - our own script
         try:
             yield from _come(task, process, lines)
-        finally:
+        except BaseException:
             process.kill()
+            raise
     if process.returncode:
         raise subprocess.CalledProcessError(process.returncode, command)
 
