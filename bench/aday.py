@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import statistics
 import tempfile
 import time
@@ -14,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 
 import penstock
+from bench.manysteps import resident_mib
 from bench.measure import Effort
 from bench.report import Bar, Figure, Line, milliseconds
 
@@ -110,16 +110,11 @@ def _ended(pipeline: penstock.Pipeline, folder: Path, steps: Sequence[float]) ->
     files = [path for path in folder.rglob("*") if path.is_file()]
     return _Hour(
         statistics.median(steps),
-        _memory(),
+        resident_mib(),
         sum(item.rows for item in pipeline.state()),
         len(files),
         sum(path.stat().st_size for path in files) / (1 << 20),
     )
-
-
-def _memory() -> float:
-    """What the process holds, in MiB."""
-    return int(Path("/proc/self/statm").read_text().split()[1]) * os.sysconf("SC_PAGE_SIZE") / (1 << 20)
 
 
 def _line(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 # A step runs Spark jobs: no deadline fits it. `CI` finds the same examples at every run; `fuzz` looks for new ones.
 _SLOW = {"deadline": None, "suppress_health_check": list(HealthCheck), "print_blob": True}
-settings.register_profile("ci", max_examples=12, derandomize=True, **_SLOW)
+settings.register_profile("ci", max_examples=20, derandomize=True, **_SLOW)
 settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))

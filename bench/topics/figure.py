@@ -145,17 +145,15 @@ def _late(one: _Found, at: int) -> str:
 
 
 def _bars(found: Mapping[str, _Found]) -> tuple[Bar, ...]:
-    ours = found["penstock"].rate
+    ours, flink, loose = (
+        found[name].rate if name in found else None for name in ("penstock", "flink", "penstock, at least once")
+    )
     bars: list[Bar] = []
-    for other, least, text in (
-        ("flink", _OF_FLINK, f"≥ {_OF_FLINK} × flink"),
-        ("penstock, at least once", 1 / _OF_LOOSE, f"exactly once costs ≤ {_OF_LOOSE} × at least once"),
-    ):
-        theirs = found[other].rate if other in found else None
-        if ours and theirs:
-            bars.append(
-                Bar(f"{text} ({ours / theirs if other == 'flink' else theirs / ours:.2f})", ours >= least * theirs)
-            )
+    if ours and flink:
+        bars.append(Bar(f"≥ {_OF_FLINK} × flink ({ours / flink:.2f})", ours >= _OF_FLINK * flink))
+    if ours and loose:
+        cost = loose / ours
+        bars.append(Bar(f"exactly once costs ≤ {_OF_LOOSE} × at least once ({cost:.2f})", cost <= _OF_LOOSE))
     return tuple(bars)
 
 

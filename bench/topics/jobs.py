@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping, Sequence
@@ -13,11 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from bench.flink import PYTHON as FLINK
+from bench.jars import fetched
 from bench.nexmark.task import UnavailableError
 
 SYSTEMS = ("penstock", "penstock, at least once", "flink", "flink, at least once", "streaming")
 _HERE, _ROOT = Path(__file__).parent, Path(__file__).parents[2]
-_JARS = _ROOT / ".services" / "bench"
+_FOLDER = _ROOT / ".services" / "bench"
 _MEMORY = "4g"
 _LAST_LINES = 20
 _OF_FLINK = ("org.apache.flink:flink-sql-connector-kafka:5.0.0-2.2",)
@@ -63,29 +63,16 @@ def _started(system: str, order: Mapping[str, Any]) -> subprocess.Popen[str]:
 
 
 def _log(name: str) -> Any:
-    _JARS.mkdir(parents=True, exist_ok=True)
-    return (_JARS / f"{name}.log").open("a")
+    _FOLDER.mkdir(parents=True, exist_ok=True)
+    return (_FOLDER / f"{name}.log").open("a")
 
 
 def _jars(name: str) -> str:
     """What the system needs to speak with brokers, as a list; Maven fetches it once."""
     match name:
         case "flink":
-            return ";".join(_fetched(artifact).as_uri() for artifact in _OF_FLINK)
+            return ";".join(fetched(artifact, _FOLDER).as_uri() for artifact in _OF_FLINK)
         case "streaming":
-            return ",".join(str(_fetched(artifact)) for artifact in _OF_SPARK)
+            return ",".join(str(fetched(artifact, _FOLDER)) for artifact in _OF_SPARK)
         case _:
             return ""
-
-
-def _fetched(artifact: str) -> Path:
-    _, name, version = artifact.split(":")
-    jar = _JARS / f"{name}-{version}.jar"
-    maven = shutil.which("mvn")
-    if not jar.exists() and maven is not None:
-        said = ["-q", "-B", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={_JARS}"]
-        subprocess.run([maven, *said], check=False)  # noqa: S603 - it says itself what has failed
-    if not jar.exists():
-        message = f"{artifact} is needed, and {'there is no Maven to fetch it' if maven is None else 'was not fetched'}"
-        raise UnavailableError(message)
-    return jar

@@ -11,6 +11,7 @@ import time
 from collections import Counter
 
 import pytest
+from tests.written import shown
 
 from penstock.failpoints import VARIABLE
 
@@ -26,18 +27,6 @@ ROWS = 5_000
 def environment(failpoint=None):
     given = {**os.environ, "PYTHONPATH": os.pathsep.join(sys.path)}
     return given if failpoint is None else {**given, VARIABLE: failpoint}
-
-
-def shown(folder):
-    """What the output of a run has been given, added up by view."""
-    found = {}
-    for path in sorted((folder / "out").glob("*/step-*.json")):
-        rows = found.setdefault(path.parent.name, Counter())
-        for line in path.read_text(encoding="utf-8").splitlines():
-            row = json.loads(line)
-            weight, _ = row.pop("__weight"), row.pop("__step")
-            rows[json.dumps(row, sort_keys=True)] += weight
-    return {view: Counter({row: weight for row, weight in rows.items() if weight}) for view, rows in found.items()}
 
 
 def running(folder, program, *more, failpoint=None):

@@ -119,9 +119,8 @@ def test_a_disk_that_fails_now_and_then_loses_nothing(call, tmp_path):
         assert "INTERNAL" not in found.stderr
         assert "Traceback" not in found.stderr
         if found.returncode:
-            assert (
-                "nput/output error" in found.stderr or not found.stderr.strip()
-            )  # stderr is written by such calls too
+            # What says so is written by such calls too.
+            assert "nput/output error" in found.stderr or not found.stderr.strip()
     found = run(tmp_path, tmp_path)
     assert found.returncode == 0, found.stderr
     assert shown(tmp_path) == once(BIG)

@@ -20,6 +20,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from bench.jars import fetched
 from bench.nexmark.answers import Answer
 from bench.nexmark.files import SIDE_INPUT, Data
 from bench.nexmark.generate import TABLES
@@ -186,18 +187,7 @@ def _libraries() -> Path:
 def _parquet() -> Path:
     """Flink's Parquet format, which its package lacks; Maven copies it beside the environment once."""
     version = next(_libraries().glob("flink-dist-*.jar")).stem.removeprefix("flink-dist-")
-    folder = _HOME / "jars"
-    jar = folder / f"flink-sql-parquet-{version}.jar"
-    maven = shutil.which("mvn")
-    if not jar.exists() and maven is not None:
-        artifact = _PARQUET.format(version=version)
-        said = ["-q", "dependency:copy", f"-Dartifact={artifact}", f"-DoutputDirectory={folder}"]
-        subprocess.run([maven, *said], check=False)  # noqa: S603 - it says itself what has failed
-    if not jar.exists():
-        lacking = "there is no Maven to fetch it" if maven is None else "Maven has not fetched it"
-        message = f"it needs {jar.name} in {folder.parent.name}/{folder.name}, and {lacking}"
-        raise UnavailableError(message)
-    return jar
+    return fetched(_PARQUET.format(version=version), _HOME / "jars")
 
 
 def _hadoop() -> list[Path]:

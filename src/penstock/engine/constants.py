@@ -5,17 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import replace
-from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 import pyarrow as pa
 
 from penstock.backends.native.kinds import schema_in_arrow, to_arrow
 from penstock.backends.native.proof import NotProvenError, Proven
-from penstock.backends.native.scalars import proven
+from penstock.backends.native.scalars import proven_text
 from penstock.backends.native.store import Store
 from penstock.backends.rows import python_values
-from penstock.plan.scalar import parsed
 
 if TYPE_CHECKING:
     from penstock.backends.api import Workspace
@@ -23,7 +21,6 @@ if TYPE_CHECKING:
 _IN_UTC = re.compile(r"(?:\+00:00| UTC)'")
 _TIME = re.compile(r"\bTIMESTAMP '(\d{4}-\d\d-\d\d \d\d:\d\d:\d\d(?:\.\d{1,6})?)'")
 _PLACE = re.compile(r'"__time(\d+)"')
-_MOST_KNOWN = 1_000
 
 
 def proven_constant(text: str) -> Proven:
@@ -33,13 +30,9 @@ def proven_constant(text: str) -> Proven:
     """
     plain = _IN_UTC.sub("'", text)
     times = list(dict.fromkeys(_TIME.findall(plain)))
-    found = _over_times(_TIME.sub(lambda time: f"`__time{times.index(time[1])}`", plain), len(times))
+    places = tuple((f"__time{place}", "timestamp") for place in range(len(times)))
+    found = proven_text(_TIME.sub(lambda time: f"`__time{times.index(time[1])}`", plain), places)
     return replace(found, text=_PLACE.sub(lambda place: f"TIMESTAMP '{times[int(place[1])]}'", found.text))
-
-
-@lru_cache(_MOST_KNOWN)
-def _over_times(text: str, count: int) -> Proven:
-    return proven(parsed(text), dict.fromkeys((f"__time{place}" for place in range(count)), "timestamp"))
 
 
 def constants_here(store: Store | None, texts: Sequence[str]) -> pa.Table | None:

@@ -50,7 +50,8 @@ class NativeRunner(Runner[Delta]):
         columns = [rows.column(name) for name in (*self.native.renamed, WEIGHT)]
         if [column.type for column in columns] != wanted.types:
             return None
-        return Delta.of_arrow(self.workspace, pa.Table.from_arrays(columns, schema=wanted), self.schema)
+        table = pa.Table.from_arrays(columns, schema=wanted)
+        return Delta.of_arrow(self.workspace, table, self.schema, cancels=delta.cancels)
 
     def fetched(self, rows: Rows) -> pa.Table:
         """The rows of a change as Arrow."""

@@ -231,10 +231,9 @@ _OF_NO_FORM = {MEMORY_LIMIT, *CHANGEABLE}
 
 
 def _settings(catalog: Catalog) -> dict[str, str]:
-    """The settings on which the form of the state may depend; one that says the default says nothing."""
-    usual = {DIALECT: DEFAULT_DIALECT}
+    """The settings on which the form of the state may depend; a dialect that is the default says nothing."""
     told = ((name, value) for name, value in catalog.settings.items() if name not in _OF_NO_FORM)
-    return {name: value for name, value in told if usual.get(name) != value}
+    return {name: value for name, value in told if (name, value) != (DIALECT, DEFAULT_DIALECT)}
 
 
 def as_wanted(catalog: Catalog, *, profile: bool, engine: str | None, memory_limit: str | None) -> Catalog:

@@ -5,18 +5,15 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from penstock.backends.api import LineText
 from penstock.backends.native.proof import NotProvenError
-from penstock.backends.native.scalars import proven
+from penstock.backends.native.scalars import proven_text
 from penstock.backends.native.trace import Columns, Trace, weighing
 from penstock.backends.thresholds import LEAST_FORGOTTEN_ROWS
 from penstock.catalog.reserved import WEIGHT
 from penstock.circuit.forgetting import Best, Expiry, Unsettled
-from penstock.plan.scalar import parsed
 
-_MOST_KNOWN = 1_000
 _SORTED = re.compile(r"^(?P<value>.*) (?P<direction>ASC|DESC) NULLS (?P<nulls>FIRST|LAST)$", re.DOTALL)
 
 
@@ -69,7 +66,7 @@ class Collector:
 
 
 def _below(item: Expiry, columns: Columns, line: str) -> str:
-    below = f"({_over(item.text, columns)}) < ({line})"
+    below = f"({proven_text(item.text, columns).text}) < ({line})"
     return f"(({line}) IS NOT NULL AND coalesce({below}, true))" if item.nulls else below
 
 
@@ -115,7 +112,7 @@ class _Rank:
 
 
 def _rank(keep: Best, columns: Columns, *, append_only: bool) -> _Rank:
-    partition = tuple(_over(text, columns) for text in keep.partition)
+    partition = tuple(proven_text(text, columns).text for text in keep.partition)
     first = () if append_only else (f"{WEIGHT} > 0 DESC",)
     return _Rank(keep.ranking, partition, first, tuple(_sorted(text, columns) for text in keep.order))
 
@@ -124,10 +121,4 @@ def _sorted(text: str, columns: Columns) -> tuple[str, str]:
     found = _SORTED.match(text)
     if found is None:
         raise NotProvenError(what=f"the order by {text}")
-    return _over(found["value"], columns), f"{found['direction']} NULLS {found['nulls']}"
-
-
-@lru_cache(_MOST_KNOWN)
-def _over(text: str, columns: Columns) -> str:
-    """An expression over columns in DuckDB's SQL, which is the same step after step."""
-    return proven(parsed(text), dict(columns)).text
+    return proven_text(found["value"], columns).text, f"{found['direction']} NULLS {found['nulls']}"

@@ -11,6 +11,7 @@ expression raises what Spark raises, and where Spark does not it does not. All t
 from __future__ import annotations
 
 from collections.abc import Mapping
+from functools import lru_cache
 
 from penstock.backends.native.expressions import (
     arithmetic,
@@ -45,8 +46,10 @@ from penstock.plan.forms import (
     Reference,
     Span,
 )
+from penstock.plan.scalar import parsed
 from penstock.plan.writing import text_of
 
+_MOST_KNOWN = 1_000
 RULES: Mapping[tuple[str, int | None], Rule] = {
     **conditionals.RULES,
     **comparisons.RULES,
@@ -67,6 +70,12 @@ def proven(form: Form, types: Mapping[str, Type | None]) -> Proven:
     if found.type != "void":
         storage(found.type)
     return found
+
+
+@lru_cache(_MOST_KNOWN)
+def proven_text(text: str, types: tuple[tuple[str, Type], ...]) -> Proven:
+    """The same of an expression as text, which is asked for step after step."""
+    return proven(parsed(text), dict(types))
 
 
 class _Translated:

@@ -64,8 +64,7 @@ class TopicReceiver:
     def _take_at_once(self, change: Change) -> None:
         self.producer.begin_transaction()
         try:
-            for message in self.writing.messages(change):
-                self._produce(message, change.step)
+            self._write(change)
             self._commit(change.step)
         except BaseException:
             self._abort()
@@ -74,8 +73,7 @@ class TopicReceiver:
     def _take_loosely(self, change: Change) -> None:
         """The messages, and once all have arrived the number; those that have not are not sent behind others later."""
         try:
-            for message in self.writing.messages(change):
-                self._produce(message, change.step)
+            self._write(change)
             self._see_delivered()
         except BaseException:
             self.producer.purge()
@@ -92,6 +90,10 @@ class TopicReceiver:
 
     def _numbered(self, step: int) -> list[Any]:
         return [driver().TopicPartition(self.topic, 0, step, metadata=self.owner.pipeline)]
+
+    def _write(self, change: Change) -> None:
+        for message in self.writing.messages(change):
+            self._produce(message, change.step)
 
     def _produce(self, message: Written, step: int) -> None:
         headers = {"penstock-step": str(step), **({"op": message.op} if message.op else {})}

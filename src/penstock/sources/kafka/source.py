@@ -231,21 +231,23 @@ class KafkaSource:
 
     def _messages_of(self, item: Range) -> Fetched:
         self._consuming.assign({item.partition: item.start})
-        found = Fetched.joined(())
+        parts: list[Fetched] = []
+        count = 0
         until = time.monotonic() + self.client.patience
         try:
-            while len(found) < item.messages and self._consuming.is_behind and time.monotonic() < until:
-                more = self._consuming.messages(min(_PIECE, item.messages - len(found)))
-                found = Fetched.joined([found, more.before(item.end)])
+            while count < item.messages and self._consuming.is_behind and time.monotonic() < until:
+                more = self._consuming.messages(min(_PIECE, item.messages - count))
+                parts.append(more.before(item.end))
+                count += len(parts[-1])
         except OffsetsGoneError:
-            found = Fetched.joined(())
-        if len(found) != item.messages:
+            count = 0
+        if count != item.messages:
             topic, number = item.partition
-            what = f"of {item.messages} messages from offset {item.start} up to {item.end} there are {len(found)}"
+            what = f"of {item.messages} messages from offset {item.start} up to {item.end} there are {count}"
             message = f"table {self.table.name}, {topic}/{number}: what a step has read cannot be read again: {what}"
             raise DataError(Diagnostic("CANNOT_READ_AGAIN", message))
         self._at[item.partition] = item.start
-        return found
+        return Fetched.joined(parts)
 
     def commit(self) -> None:
         """Take note that what has been read is part of a step; Kafka's own tools see it where a group is named."""
