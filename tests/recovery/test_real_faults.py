@@ -7,6 +7,7 @@ have calls of the system fail. A test that has not got what it wants is skipped,
 from __future__ import annotations
 
 import json
+import os
 import shutil
 import subprocess
 import sys
@@ -18,6 +19,10 @@ import pytest
 pytestmark = pytest.mark.extended
 COMMAND = [sys.executable, "-m", "penstock.cli.main", "run", "--quiet", "--engine", "native", "--once"]
 BIG = 3_000
+SECONDS = 120
+# libfiu waits for the loader while it holds its own lock, and the loader for libfiu, where a library that is being
+# loaded has begun a thread that allocates, as Arrow's jemalloc does for its collection.
+NO_THREAD_OF_ALLOCATORS = {"JE_ARROW_MALLOC_CONF": "background_thread:false"}
 
 
 def program(folder):
@@ -37,7 +42,8 @@ def fill(folder, name, first, count=BIG):
 def run(folder, place, *before):
     command = [*before, *COMMAND, "--dir", str(place / "dir"), "--output", str(place / "out"), "--format", "json"]
     command += ["-e", program(folder)]
-    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    environment = {**os.environ, **NO_THREAD_OF_ALLOCATORS}
+    return subprocess.run(command, capture_output=True, text=True, check=False, timeout=SECONDS, env=environment)
 
 
 def shown(place):
