@@ -28,6 +28,7 @@ from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, Operated, R
 from penstock.steps.rows.rejected import Rejections
 
 _ENVELOPES = {"insert": INSERT, "delete": DELETE, "update": UPDATE}
+_BLOCK = 1 << 20
 _FLOAT_DIGITS = 15  # that a double keeps
 # Between two objects that stand alone on their lines; within one, an object must be followed by a comma or its end.
 _BETWEEN = re.compile(rb"\}[ \t]*+(?:\r\n|\n|\r)[ \t]*+\{")
@@ -69,7 +70,7 @@ class JsonLines:
         if self._fast is None or objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
             return None
         options = arrow_json.ParseOptions(explicit_schema=self._fast, unexpected_field_behavior=self._unexpected)
-        read = arrow_json.ReadOptions(use_threads=False, block_size=max(1 << 20, len(text) + 1))
+        read = _reading(len(text), alike=not self._ignore_unknown)
         try:
             table = arrow_json.read_json(io.BytesIO(text), read, options)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
@@ -140,6 +141,16 @@ class JsonLines:
     def _beside_nothing(self, value: Mapping[str, Any]) -> Mapping[str, Any]:
         """An operation without the columns beside it that are NULL, which say nothing either."""
         return {name: item for name, item in value.items() if item is not None or name.lower() not in self._columns}
+
+
+def _reading(size: int, *, alike: bool) -> arrow_json.ReadOptions:
+    """Large texts in blocks on all cores where all have the fields of the schema, else as one block.
+
+    What a field is that nobody has declared could be one thing in one block and another in the next.
+    """
+    if alike and size > _BLOCK:
+        return arrow_json.ReadOptions(use_threads=True, block_size=_BLOCK)
+    return arrow_json.ReadOptions(use_threads=False, block_size=max(_BLOCK, size + 1))
 
 
 def _envelopes(masks: Mapping[str, pa.ChunkedArray]) -> int:

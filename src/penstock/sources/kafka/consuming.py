@@ -7,9 +7,11 @@ messages themselves, so a look at partitions that are not behind waits for nobod
 from __future__ import annotations
 
 import time
-from collections.abc import Iterable, Mapping
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any, overload
 
 from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
@@ -18,6 +20,7 @@ from penstock.sources.kafka.client import Client
 from penstock.sources.kafka.topics import Partition
 from penstock.sources.messages.api import Brought, Message
 
+_AT_ONCE = 500  # messages, fewer than those after which the collector looks at what is new
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GLANCE = 0.005  # seconds to look into what has been fetched already
 _LOOK = 0.5  # seconds that a look waits for partitions that are behind
@@ -76,40 +79,52 @@ class Consuming:
     def messages(self, most: int, *, wait: float = _LOOK) -> Fetched:
         """Up to that many messages; none if none have come, within `wait` seconds where partitions are behind."""
         until = time.monotonic() + wait
-        found = self._consumed(most, _GLANCE)
+        found = Fetched(beside=self.beside)
+        self._consume(found, most, _GLANCE)
         while not found and self.is_behind and time.monotonic() < until:
-            found = self._consumed(1, min(_LOOK, max(0.0, until - time.monotonic())))
+            self._consume(found, 1, min(_LOOK, max(0.0, until - time.monotonic())))
         if found and len(found) < most:
-            found += self._consumed(most - len(found), _GLANCE)
+            self._consume(found, most, _GLANCE)
         if found:
             self._since = None
         else:
             self._check_reach()
-        return Fetched(found, beside=self.beside)
-
-    def _consumed(self, most: int, wait: float) -> list[Any]:
-        """The messages that the client brings; what it says of partitions is noted in its place among them."""
-        found: list[Any] = []
-        told = 0
-        brought = self.consumer.consume(most, wait)
-        for place, item in enumerate(brought):
-            error = item.error()
-            if error is not None:
-                self._come(brought[told:place])
-                found += brought[told:place]
-                self._noted(error, (item.topic() or "", item.partition() or 0))
-                told = place + 1
-        self._come(brought[told:])
-        found += brought[told:]
-        if found:
-            kind, moment = found[-1].timestamp()
-            self.newest = moment / 1000 if kind else None
         return found
 
-    def _come(self, items: list[Any]) -> None:
-        """Messages have come of partitions whose end had been reached."""
-        if self.reached and items:
-            self.reached -= {(item.topic(), item.partition()) for item in items}
+    def messages_until(self, asked: Callable[[], bool], most: int) -> Fetched:
+        """The messages that come until they are asked for, or partitions are not behind; what waits then as well."""
+        found = Fetched(beside=self.beside)
+        self._consume(found, most, _GLANCE)
+        while len(found) < most and self.is_behind and not asked():
+            self._consume(found, most, _GLANCE)
+        return found
+
+    def _consume(self, found: Fetched, most: int, wait: float) -> None:
+        """Have up to that many messages among those found: what waits, and what comes within so many seconds.
+
+        The client makes an object of each message. Few of them are there at a time, so that Python's collector does
+        not look through all that the process holds for their sake.
+        """
+        until = time.monotonic() + wait
+        while len(found) < most:
+            asked = min(_AT_ONCE, most - len(found))
+            brought = self.consumer.consume(asked, max(0.0, until - time.monotonic()))
+            told = 0
+            for place, error in enumerate([item.error() for item in brought]):
+                if error is not None:
+                    self._come(found, brought[told:place])
+                    self._noted(error, (brought[place].topic() or "", brought[place].partition() or 0))
+                    told = place + 1
+            self._come(found, brought[told:])
+            if len(brought) < asked:
+                return
+
+    def _come(self, found: Fetched, items: list[Any]) -> None:
+        """Messages have come, maybe of partitions whose end had been reached."""
+        if items:
+            self.reached -= found.take(items)
+            kind, moment = items[-1].timestamp()
+            self.newest = moment / 1000 if kind else None
 
     def _noted(self, error: KafkaError, partition: Partition) -> None:
         """An event among the messages: an end, or an error that concerns a partition."""
@@ -138,15 +153,76 @@ class Consuming:
             self._since = None
 
 
-class Fetched(Brought):
-    """Messages as the client has brought them: `items`, of which `beside` has times and headers read as well."""
+@dataclass
+class Part:
+    """Messages of one partition, in order, each part of them by itself; times and headers where these are asked for."""
 
-    def __init__(self, items: list[Any], *, beside: bool) -> None:
-        self.items = items
-        self.beside = beside
+    partition: Partition
+    values: list[bytes | None] = field(default_factory=list)
+    keys: list[bytes | None] = field(default_factory=list)
+    offsets: list[int] = field(default_factory=list)
+    beside: list[Any] = field(default_factory=list)
+
+    def take(self, items: list[Any], *, beside: bool) -> None:
+        """Messages as the client brings them come behind these."""
+        self.values += [item.value() for item in items]
+        self.keys += [item.key() for item in items]
+        self.offsets += [item.offset() for item in items]
+        if beside:
+            self.beside += [(_moment(*item.timestamp()), tuple(item.headers() or ())) for item in items]
+
+    def extend(self, more: Part) -> None:
+        """Those of another come behind these."""
+        self.values += more.values
+        self.keys += more.keys
+        self.offsets += more.offsets
+        self.beside += more.beside
 
     def __len__(self) -> int:
-        return len(self.items)
+        return len(self.values)
+
+    @overload
+    def __getitem__(self, at: int) -> Message: ...
+
+    @overload
+    def __getitem__(self, at: slice) -> Part: ...
+
+    def __getitem__(self, at: int | slice) -> Message | Part:
+        if isinstance(at, slice):
+            return Part(self.partition, self.values[at], self.keys[at], self.offsets[at], self.beside[at])
+        facts = self.beside[at] if self.beside else ()
+        return Message(self.values[at], self.keys[at], *self.partition, self.offsets[at], *facts)
+
+    def before(self, offset: int) -> Part:
+        """Those that stand before an offset."""
+        return self[: bisect_left(self.offsets, offset)]
+
+
+class Fetched(Brought):
+    """Messages as they have been brought, those of each partition together, partitions in order."""
+
+    def __init__(self, parts: Iterable[Part] = (), *, beside: bool) -> None:
+        self._parts = {part.partition: part for part in parts}
+        self._beside = beside
+
+    def take(self, items: list[Any]) -> set[Partition]:
+        """Messages as the client brings them come behind these; the partitions that they are of."""
+        of: set[Partition] = set()
+        for partition, group in groupby(items, key=_partition):
+            of.add(partition)
+            part = self._parts.get(partition)
+            if part is None:
+                part = self._parts[partition] = Part(partition)
+            part.take(list(group), beside=self._beside)
+        return of
+
+    @property
+    def parts(self) -> list[Part]:
+        """The messages of each partition."""
+        return [part for _, part in sorted(self._parts.items())]
+
+    def __len__(self) -> int:
+        return sum(map(len, self._parts.values()))
 
     @overload
     def __getitem__(self, at: int) -> Message: ...
@@ -156,39 +232,29 @@ class Fetched(Brought):
 
     def __getitem__(self, at: int | slice) -> Message | Fetched:
         if isinstance(at, slice):
-            return Fetched(self.items[at], beside=self.beside)
-        return _message(self.items[at]) if self.beside else _bare(self.items[at])
+            return Fetched(self._cut(*at.indices(len(self))[:2]), beside=self._beside)
+        for part in self.parts:
+            if at < len(part):
+                return part[at]
+            at -= len(part)
+        raise IndexError(at)
+
+    def _cut(self, start: int, stop: int) -> Iterator[Part]:
+        for part in self.parts:
+            found = part[max(0, start) : max(0, stop)]
+            if found:
+                yield found
+            start, stop = start - len(part), stop - len(part)
 
     @property
     def values(self) -> list[bytes | None]:
-        return [item.value() for item in self.items]
-
-    def before(self, offset: int) -> Fetched:
-        """Those that stand before an offset."""
-        return Fetched([item for item in self.items if item.offset() < offset], beside=self.beside)
-
-    def by_partition(self) -> dict[Partition, Fetched]:
-        """The messages of each partition, partitions in order."""
-        found: dict[Partition, list[Any]] = {}
-        for item in self.items:
-            found.setdefault((item.topic(), item.partition()), []).append(item)
-        return {partition: Fetched(items, beside=self.beside) for partition, items in sorted(found.items())}
-
-    @classmethod
-    def joined(cls, parts: Iterable[Fetched]) -> Fetched:
-        """The messages of several, one after the other."""
-        given = list(parts)
-        return cls([item for part in given for item in part.items], beside=any(part.beside for part in given))
+        """The value of each, in order."""
+        return [value for part in self.parts for value in part.values]
 
 
-def _message(item: Any) -> Message:
-    kind, moment = item.timestamp()
-    at = _EPOCH + timedelta(milliseconds=moment) if kind and moment >= 0 else None
-    return Message(
-        item.value(), item.key(), item.topic(), item.partition(), item.offset(), at, tuple(item.headers() or ())
-    )
+def _partition(item: Any) -> Partition:
+    return item.topic(), item.partition()
 
 
-def _bare(item: Any) -> Message:
-    """The same without its time and headers, which cost more than the rest."""
-    return Message(item.value(), item.key(), item.topic(), item.partition(), item.offset())
+def _moment(kind: int, moment: int) -> datetime | None:
+    return _EPOCH + timedelta(milliseconds=moment) if kind and moment >= 0 else None

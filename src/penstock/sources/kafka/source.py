@@ -18,8 +18,9 @@ from confluent_kafka import TopicPartition
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.kafka import declared
+from penstock.sources.kafka.ahead import Ahead, Lot
 from penstock.sources.kafka.client import Client
-from penstock.sources.kafka.consuming import Consuming, Fetched, OffsetsGoneError
+from penstock.sources.kafka.consuming import Consuming, Fetched, OffsetsGoneError, Part
 from penstock.sources.kafka.topics import Partition, Topics
 from penstock.sources.lag import Lag
 from penstock.sources.messages.metadata import metadata_columns
@@ -72,6 +73,7 @@ class KafkaSource:
     _looked: float | None = None
     _moved: bool = True
     _begun: bool = False
+    _ahead: Ahead = field(default_factory=Ahead)
 
     def __post_init__(self) -> None:
         """Ask the brokers for the topics; DataError if they do not answer, or have no such topic."""
@@ -88,24 +90,42 @@ class KafkaSource:
             return self._read_again(rejections)
         report = Report(self.table, rejections)
         self._follow_partitions(report)
-        if not ended:
-            self._stops = None
-        elif self._has_ended():
-            return None
         try:
-            found = self._consuming.messages(rows, wait=self._wait(ended=ended))
+            lot = self._next(rows, rejections, ended=ended)
         except OffsetsGoneError as error:
             self._lost(error.partition, report)
-            found = Fetched.joined(())
-        if ended and not found and not self._has_ended():
-            raise self.client.out_of_reach(_NOT_ALL)
-        if not found:
-            return None
-        try:
-            return self._taken_up(found, rejections)
+            lot = None
         except DataError:  # as when a schema registry is away: they will be read again
             self._moved = True
             raise
+        if lot is None:
+            if ended and not self._has_ended():
+                raise self.client.out_of_reach(_NOT_ALL)
+            return None
+        if self._consuming.is_behind:
+            self._ahead.begin(lambda: self._lot_ahead(rows, rejections))
+        return self._taken_up(lot, rejections)
+
+    def _next(self, rows: int, rejections: Rejections, *, ended: bool) -> Lot | None:
+        """The messages that come next; None if there are none now, or none any more."""
+        ahead = self._ahead.lot()
+        if not ended:
+            self._stops = None
+        elif ahead is None and self._has_ended():
+            return None
+        return ahead or self._lot(rows, self._wait(ended=ended), rejections)
+
+    def _lot(self, rows: int, wait: float, rejections: Rejections) -> Lot | None:
+        found = self._consuming.messages(rows, wait=wait)
+        return self._lot_of(found, rejections) if found else None
+
+    def _lot_ahead(self, rows: int, rejections: Rejections) -> Lot | None:
+        found = self._consuming.messages_until(self._ahead.asked.is_set, rows)
+        return self._lot_of(found, rejections) if found else None
+
+    def _lot_of(self, messages: Fetched, rejections: Rejections) -> Lot:
+        own = Rejections(tolerant=rejections.tolerant)
+        return Lot(messages, self.rows.batch(messages, own), own)
 
     def _wait(self, *, ended: bool) -> float:
         return self.client.patience if ended else 0.5
@@ -117,34 +137,35 @@ class KafkaSource:
         open_ones = {partition for partition, stop in self._stops.items() if self._at[partition] < stop}
         return not open_ones - self._consuming.reached
 
-    def _taken_up(self, found: Fetched, rejections: Rejections) -> Batch:
+    def _taken_up(self, lot: Lot, rejections: Rejections) -> Batch:
         """The rows of messages, which stand from now on before the position."""
-        parts = found.by_partition()
-        batch = self._with_origin(parts, rejections)
-        for partition, part in parts.items():
+        batch = self._with_origin(lot)
+        rejections.rows += lot.rejections.rows
+        for part in lot.messages.parts:
+            partition = part.partition
             before = self._read.get(partition)
             start, count = (self._at[partition], 0) if before is None else (before.start, before.messages)
-            end = part[-1].offset + 1
+            end = part.offsets[-1] + 1
             self._read[partition] = Range(partition, start, end, count + len(part))
             self._at[partition] = end
         return batch
 
-    def _with_origin(self, parts: Mapping[Partition, Fetched], rejections: Rejections) -> Batch:
+    def _with_origin(self, lot: Lot) -> Batch:
         """The rows of messages; each says its partition, where the table has a waterline for it to hold back."""
-        told = len(rejections.rows)
-        batch = self.rows.batch(Fetched.joined(parts.values()), rejections)
+        batch, parts = lot.rows, lot.messages.parts
         if self._idle_after is None:
             return batch
         known = sorted(self._at)
         numbers = {partition: place for place, partition in enumerate(known)}
-        if self.rows.format.in_bulk and len(rejections.rows) == told:  # then each message is one row
-            alike = [pa.repeat(pa.scalar(numbers[item], pa.int32()), len(part)) for item, part in parts.items()]
+        if self.rows.format.in_bulk and not lot.rejections.rows:  # then each message is one row
+            alike = [pa.repeat(pa.scalar(numbers[part.partition], pa.int32()), len(part)) for part in parts]
             places = pa.concat_arrays(alike)
         else:
             by_name = {_name(partition): place for partition, place in numbers.items()}
-            found = [by_name[batch.place(index).rpartition("@")[0]] for index in range(len(batch))]
-            places = pa.array(found, pa.int32())
-        unread = frozenset(map(_name, parts.keys() | (self._consuming.assigned - self._consuming.reached)))
+            of = [by_name[batch.place(index).rpartition("@")[0]] for index in range(len(batch))]
+            places = pa.array(of, pa.int32())
+        more = self._consuming.assigned - self._consuming.reached
+        unread = frozenset(map(_name, more.union(part.partition for part in parts)))
         origin = Partitioned(tuple(map(_name, known)), places, unread, self._idle_after)
         return replace(batch, partitions=origin)
 
@@ -159,6 +180,7 @@ class KafkaSource:
             self._looked = now
             self._begin(report)
         if self._moved:
+            self._ahead.drop()
             self._consuming.assign(self._at)
             self._moved = False
 
@@ -225,29 +247,28 @@ class KafkaSource:
 
     def _read_again(self, rejections: Rejections) -> Batch:
         """Exactly the messages of the ranges; DataError if some are not there any more."""
-        found = [self._messages_of(item) for item in self._again]
+        self._ahead.drop()
+        parts = [self._messages_of(item) for item in self._again]
         self._moved = True
-        return self._taken_up(Fetched.joined(found), rejections)
+        return self._taken_up(self._lot_of(Fetched(parts, beside=False), rejections), rejections)
 
-    def _messages_of(self, item: Range) -> Fetched:
+    def _messages_of(self, item: Range) -> Part:
         self._consuming.assign({item.partition: item.start})
-        parts: list[Fetched] = []
-        count = 0
+        found = Part(item.partition)
         until = time.monotonic() + self.client.patience
         try:
-            while count < item.messages and self._consuming.is_behind and time.monotonic() < until:
-                more = self._consuming.messages(min(_PIECE, item.messages - count))
-                parts.append(more.before(item.end))
-                count += len(parts[-1])
+            while len(found) < item.messages and self._consuming.is_behind and time.monotonic() < until:
+                for part in self._consuming.messages(min(_PIECE, item.messages - len(found))).parts:
+                    found.extend(part.before(item.end))
         except OffsetsGoneError:
-            count = 0
-        if count != item.messages:
+            found = Part(item.partition)
+        if len(found) != item.messages:
             topic, number = item.partition
-            what = f"of {item.messages} messages from offset {item.start} up to {item.end} there are {count}"
+            what = f"of {item.messages} messages from offset {item.start} up to {item.end} there are {len(found)}"
             message = f"table {self.table.name}, {topic}/{number}: what a step has read cannot be read again: {what}"
             raise DataError(Diagnostic("CANNOT_READ_AGAIN", message))
         self._at[item.partition] = item.start
-        return Fetched.joined(parts)
+        return found
 
     def commit(self) -> None:
         """Take note that what has been read is part of a step; Kafka's own tools see it where a group is named."""

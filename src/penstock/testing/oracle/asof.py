@@ -6,8 +6,11 @@ from sqlglot import exp
 
 from penstock.sql.parse import parse_expression, parse_query
 from penstock.sql.text import spark_sql
+from penstock.sql.trees import conjunction, conjuncts
 from penstock.testing.oracle.time_windows import cannot_say
 from penstock.testing.oracle.whole_rows import WHOLE_ROW
+
+_TIMES = (exp.GTE, exp.GT, exp.LTE, exp.LT)
 
 
 def is_asof(join: exp.Expression) -> bool:
@@ -23,6 +26,7 @@ def rewrite_asof(select: exp.Select) -> None:
     left, [join, *others] = select.args["from_"].this, joins
     if others or any(item.find(exp.Star) for item in select.expressions):
         cannot_say("ASOF JOIN beside other joins, or under a star")
+    _with_match(join)
     match, right = join.args["match_condition"], join.this
     names = left.alias_or_name, right.alias_or_name
     _without_using(select, join, names)
@@ -33,6 +37,15 @@ def rewrite_asof(select: exp.Select) -> None:
     replacement = parse_query(f"SELECT 1 FROM {source}")
     select.set("from_", replacement.args["from_"])
     select.set("joins", replacement.args["joins"])
+
+
+def _with_match(join: exp.Expression) -> None:
+    """The comparison of times apart, which Timeplus has in ON."""
+    if join.args.get("match_condition") is None:
+        parts = list(conjuncts(join.args["on"]))
+        match = next(part for part in parts if isinstance(part, _TIMES))
+        join.set("match_condition", match)
+        join.set("on", conjunction(part for part in parts if part is not match))
 
 
 def _without_using(select: exp.Select, join: exp.Expression, names: tuple[str, str]) -> None:
