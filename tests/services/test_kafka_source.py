@@ -1,6 +1,8 @@
 """Rows from topics of a real broker: what comes, what comes later, what is gone, and going on where one was."""
 
+import random
 import socket
+import time
 
 import pytest
 from tests.services.conftest import running, scripted
@@ -101,6 +103,45 @@ def test_a_source_goes_on_behind_a_step_and_reads_it_again_exactly(topics):
     later.skip(taken)
     later.skip(source.taken())
     assert received(later) == []
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_oracle_steps_that_are_refused_are_read_again_though_more_has_been_fetched(topics, seed):
+    """Messages are fetched while a step is at work; each is in one step that is kept, in its order, and told of so."""
+    chance = random.Random(seed)
+    topic = topics.new(partitions=2)
+    written = [[], []]
+    source = opened(table(topics.address, topic))
+    kept, told = [[], []], [0, 0]
+    until = time.monotonic() + 30
+    while (kept != written or sum(map(len, written)) < 3_000) and time.monotonic() < until:
+        if chance.random() < 0.5 and sum(map(len, written)) < 3_000:
+            partition, count = chance.randrange(2), chance.randrange(1, 900)
+            first = len(written[partition]) * 2 + partition
+            more = [{"a": first + 2 * at} if chance.random() > 0.01 else {"a": "?"} for at in range(count)]
+            topics.write(topic, *more, partition=partition)
+            written[partition] += [item["a"] for item in more]
+        rejections = Rejections(tolerant=True)
+        batch = source.read(chance.choice([50, 300, 5_000]), rejections)
+        if batch is None:
+            continue
+        time.sleep(chance.choice([0, 0, 0.02]))
+        taken = source.taken()["read"]
+        if chance.random() < 0.3:
+            source.rewind()
+            continue
+        source.commit()
+        found = batch.rows.column(0).to_pylist()
+        for item in taken:
+            start, end = item["from"]["offset"], item["to"]["offset"]
+            assert start == told[item["partition"]]
+            told[item["partition"]] = end
+            expected = written[item["partition"]][start:end]
+            right = [value for value in expected if value != "?"]
+            assert [value for value in found if value % 2 == item["partition"]] == right
+            kept[item["partition"]] += expected
+        assert len(rejections.rows) + len(found) == sum(item["to"]["messages"] for item in taken)
+    assert kept == written
 
 
 def test_a_transaction_that_was_not_committed_is_not_read(topics):

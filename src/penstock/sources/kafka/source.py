@@ -102,9 +102,10 @@ class KafkaSource:
             if ended and not self._has_ended():
                 raise self.client.out_of_reach(_NOT_ALL)
             return None
+        batch = self._taken_up(lot, rejections)  # which partitions are behind is asked before the next are fetched
         if self._consuming.is_behind:
             self._ahead.begin(lambda: self._lot_ahead(rows, rejections))
-        return self._taken_up(lot, rejections)
+        return batch
 
     def _next(self, rows: int, rejections: Rejections, *, ended: bool) -> Lot | None:
         """The messages that come next; None if there are none now, or none any more."""
@@ -285,6 +286,10 @@ class KafkaSource:
             self._at[item.partition] = item.start
             self._moved = True
         self._read.clear()
+
+    def close(self) -> None:
+        """Have nothing fetched any more."""
+        self._ahead.drop()
 
     def waiting(self) -> tuple[int, int]:
         """Bytes, which Kafka does not tell, and partitions of which more is known to be there."""
