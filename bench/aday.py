@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -22,14 +23,15 @@ SET log_retention = 'recovery';
 CREATE STREAM visits (at TIMESTAMP LATENESS INTERVAL 2 MINUTES, who BIGINT, page BIGINT, spent BIGINT)
   WITH ('history' = 'none');
 CREATE STREAM sales (at TIMESTAMP LATENESS INTERVAL 2 MINUTES, who BIGINT, amount BIGINT) WITH ('history' = 'none');
-CREATE TABLE people (id BIGINT PRIMARY KEY, area INT);
+CREATE TABLE people (id BIGINT PRIMARY KEY, area INT, since TIMESTAMP LATENESS INTERVAL 2 MINUTES);
 CREATE VIEW pages AS SELECT STREAM TUMBLE_END(at, INTERVAL '5' MINUTE) AS until, page, COUNT(*) AS n, SUM(spent) AS s
   FROM visits GROUP BY TUMBLE(at, INTERVAL '5' MINUTE), page;
-CREATE VIEW sittings AS SELECT STREAM SESSION_START(at, INTERVAL '10' MINUTE) AS since, who, COUNT(*) AS n
-  FROM visits GROUP BY SESSION(at, INTERVAL '10' MINUTE), who;
+CREATE VIEW sittings AS SELECT STREAM SESSION_START(at, INTERVAL '2' MINUTE) AS since, who, COUNT(*) AS n
+  FROM visits GROUP BY SESSION(at, INTERVAL '2' MINUTE), who;
 CREATE VIEW bought AS SELECT STREAM v.at, v.who, v.page, s.amount
   FROM visits AS v JOIN sales AS s ON v.who = s.who AND s.at BETWEEN v.at AND v.at + INTERVAL '5' MINUTE;
-CREATE VIEW areas AS SELECT STREAM v.at, v.page, p.area FROM visits AS v JOIN people AS p ON v.who = p.id;
+CREATE VIEW areas AS SELECT STREAM v.at, v.page, p.area
+  FROM visits AS v JOIN people FOR SYSTEM_TIME AS OF v.at AS p ON v.who = p.id;
 CREATE MATERIALIZED VIEW known AS SELECT area, COUNT(*) AS n FROM people GROUP BY area;
 """
 _PEOPLE, _PAGES, _AREAS, _MOVING = 5_000, 200, 50, 20
@@ -40,9 +42,10 @@ _FLAT = 1.2
 _PARTS = ("hours 1 to 6", "7 to 12", "13 to 18", "19 to 24")
 _NOTE = (
     f"A step brings a minute: {_VISITS:,} visits and {_SALES} sales, in order, of {_PEOPLE:,} people, {_MOVING} "
-    "of whom move to another area. Windows, sessions, a join of streams by time, a join with a table, and a count; a "
-    "pipeline in the process with a directory and `log_retention = 'recovery'`. Of six hours each: the median of the "
-    "steps, and what is there at most when an hour ends. Bars: hours 19 to 24 beside 7 to 12."
+    "of whom move to another area. Windows, sessions, a join of streams by time, a join with the version of a table "
+    "that was valid then, and a count; a pipeline in the process with a directory and `log_retention = 'recovery'`. "
+    "Of six hours each: the median of the steps, and what is there at most when an hour ends. Bars: hours 19 to 24 "
+    "beside 7 to 12."
 )
 
 
@@ -78,7 +81,7 @@ def _hours(minutes: int, hour: int) -> list[_Hour]:
         penstock.Pipeline(PROGRAM, engine="native", directory=folder, retain="materialized") as pipeline,
     ):
         everybody = np.arange(_PEOPLE)
-        pipeline.step({"people": pa.table({"id": everybody, "area": pa.array(everybody % _AREAS, pa.int32())})})
+        pipeline.step({"people": _people(everybody, everybody % _AREAS, _BEGIN)})
         for minute in range(minutes):
             given = _minute(minute, chance)
             began = time.perf_counter()
@@ -91,12 +94,17 @@ def _hours(minutes: int, hour: int) -> list[_Hour]:
 
 def _minute(minute: int, chance: np.random.Generator) -> dict[str, pa.Table]:
     moved = chance.choice(_PEOPLE, _MOVING, replace=False)
-    area = pa.array(chance.integers(0, _AREAS, _MOVING), pa.int32())
+    areas = chance.integers(0, _AREAS, _MOVING)
     return {
         "visits": _rows(minute, _VISITS, chance, page=_PAGES, spent=1_000),
         "sales": _rows(minute, _SALES, chance, amount=100),
-        "people": pa.table({"id": moved, "area": area}),
+        "people": _people(moved, areas, _BEGIN + np.timedelta64(minute, "m")),
     }
+
+
+def _people(who: np.ndarray[Any, Any], areas: np.ndarray[Any, Any], since: np.datetime64) -> pa.Table:
+    at = pa.array(np.full(len(who), since), pa.timestamp("us"))
+    return pa.table({"id": who, "area": pa.array(areas, pa.int32()), "since": at})
 
 
 def _rows(minute: int, count: int, chance: np.random.Generator, **columns: int) -> pa.Table:

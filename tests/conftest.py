@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import os
+import zlib
 from collections.abc import Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,6 +25,9 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
+# "1/3": of the tests that try `once_more` what others have tried, those of the second third alone.
+SHARE = "PENSTOCK_SHARE"
+
 # A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
 importlib.import_module("pandas")
 
@@ -31,11 +35,21 @@ importlib.import_module("pandas")
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what uses Spark, so that `-m "not spark"` starts no JVM."""
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Mark what uses Spark, so that `-m "not spark"` starts no JVM; leave out what is not of this run's share."""
     for item in items:
         if "spark" in getattr(item, "fixturenames", ()):
             item.add_marker(pytest.mark.spark)
+    share = os.environ.get(SHARE)
+    if share:
+        place, of = map(int, share.split("/"))
+        others = [item for item in items if item.get_closest_marker("once_more") and _place(item, of) != place]
+        config.hook.pytest_deselected(items=others)
+        items[:] = [item for item in items if item not in set(others)]
+
+
+def _place(item: pytest.Item, of: int) -> int:
+    return zlib.crc32(item.nodeid.encode()) % of
 
 
 @pytest.fixture(autouse=True)
