@@ -14,6 +14,7 @@ from bench.nexmark.task import Task
 
 from penstock.catalog.settings import Setting
 
+AGAIN = [pytest.mark.extended, pytest.mark.once_more]
 MILLION = 1_000_000
 
 
@@ -69,7 +70,7 @@ def test_the_page_keeps_the_last_of_each_and_judges_the_bars(tmp_path):
         assert minidom.parse(str(tmp_path / picture)).documentElement.tagName == "svg"  # noqa: S318 - our own
 
 
-@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=[pytest.mark.extended, pytest.mark.once_more])])
+@pytest.mark.parametrize("engine", ["native", pytest.param("spark", marks=AGAIN)])
 def test_what_is_measured_of_a_long_run_and_of_small_steps(spark, tmp_path, monkeypatch, engine):
     monkeypatch.setattr(longrun, "_WARMING", 1)
     data = written(tmp_path, Stream(1500), 150)

@@ -28,6 +28,7 @@ from penstock.steps.rows.batch import DELETE, INSERT, UPDATE, Batch, Operated, R
 from penstock.steps.rows.rejected import Rejections
 
 _ENVELOPES = {"insert": INSERT, "delete": DELETE, "update": UPDATE}
+_QUOTED = tuple(f'"{name}"'.encode() for name in _ENVELOPES)
 _BLOCK = 1 << 20
 _FLOAT_DIGITS = 15  # that a double keeps
 # Between two objects that stand alone on their lines; within one, an object must be followed by a comma or its end.
@@ -43,7 +44,8 @@ class JsonLines:
         self._table = table
         self._reader = reader
         self._columns = {column.name.lower() for column in table.shown}
-        self._fast = _fast_schema(table)
+        self._plain = _fast_schema(table)
+        self._wrapped = None if self._plain is None else _with_envelopes(self._plain)
         self._ignore_unknown = ignore_unknown
         self._adds = adds
         self._unexpected = "infer" if ignore_unknown else "error"
@@ -66,25 +68,32 @@ class JsonLines:
     def parsed(self, piece: Piece) -> pa.Table | None:
         """All lines at once, where each is a plain row or an insert; None where a line must be looked at alone."""
         text = piece.data
-        objects = 0 if self._fast is None else _objects(text)
-        if self._fast is None or objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
+        objects = 0 if self._plain is None else _objects(text)
+        if self._plain is None or objects != piece.after.lines - piece.at.lines or not _is_utf8(text):
             return None
-        options = arrow_json.ParseOptions(explicit_schema=self._fast, unexpected_field_behavior=self._unexpected)
-        read = _reading(len(text), alike=not self._ignore_unknown)
+        wrapped = any(name in text for name in _QUOTED)
+        schema = self._wrapped if wrapped else self._plain
+        options = arrow_json.ParseOptions(explicit_schema=schema, unexpected_field_behavior=self._unexpected)
         try:
-            table = arrow_json.read_json(io.BytesIO(text), read, options)
+            table = arrow_json.read_json(io.BytesIO(text), _reading(len(text)), options)
         except (pa.ArrowInvalid, pa.ArrowNotImplementedError):
             return None
-        return self._unwrapped(table) if table.num_rows == objects and self._as_declared(table.schema) else None
+        if table.num_rows != objects or not self._as_declared(table.schema, wrapped=wrapped):
+            return None
+        return self._unwrapped(table) if wrapped else table.select(self._plain.names)
 
-    def _as_declared(self, schema: pa.Schema) -> bool:
-        """True if no field beyond the declared ones is a column in another spelling, or is to be one."""
-        fields = [*schema, *(part for name in _ENVELOPES for part in schema.field(name).type)]
+    def _as_declared(self, schema: pa.Schema, *, wrapped: bool) -> bool:
+        """True if no field beyond the declared ones is a column in another spelling, or is to be one.
+
+        Where no envelope was seen, a field that is one all the same is written with escapes.
+        """
+        envelopes = _ENVELOPES if wrapped else ()
+        fields = [*schema, *(part for name in envelopes for part in schema.field(name).type)]
         declared = {column.name for column in self._table.required}
-        beyond = [item for item in fields if item.name not in declared and item.name not in _ENVELOPES]
+        beyond = [item for item in fields if item.name not in declared and item.name not in envelopes]
         if self._adds and any(not pa.types.is_null(item.type) for item in beyond):
             return False
-        return not any(item.name.lower() in self._columns for item in beyond)
+        return not any(item.name in _ENVELOPES or item.name.lower() in self._columns for item in beyond)
 
     def _unwrapped(self, table: pa.Table) -> pa.Table | None:
         """Envelopes opened: the rows' columns and `__op`; None if a row is not plainly one or the other."""
@@ -143,14 +152,9 @@ class JsonLines:
         return {name: item for name, item in value.items() if item is not None or name.lower() not in self._columns}
 
 
-def _reading(size: int, *, alike: bool) -> arrow_json.ReadOptions:
-    """Large texts in blocks on all cores where all have the fields of the schema, else as one block.
-
-    What a field is that nobody has declared could be one thing in one block and another in the next.
-    """
-    if alike and size > _BLOCK:
-        return arrow_json.ReadOptions(use_threads=True, block_size=_BLOCK)
-    return arrow_json.ReadOptions(use_threads=False, block_size=max(_BLOCK, size + 1))
+def _reading(size: int) -> arrow_json.ReadOptions:
+    """Large texts in blocks, on all cores."""
+    return arrow_json.ReadOptions(use_threads=size > _BLOCK, block_size=_BLOCK)
 
 
 def _envelopes(masks: Mapping[str, pa.ChunkedArray]) -> int:
@@ -190,5 +194,8 @@ def _fast_schema(table: Table) -> pa.Schema | None:
     known = all(column.default is None and column.type in kinds for column in table.required)
     if not known or any(column.name.lower() in _ENVELOPES for column in table.required):
         return None
-    fields = [pa.field(column.name, kinds[column.type]) for column in table.required]
-    return pa.schema([*fields, *(pa.field(name, pa.struct(fields)) for name in _ENVELOPES)])
+    return pa.schema([pa.field(column.name, kinds[column.type]) for column in table.required])
+
+
+def _with_envelopes(schema: pa.Schema) -> pa.Schema:
+    return pa.schema([*schema, *(pa.field(name, pa.struct(list(schema))) for name in _ENVELOPES)])

@@ -30,6 +30,7 @@ _CONSUMER = {
     "allow.auto.create.topics": False,
     "isolation.level": "read_committed",
     "queued.max.messages.kbytes": 32_768,
+    "fetch.queue.backoff.ms": 5,
     "fetch.wait.max.ms": 100,
     "reconnect.backoff.max.ms": 1_000,
 }
