@@ -6,6 +6,7 @@ import itertools
 import json
 import os
 import subprocess
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -81,7 +82,13 @@ class Broker:
                 "fetch.wait.max.ms": 10,
             }
         )
-        partitions = consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions
+        until = time.monotonic() + _PATIENCE
+        # What was made just now may not be known yet.
+        while not (partitions := consumer.list_topics(topic, timeout=_PATIENCE).topics[topic].partitions):
+            if time.monotonic() > until:
+                message = f"the broker at {self.address} knows nothing of its topic {topic}"
+                raise UnavailableError(message)
+            time.sleep(0.1)
         consumer.assign([TopicPartition(topic, number, 0) for number in partitions])
         return consumer
 

@@ -106,8 +106,8 @@ def test_a_source_goes_on_behind_a_step_and_reads_it_again_exactly(topics):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_oracle_steps_that_are_refused_are_read_again_though_more_has_been_fetched(topics, seed):
-    """Messages are fetched while a step is at work; each is in one step that is kept, in its order, and told of so."""
+def test_oracle_steps_that_are_refused_are_read_again(topics, seed):
+    """Each message is in one step that is kept, in its order, and its manifest says so."""
     chance = random.Random(seed)
     topic = topics.new(partitions=2)
     written = [[], []]

@@ -8,7 +8,6 @@
 | `client` | the settings of the client, and what its errors mean |
 | `topics` | which partitions there are, and where reading them begins |
 | `consuming` | messages as they come, and when a partition has no more |
-| `ahead` | what comes next, fetched and read while a step is at work |
 | `source` | the rows of a table: read on, taken back, read again |
 | `upsert` | the connector upsert-kafka |
 """

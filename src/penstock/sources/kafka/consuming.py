@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import time
 from bisect import bisect_left
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from itertools import groupby
@@ -24,7 +24,6 @@ _AT_ONCE = 500  # messages, fewer than those after which the collector looks at 
 _EPOCH = datetime(1970, 1, 1, tzinfo=UTC)
 _GLANCE = 0.005  # seconds to look into what has been fetched already
 _LOOK = 0.5  # seconds that a look waits for partitions that are behind
-_LONGEST = 10.0  # seconds for which messages come that nobody has asked for
 _DOUBT = 2.0  # seconds between two questions whether a broker is there at all
 _GONE = (KafkaError._AUTO_OFFSET_RESET, KafkaError.OFFSET_OUT_OF_RANGE)  # noqa: SLF001 - that is its name
 _NOT_NOW = (KafkaError._ALL_BROKERS_DOWN, KafkaError._TRANSPORT, KafkaError._TIMED_OUT, KafkaError._RESOLVE)  # noqa: SLF001
@@ -90,18 +89,6 @@ class Consuming:
             self._since = None
         else:
             self._check_reach()
-        return found
-
-    def messages_until(self, asked: Callable[[], bool], most: int) -> Fetched:
-        """The messages that come until they are asked for, or partitions are not behind; what waits then as well.
-
-        Of a pipeline that rests nobody asks: it does not go on for long.
-        """
-        until = time.monotonic() + _LONGEST
-        found = Fetched(beside=self.beside)
-        self._consume(found, most, _GLANCE)
-        while len(found) < most and self.is_behind and not asked() and time.monotonic() < until:
-            self._consume(found, most, _GLANCE)
         return found
 
     def _consume(self, found: Fetched, most: int, wait: float) -> None:

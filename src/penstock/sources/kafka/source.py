@@ -18,7 +18,6 @@ from confluent_kafka import TopicPartition
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
 from penstock.sources.kafka import declared
-from penstock.sources.kafka.ahead import Ahead, Lot
 from penstock.sources.kafka.client import Client
 from penstock.sources.kafka.consuming import Consuming, Fetched, OffsetsGoneError, Part
 from penstock.sources.kafka.topics import Partition, Topics
@@ -73,7 +72,6 @@ class KafkaSource:
     _looked: float | None = None
     _moved: bool = True
     _begun: bool = False
-    _ahead: Ahead = field(default_factory=Ahead)
 
     def __post_init__(self) -> None:
         """Ask the brokers for the topics; DataError if they do not answer, or have no such topic."""
@@ -90,43 +88,24 @@ class KafkaSource:
             return self._read_again(rejections)
         report = Report(self.table, rejections)
         self._follow_partitions(report)
+        if not ended:
+            self._stops = None
+        elif self._has_ended():
+            return None
         try:
-            lot = self._next(rows, rejections, ended=ended)
+            found = self._consuming.messages(rows, wait=self._wait(ended=ended))
         except OffsetsGoneError as error:
             self._lost(error.partition, report)
-            lot = None
+            found = Fetched(beside=False)
+        if ended and not found and not self._has_ended():
+            raise self.client.out_of_reach(_NOT_ALL)
+        if not found:
+            return None
+        try:
+            return self._taken_up(found, rejections)
         except DataError:  # as when a schema registry is away: they will be read again
             self._moved = True
             raise
-        if lot is None:
-            if ended and not self._has_ended():
-                raise self.client.out_of_reach(_NOT_ALL)
-            return None
-        batch = self._taken_up(lot, rejections)  # which partitions are behind is asked before the next are fetched
-        if self._consuming.is_behind:
-            self._ahead.begin(lambda: self._lot_ahead(rows, rejections))
-        return batch
-
-    def _next(self, rows: int, rejections: Rejections, *, ended: bool) -> Lot | None:
-        """The messages that come next; None if there are none now, or none any more."""
-        ahead = self._ahead.lot()
-        if not ended:
-            self._stops = None
-        elif ahead is None and self._has_ended():
-            return None
-        return ahead or self._lot(rows, self._wait(ended=ended), rejections)
-
-    def _lot(self, rows: int, wait: float, rejections: Rejections) -> Lot | None:
-        found = self._consuming.messages(rows, wait=wait)
-        return self._lot_of(found, rejections) if found else None
-
-    def _lot_ahead(self, rows: int, rejections: Rejections) -> Lot | None:
-        found = self._consuming.messages_until(self._ahead.asked.is_set, rows)
-        return self._lot_of(found, rejections) if found else None
-
-    def _lot_of(self, messages: Fetched, rejections: Rejections) -> Lot:
-        own = Rejections(tolerant=rejections.tolerant)
-        return Lot(messages, self.rows.batch(messages, own), own)
 
     def _wait(self, *, ended: bool) -> float:
         return self.client.patience if ended else 0.5
@@ -138,11 +117,10 @@ class KafkaSource:
         open_ones = {partition for partition, stop in self._stops.items() if self._at[partition] < stop}
         return not open_ones - self._consuming.reached
 
-    def _taken_up(self, lot: Lot, rejections: Rejections) -> Batch:
+    def _taken_up(self, found: Fetched, rejections: Rejections) -> Batch:
         """The rows of messages, which stand from now on before the position."""
-        batch = self._with_origin(lot)
-        rejections.rows += lot.rejections.rows
-        for part in lot.messages.parts:
+        batch = self._with_origin(found, rejections)
+        for part in found.parts:
             partition = part.partition
             before = self._read.get(partition)
             start, count = (self._at[partition], 0) if before is None else (before.start, before.messages)
@@ -151,14 +129,15 @@ class KafkaSource:
             self._at[partition] = end
         return batch
 
-    def _with_origin(self, lot: Lot) -> Batch:
+    def _with_origin(self, found: Fetched, rejections: Rejections) -> Batch:
         """The rows of messages; each says its partition, where the table has a waterline for it to hold back."""
-        batch, parts = lot.rows, lot.messages.parts
+        told = len(rejections.rows)
+        batch, parts = self.rows.batch(found, rejections), found.parts
         if self._idle_after is None:
             return batch
         known = sorted(self._at)
         numbers = {partition: place for place, partition in enumerate(known)}
-        if self.rows.format.in_bulk and not lot.rejections.rows:  # then each message is one row
+        if self.rows.format.in_bulk and len(rejections.rows) == told:  # then each message is one row
             alike = [pa.repeat(pa.scalar(numbers[part.partition], pa.int32()), len(part)) for part in parts]
             places = pa.concat_arrays(alike)
         else:
@@ -181,7 +160,6 @@ class KafkaSource:
             self._looked = now
             self._begin(report)
         if self._moved:
-            self._ahead.drop()
             self._consuming.assign(self._at)
             self._moved = False
 
@@ -248,10 +226,9 @@ class KafkaSource:
 
     def _read_again(self, rejections: Rejections) -> Batch:
         """Exactly the messages of the ranges; DataError if some are not there any more."""
-        self._ahead.drop()
         parts = [self._messages_of(item) for item in self._again]
         self._moved = True
-        return self._taken_up(self._lot_of(Fetched(parts, beside=False), rejections), rejections)
+        return self._taken_up(Fetched(parts, beside=False), rejections)
 
     def _messages_of(self, item: Range) -> Part:
         self._consuming.assign({item.partition: item.start})
@@ -286,10 +263,6 @@ class KafkaSource:
             self._at[item.partition] = item.start
             self._moved = True
         self._read.clear()
-
-    def close(self) -> None:
-        """Have nothing fetched any more."""
-        self._ahead.drop()
 
     def waiting(self) -> tuple[int, int]:
         """Bytes, which Kafka does not tell, and partitions of which more is known to be there."""
