@@ -20,10 +20,12 @@ from bench.report import Bar, Figure, Line, milliseconds
 
 PROGRAM = """
 SET log_retention = 'recovery';
+SET error_history = '1000';
 CREATE STREAM visits (at TIMESTAMP LATENESS INTERVAL 2 MINUTES, who BIGINT, page BIGINT, spent BIGINT)
   WITH ('history' = 'none');
 CREATE STREAM sales (at TIMESTAMP LATENESS INTERVAL 2 MINUTES, who BIGINT, amount BIGINT) WITH ('history' = 'none');
-CREATE TABLE people (id BIGINT PRIMARY KEY, area INT, since TIMESTAMP LATENESS INTERVAL 2 MINUTES);
+CREATE TABLE people (id BIGINT PRIMARY KEY, area INT, since TIMESTAMP LATENESS INTERVAL 2 MINUTES)
+  WITH ('history' = 'none');
 CREATE VIEW pages AS SELECT STREAM TUMBLE_END(at, INTERVAL '5' MINUTE) AS until, page, COUNT(*) AS n, SUM(spent) AS s
   FROM visits GROUP BY TUMBLE(at, INTERVAL '5' MINUTE), page;
 CREATE VIEW sittings AS SELECT STREAM SESSION_START(at, INTERVAL '2' MINUTE) AS since, who, COUNT(*) AS n
@@ -43,7 +45,7 @@ _PARTS = ("hours 1 to 6", "7 to 12", "13 to 18", "19 to 24")
 _NOTE = (
     f"A step brings a minute: {_VISITS:,} visits and {_SALES} sales, in order, of {_PEOPLE:,} people, {_MOVING} "
     "of whom move to another area. Windows, sessions, a join of streams by time, a join with the version of a table "
-    "that was valid then, and a count; a pipeline in the process with a directory and `log_retention = 'recovery'`. "
+    "that was valid then, and a count; a pipeline in the process with a directory and `log_retention = 'recovery'`, no table with a history. "
     "Of six hours each: the median of the steps, and what is there at most when an hour ends. Bars: hours 19 to 24 "
     "beside 7 to 12."
 )
