@@ -45,7 +45,8 @@ _PARTS = ("hours 1 to 6", "7 to 12", "13 to 18", "19 to 24")
 _NOTE = (
     f"A step brings a minute: {_VISITS:,} visits and {_SALES} sales, in order, of {_PEOPLE:,} people, {_MOVING} "
     "of whom move to another area. Windows, sessions, a join of streams by time, a join with the version of a table "
-    "that was valid then, and a count; a pipeline in the process with a directory and `log_retention = 'recovery'`, no table with a history. "
+    "that was valid then, and a count; a pipeline in the process with a directory and `log_retention = 'recovery'`, "
+    "no table with a history. "
     "Of six hours each: the median of the steps, and what is there at most when an hour ends. Bars: hours 19 to 24 "
     "beside 7 to 12."
 )
