@@ -25,7 +25,7 @@ settings.register_profile("local", max_examples=20, **_SLOW)
 settings.register_profile("fuzz", max_examples=200, **_SLOW)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE") or ("ci" if os.environ.get("CI") else "local"))
 
-# "1/3": of the tests that try `once_more` what others have tried, those of the second third alone.
+# "1/3": of the tests marked `once_more` those of the second third alone.
 SHARE = "PENSTOCK_SHARE"
 
 # A command leaves pandas out where nothing has loaded it; here it shares a process with tests that give DataFrames.
@@ -43,9 +43,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     share = os.environ.get(SHARE)
     if share:
         place, of = map(int, share.split("/"))
-        others = [item for item in items if item.get_closest_marker("once_more") and _place(item, of) != place]
-        config.hook.pytest_deselected(items=others)
-        items[:] = [item for item in items if item not in set(others)]
+        others = {item for item in items if item.get_closest_marker("once_more") and _place(item, of) != place}
+        config.hook.pytest_deselected(items=list(others))
+        items[:] = [item for item in items if item not in others]
 
 
 def _place(item: pytest.Item, of: int) -> int:
