@@ -125,7 +125,6 @@ def test_oracle_steps_that_are_refused_are_read_again(topics, seed):
         batch = source.read(chance.choice([50, 300, 5_000]), rejections)
         if batch is None:
             continue
-        time.sleep(chance.choice([0, 0, 0.02]))
         taken = source.taken()["read"]
         if chance.random() < 0.3:
             source.rewind()

@@ -173,21 +173,18 @@ class Part:
     def __len__(self) -> int:
         return len(self.values)
 
-    @overload
-    def __getitem__(self, at: int) -> Message: ...
-
-    @overload
-    def __getitem__(self, at: slice) -> Part: ...
-
-    def __getitem__(self, at: int | slice) -> Message | Part:
-        if isinstance(at, slice):
-            return Part(self.partition, self.values[at], self.keys[at], self.offsets[at], self.beside[at])
+    def message(self, at: int) -> Message:
+        """The message at a place."""
         facts = self.beside[at] if self.beside else ()
         return Message(self.values[at], self.keys[at], *self.partition, self.offsets[at], *facts)
 
+    def cut(self, at: slice) -> Part:
+        """Those at some places."""
+        return Part(self.partition, self.values[at], self.keys[at], self.offsets[at], self.beside[at])
+
     def before(self, offset: int) -> Part:
         """Those that stand before an offset."""
-        return self[: bisect_left(self.offsets, offset)]
+        return self.cut(slice(bisect_left(self.offsets, offset)))
 
 
 class Fetched(Brought):
@@ -227,13 +224,13 @@ class Fetched(Brought):
             return Fetched(self._cut(*at.indices(len(self))[:2]), beside=self._beside)
         for part in self.parts:
             if at < len(part):
-                return part[at]
+                return part.message(at)
             at -= len(part)
         raise IndexError(at)
 
     def _cut(self, start: int, stop: int) -> Iterator[Part]:
         for part in self.parts:
-            found = part[max(0, start) : max(0, stop)]
+            found = part.cut(slice(max(0, start), max(0, stop)))
             if found:
                 yield found
             start, stop = start - len(part), stop - len(part)
