@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from datetime import datetime, tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from penstock.analysis.waterline import has_waterline
@@ -24,6 +25,7 @@ from penstock.engine.constants import constant_row
 from penstock.engine.placing import wants_process
 from penstock.engine.typed import typed_in_process
 from penstock.errors import DataError, Diagnostic, PenstockError, Span, SqlError, UnsupportedError
+from penstock.outputs.names import file_name
 from penstock.pipeline.answer import Answer
 from penstock.pipeline.blame import blamed
 from penstock.pipeline.contents import Contents
@@ -48,7 +50,7 @@ from penstock.pipeline.supported import check_promises, check_supported, is_sour
 from penstock.plan.nodes import Plan
 from penstock.plan.scalar import quoted
 from penstock.rewrite.from_views import from_views
-from penstock.sources.api import Held, TableSource, open_source
+from penstock.sources.api import Held, Noting, TableSource, open_source
 from penstock.sql import statements as sql
 from penstock.sql.parse import parse
 from penstock.sql.points import START_AT, Point, PointKind, begun_at, is_begun, point_of, without_past
@@ -118,6 +120,7 @@ class Execution:
     transaction: Transaction | None = None
     sources: dict[str, TableSource] = field(default_factory=dict)
     outbox: Outbox = field(default_factory=Outbox)
+    directory: Path | None = None
     snapshots: Snapshots | None = None
     lasting: Callable[[], Mapping[str, Any]] = dict  # what a snapshot keeps of the queries that stand
     taken: SourcePositions = field(default_factory=SourcePositions)
@@ -155,6 +158,8 @@ class Execution:
     def _opened_source(self, table: Table, zone: tzinfo) -> TableSource:
         """A source that stands where it was; one that cannot go there is not kept, since it would begin anew."""
         source = open_source(table, self.readers, zone)
+        if self.directory is not None and isinstance(source, Noting):
+            source.note_in(self.directory / "sources" / file_name(table.name.lower()))
         try:
             for taken in self.taken.of(table.name):
                 source.skip(taken)

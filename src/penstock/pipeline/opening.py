@@ -165,6 +165,7 @@ class Opened:
             _install(execution, catalog, began)
             execution.begin_program(program.statements, began)
             return
+        execution.directory = self.directory
         execution.outbox = Outbox(Taken(self.directory))
         self.standing.of_session = SessionQueries(self.directory)
         if left := self.standing.of_session.left():

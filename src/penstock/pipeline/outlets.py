@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from penstock.backends.api import Workspace
 from penstock.catalog.model import Catalog, Table
 from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
+from penstock.failpoints import reach
 from penstock.outputs.connectors import Outlet, outlets_of
 from penstock.outputs.declared import ON_ERROR, timeout_of
 from penstock.outputs.forms import Form
@@ -227,6 +228,7 @@ class Outlets:
             self._kept.append((line, change))
             if self._files is not None:
                 self._files.put(line.outlet.name, change)
+                reach("outbox.kept")
 
     def _forget(self) -> None:
         """Give up what was kept for a step that did not happen."""
@@ -310,9 +312,12 @@ class Outlets:
         receiver = line.receiver or self._opened(line)
         while line.waiting:
             change = line.waiting[0]
+            reach("receiver.before")
             receiver.take(change)
+            reach("receiver.taken")
             line.step, line.rows = change.step, line.rows + (change.delta.count() if change.delta is not None else 0)
             self._done(line)
+            reach("receiver.noted")
 
     def _opened(self, line: _Line) -> Receiver:
         """The receiver, opened, without what it has already; DataError if it lacks what it had."""

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from penstock.errors import PenstockError
+from penstock.failpoints import reach
 from penstock.pipeline.deploying import Requests
 from penstock.pipeline.supported import check_followed, follows_clock
 from penstock.sources.api import Answering, Output, TableSource
@@ -325,7 +326,9 @@ class RunLoop:
             for source in self._sources:
                 if isinstance(source, Answering):
                     source.stepped(number)
+                reach("source.before")
                 source.commit()
+                reach("source.told")
             for batch in delivery.batches:
                 self._meters.of(self._execution.sources[batch.table.name.lower()]).stepped(len(batch))
             self._meters.rejected(delivery.rejections.rows)

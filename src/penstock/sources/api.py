@@ -13,6 +13,7 @@ import importlib
 from collections.abc import Mapping
 from dataclasses import replace
 from datetime import tzinfo
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, runtime_checkable
 
 from penstock.catalog.model import Table
@@ -76,6 +77,14 @@ class Answering(Protocol):
 
     def stepped(self, number: int) -> None:
         """The number of the step that has what was read; `commit` follows."""
+
+
+@runtime_checkable
+class Noting(Protocol):
+    """A source that has to know, after a crash, what it had made before its first step was kept."""
+
+    def note_in(self, folder: Path) -> None:
+        """Keep notes in this folder of the pipeline's directory; it need not be there yet."""
 
 
 class Output(Protocol):

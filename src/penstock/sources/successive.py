@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from penstock.catalog.model import Column, Table
@@ -122,6 +123,13 @@ class SuccessiveSource:
             ranges = [item for item in read if _TAKEN not in item]
             if ranges:
                 yield number, {"connector": source.table.properties[CONNECTOR].lower(), "read": ranges}
+
+    def note_in(self, folder: Path) -> None:
+        """Let each source keep its notes in a folder of its own."""
+        for number, source in enumerate(self.sources):
+            note_in = getattr(source, "note_in", None)
+            if note_in is not None:
+                note_in(folder / str(number))
 
     def stepped(self, number: int) -> None:
         """The step that has what was read."""

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from penstock.backends.surroundings import writing
+from penstock.failpoints import reach
 
 
 def write_atomically(path: Path, text: str) -> None:
@@ -17,6 +18,7 @@ def write_atomically(path: Path, text: str) -> None:
             file.write(text)
             file.flush()
             put_on_disk(file.fileno(), path)
+        reach("file.written")
 
     replace_atomically(path, write)
     with writing(path):

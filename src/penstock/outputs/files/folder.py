@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import Path
 
+from penstock.failpoints import reach
 from penstock.outputs.files.rendering import Rendering
 from penstock.outputs.receiver import Owner, in_use, refused, unreachable
 from penstock.steps.change import Change
@@ -146,6 +147,7 @@ def _write(path: Path, content: bytes) -> None:
             file.write(content)
             file.flush()
             put_on_disk(file.fileno(), path)
+        reach("receiver.within")
         temporary.replace(path)
         sync(path.parent)
     except BaseException:

@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from penstock.errors import first_line
+from penstock.failpoints import reach
 from penstock.outputs.accepting import key_of
 from penstock.outputs.declared import replaces_others
 from penstock.outputs.forms import Form
@@ -81,6 +82,7 @@ class IcebergReceiver:
                     commit.delete(_any_of(keys), snapshot_properties=_said(change.step))
                 if rows.num_rows:
                     commit.append(_fitted(rows, there), snapshot_properties=_said(change.step))
+                reach("receiver.within")
                 commit.set_properties({_STEP + self.owner: str(change.step)})
 
     def close(self) -> None:

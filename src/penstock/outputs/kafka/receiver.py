@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any, TypeVar
 
+from penstock.failpoints import reach
 from penstock.outputs.accepting import key_of, places_of
 from penstock.outputs.declared import replaces_others, timeout_of
 from penstock.outputs.forms import Form
@@ -65,6 +66,7 @@ class TopicReceiver:
         self.producer.begin_transaction()
         try:
             self._write(change)
+            reach("receiver.within")
             self._commit(change.step)
         except BaseException:
             self._abort()
@@ -75,6 +77,7 @@ class TopicReceiver:
         try:
             self._write(change)
             self._see_delivered()
+            reach("receiver.within")
         except BaseException:
             self.producer.purge()
             raise

@@ -11,6 +11,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
+from penstock.failpoints import reach
 from penstock.outputs.accepting import key_of, places_of
 from penstock.outputs.declared import replaces_others
 from penstock.outputs.forms import Form, Row, formed
@@ -62,6 +63,7 @@ class TableReceiver:
                 self._copy(self.target.table.quoted(), [], rows)
             else:
                 self._upsert(change)
+            reach("receiver.within")
             note(self.connection, self.target.table, self.owner, self.sink.name, change.step, self.where)
         self.last = change.step
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -109,16 +109,18 @@ class Slot:
         connection.execute("SELECT pg_replication_slot_advance(%s, %s)", (self.name, lsn_text(position)))
 
     @contextmanager
-    def created(self, connection: Any, *, ours: bool) -> Iterator[tuple[int, str]]:
+    def created(self, connection: Any, *, ours: bool, begin: Callable[[], None]) -> Iterator[tuple[int, str]]:
         """The slot, made anew: the position where it begins, and the snapshot of that, which lasts in the block.
 
-        One that is there is dropped if it is `ours`, or the table says so; else DataError.
+        One that is there is dropped if it is `ours`, or the table says so; else DataError. `begin` is called before
+        there is anything that a crash could leave.
         """
         there = connection.execute("SELECT 1 FROM pg_replication_slots WHERE slot_name = %s", (self.name,)).fetchone()
         if there is not None and not ours and EXISTING.value(self.table) != "replace":
             message = f"the slot {self.name} is there already, and this pipeline begins anew"
             hint = "'on_existing_slot' = 'replace' drops it, and what waits in it; or name another 'slot'"
             raise self.error(code="SLOT_EXISTS", message=message, hint=hint)
+        begin()
         if there is not None:
             connection.execute("SELECT pg_drop_replication_slot(%s)", (self.name,))
         replicating = self.database.connect(autocommit=True, replication="database")

@@ -8,13 +8,16 @@ not been made of is read again, since the slot is advanced only behind it.
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic
+from penstock.failpoints import reach
 from penstock.sources.lag import Lag
 from penstock.sources.postgres.connection import Database, TableName, database_of, driver, quoted, table_named
 from penstock.sources.postgres.declared import TABLE, TIMEOUT, TRUNCATE, publication_of
@@ -32,6 +35,7 @@ from penstock.sources.postgres.messages import (
 from penstock.sources.postgres.slot import Slot
 from penstock.sources.postgres.values import given, loading
 from penstock.sources.properties import duration
+from penstock.steps.durable import write_atomically
 from penstock.steps.intake.inputs import MakeReader
 from penstock.steps.rows.batch import DELETE, INSERT, Batch, Operated, RowReader, reject_row
 from penstock.steps.rows.rejected import Rejections
@@ -75,6 +79,7 @@ class PostgresSource:
     oid: int = 0
     _pending: _Read | None = None
     _snapshot: _Read | None = None
+    _note: Path | None = None  # says which slot is ours, until a step has what it begins with
     _made: bool = False
     _failing: float | None = None
     _again: float = 0.0
@@ -151,8 +156,10 @@ class PostgresSource:
 
     def _whole(self, connection: Any) -> _Read:
         """All rows as they were where a new slot begins."""
-        with self.slot.created(connection, ours=self._made) as (position, snapshot):
+        with self.slot.created(connection, ours=self._made or self._is_noted(), begin=self._noted) as found:
+            position, snapshot = found
             self._made = True
+            reach("source.slot")
             with connection.transaction():
                 connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ READ ONLY")
                 connection.execute(f"SET TRANSACTION SNAPSHOT '{snapshot}'")
@@ -163,6 +170,31 @@ class PostgresSource:
         place = f"{self.source} at {lsn_text(position)}"
         items = [(place, Operated(INSERT, self.named(zip(names, row, strict=True)))) for row in rows]
         return _Read(items, None, position, self.used(columns))
+
+    def note_in(self, folder: Path) -> None:
+        """Know a slot that was made by a process which was killed before it had made a step."""
+        self._note = folder / "slot.json"
+
+    def _noted(self) -> None:
+        """Take note of the slot that is about to be made, so that it is known whatever happens next."""
+        if self._note is not None:
+            write_atomically(self._note, json.dumps(self._ours()))
+
+    def _is_noted(self) -> bool:
+        if self._note is None or not self._note.exists():
+            return False
+        try:
+            return bool(json.loads(self._note.read_text(encoding="utf-8")) == self._ours())
+        except ValueError:
+            return False
+
+    def _ours(self) -> dict[str, str]:
+        return {"slot": self.slot.name, "at": self.database.where}
+
+    def _forget_note(self) -> None:
+        """A step has what the slot begins with: from now on its position is what is known of it."""
+        if self._note is not None:
+            self._note.unlink(missing_ok=True)
 
     def named(self, values: Iterable[tuple[str, Any]]) -> dict[str, Any]:
         """A row by the names of the table's columns, from values by those of the database's."""
@@ -223,6 +255,7 @@ class PostgresSource:
 
     def _stand(self, position: str, columns: Mapping[str, int]) -> None:
         self._drop()
+        self._forget_note()
         self.position, self.columns, self._snapshot = lsn_number(position), dict(columns), None
 
     def commit(self) -> None:
@@ -230,6 +263,8 @@ class PostgresSource:
         read, self._pending = self._pending, None
         if read is None:
             return
+        if self.position is None:
+            self._forget_note()
         self._snapshot, self.position, self.columns = None, read.end, read.columns
         if self._connection is not None:
             psycopg = driver()
