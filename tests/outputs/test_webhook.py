@@ -1,6 +1,7 @@
 """Steps sent to an address: what is in a request, its key, what is sent again and what is refused, no secret told."""
 
 import json
+import socket
 import threading
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
@@ -100,3 +101,32 @@ def test_secrets_are_sent_and_told_to_nobody(hook, monkeypatch, tmp_path):
 def test_an_address_of_another_kind_is_refused():
     with pytest.raises(SqlError, match="no address of http"):
         penstock.Pipeline(view("ftp://h/x")).step({})
+
+
+def test_a_receiver_that_answers_twice_has_taken_one_step():
+    """Its second answer is nobody's: neither the step's again, nor that of the next one, which it refuses at first."""
+    answers = [b"200 OK", b"503 Busy", b"200 OK"]
+    got = []
+
+    def serve(listening):
+        for answer in answers:
+            connection, _ = listening.accept()
+            with connection, connection.makefile("rb") as lines:
+                length = 0
+                while (line := lines.readline().strip()) != b"":
+                    name, _, value = line.partition(b": ")
+                    length = int(value) if name.lower() == b"content-length" else length
+                got.append((json.loads(lines.read(length))["step"], answer))
+                said = b"HTTP/1.1 " + answer + b"\r\nContent-Length: 0\r\n\r\n"
+                connection.sendall(said + b"HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        thread = threading.Thread(target=serve, args=(listening,), daemon=True)
+        thread.start()
+        with penstock.Pipeline(view(f"http://127.0.0.1:{listening.getsockname()[1]}/hook")) as pipeline:
+            pipeline.step({"t": [("a", 1)]})
+            pipeline.step({"t": [("b", 2)]})
+            (fact,) = pipeline.outputs()
+        thread.join(10)
+    assert got == [(1, answers[0]), (2, answers[1]), (2, answers[2])]
+    assert (fact.step, fact.waiting) == (2, 0)

@@ -231,6 +231,30 @@ def test_messages_that_have_gone_stop_the_run_or_are_told_of(topics):
         exact.read(1, Rejections())
 
 
+def test_a_topic_that_was_made_anew_is_another_however_long_it_is(topics):
+    topic = topics.new()
+    topics.write(topic, {"a": 1}, {"a": 2})
+    source = opened(table(topics.address, topic))
+    assert received(source, Rejections()) == [1, 2]
+    taken = source.taken()
+    topics.remove(topic)
+    topics.made(topic)
+    topics.write(topic, *({"a": number} for number in range(10, 15)))  # more than were read of the one before
+    again = opened(table(topics.address, topic))
+    again.skip(taken)
+    with pytest.raises(DataError) as caught:
+        again.read(10, Rejections())
+    (found,) = caught.value.diagnostics
+    assert (found.code, "made anew" in found.message) == ("OFFSETS_GONE", True)
+    lenient, rejections = opened(table(topics.address, topic, on_lost="skip")), Rejections(tolerant=True)
+    lenient.skip(taken)
+    assert received(lenient, rejections) == [10, 11, 12, 13, 14]
+    assert f"{topic}/0@2" in rejections.rows[0].metadata
+    later = opened(table(topics.address, topic, on_lost="skip"))
+    later.skip(lenient.taken())
+    assert received(later, Rejections()) == []
+
+
 @pytest.mark.thin
 def test_a_topic_that_is_not_there_is_named_with_those_that_are_near(topics):
     topic = topics.new("orders-of-shop")

@@ -65,6 +65,21 @@ def test_a_step_is_written_once_whoever_closes_the_session(database):
     assert asked(database, "SELECT v, COUNT(*) FROM v GROUP BY v") == [(at, 2) for at in range(6)]
 
 
+def test_a_lock_that_somebody_holds_is_waited_for_within_a_bound(database):
+    with opened(T + view(database, more="'create' = 'true', 'timeout' = '1 second'")) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        with psycopg.connect(database) as other:
+            other.execute("LOCK TABLE v")
+            began = time.monotonic()
+            with pytest.raises(DataError, match="lock timeout"):
+                pipeline.step({"t": [("b", 2)]})
+            assert time.monotonic() - began < 30
+            (fact,) = pipeline.outputs()
+            assert (fact.step, fact.waiting) == (1, 1)
+        pipeline.step({"t": [("c", 3)]})
+    assert asked(database, "SELECT k, s FROM v ORDER BY k") == [("a", 1), ("b", 2), ("c", 3)]
+
+
 def test_values_arrive_as_they_are(database):
     columns = (
         "b BOOLEAN, i TINYINT, l BIGINT, f DOUBLE, d DECIMAL(20, 4), s STRING, at TIMESTAMP, n TIMESTAMP_NTZ, "

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import json
 import os
+import time
 from dataclasses import dataclass, field
 
 from confluent_kafka import Consumer, Producer, TopicPartition
@@ -26,10 +27,19 @@ class Topics:
         self.producer = Producer({"bootstrap.servers": self.address})
 
     def new(self, name="t", partitions=1, **config):
-        topic = f"{name}-{os.getpid()}-{next(_NUMBERS)}"
+        return self.made(f"{name}-{os.getpid()}-{next(_NUMBERS)}", partitions, **config)
+
+    def made(self, topic, partitions=1, **config):
         made = self.admin.create_topics([NewTopic(topic, partitions, config=config)])
         made[topic].result(30)
         return topic
+
+    def remove(self, topic):
+        self.admin.delete_topics([topic])[topic].result(30)
+        until = time.monotonic() + 30
+        while topic in self.admin.list_topics(timeout=10).topics:
+            assert time.monotonic() < until
+            time.sleep(0.1)
 
     def grow(self, topic, partitions):
         self.admin.create_partitions([NewPartitions(topic, partitions)])[topic].result(30)

@@ -13,7 +13,7 @@ from typing import Any
 
 from penstock.failpoints import reach
 from penstock.outputs.accepting import key_of, places_of
-from penstock.outputs.declared import replaces_others
+from penstock.outputs.declared import replaces_others, timeout_of
 from penstock.outputs.forms import Form, Row, formed
 from penstock.outputs.postgres.declared import CREATE, TABLE
 from penstock.outputs.postgres.steps import claim, lock, note
@@ -24,6 +24,7 @@ from penstock.sources.postgres.connection import Database, TableName, database_o
 from penstock.steps.change import Change
 
 _GOES = "__goes"
+_LOCKED = 10.0  # seconds for which one try waits for who holds a lock
 _STAGE = "pg_temp.penstock_step"
 
 
@@ -124,6 +125,7 @@ def opened(sink: Sink, form: Form, owner: Owner) -> TableReceiver:
     try:
         with told(database, where):
             connection = database.connect(autocommit=True)
+            connection.execute(f"SET lock_timeout = {round(1000 * min(_LOCKED, timeout_of(sink)))}")
             key = key_of(sink) if form is Form.UPSERT else None
             with connection.transaction():
                 target = found_target(connection, table, sink, key, creates=CREATE.value(sink) == "true")

@@ -68,6 +68,12 @@ class Client:
         found: Producer = self._made(driver().Producer, {**_PRODUCER, **self.settings, **own})
         return found
 
+    def admin(self) -> Any:
+        """A new client that asks for what brokers know of topics."""
+        from confluent_kafka.admin import AdminClient  # noqa: PLC0415 - only where a topic is read
+
+        return self._made(AdminClient, dict(self.settings))
+
     def _made(self, kind: Any, settings: dict[str, Any]) -> Any:
         try:
             return kind(settings, logger=_LOGGER)

@@ -37,24 +37,26 @@ _GROUP = f"{declared.PASSED}group.id"
 
 @dataclass(frozen=True, slots=True)
 class Range:
-    """Messages of one partition: from an offset up to another, and how many they are."""
+    """Messages of one partition: from an offset up to another, and how many they are; the topic's id if it is told."""
 
     partition: Partition
     start: int
     end: int
     messages: int
+    topic_id: str | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As a manifest has it."""
         topic, number = self.partition
-        place = {"topic": topic, "partition": number}
+        place = {"topic": topic, "partition": number, **({} if self.topic_id is None else {"id": self.topic_id})}
         return {**place, "from": {"offset": self.start}, "to": {"offset": self.end, "messages": self.messages}}
 
 
 def range_of(item: Mapping[str, Any]) -> Range:
     """The range that a manifest has."""
     end = item["to"]
-    return Range((item["topic"], item["partition"]), item["from"]["offset"], end["offset"], end.get("messages", 0))
+    partition = item["topic"], item["partition"]
+    return Range(partition, item["from"]["offset"], end["offset"], end.get("messages", 0), item.get("id"))
 
 
 @dataclass
@@ -68,6 +70,7 @@ class KafkaSource:
     _read: dict[Partition, Range] = field(default_factory=dict)
     _again: list[Range] = field(default_factory=list)
     _told: set[Partition] = field(default_factory=set)  # whose beginning a manifest has
+    _ids: dict[str, str] = field(default_factory=dict)  # the id that each topic had when it was last looked for
     _stops: dict[Partition, int] | None = None
     _looked: float | None = None
     _moved: bool = True
@@ -125,7 +128,7 @@ class KafkaSource:
             before = self._read.get(partition)
             start, count = (self._at[partition], 0) if before is None else (before.start, before.messages)
             end = part.offsets[-1] + 1
-            self._read[partition] = Range(partition, start, end, count + len(part))
+            self._read[partition] = Range(partition, start, end, count + len(part), self._ids.get(partition[0]))
             self._at[partition] = end
         return batch
 
@@ -164,6 +167,7 @@ class KafkaSource:
             self._moved = False
 
     def _begin(self, report: Report) -> None:
+        self._see_made_anew(report)
         for partition in self._found:
             if partition not in self._at:
                 self._at[partition] = self._topics.beginning(partition, is_new=self._begun)
@@ -175,6 +179,17 @@ class KafkaSource:
             del self._at[partition]
             self._moved = True
         self._begun = True
+
+    def _see_made_anew(self, report: Report) -> None:
+        """See to topics that are others than those of their names before: what is there now begins with the first."""
+        now = self._topics.identities({topic for topic, _ in self._found})
+        for partition in self._found:
+            before = self._ids.get(partition[0])
+            if partition in self._at and before is not None and now.get(partition[0], before) != before:
+                self._gone(partition, "the topic was made anew", report)
+                self._at[partition], _ = self._topics.bounds(partition)
+                self._moved = True
+        self._ids |= now
 
     def _check_there(self, partition: Partition, report: Report) -> None:
         """See to it that what is to be read next has not gone."""
@@ -206,7 +221,8 @@ class KafkaSource:
 
     def taken(self) -> dict[str, Any]:
         """The offsets read since the last commit, from where to where, and where partitions begin that are new."""
-        begun = [Range(item, at, at, 0) for item, at in self._at.items() if item not in self._told | set(self._read)]
+        known = self._told | set(self._read)
+        begun = [Range(item, at, at, 0, self._ids.get(item[0])) for item, at in self._at.items() if item not in known]
         read = sorted([*self._read.values(), *begun], key=lambda item: item.partition)
         connector = self.table.properties["connector"].lower()
         return {"connector": connector, "read": [item.to_json() for item in read]} if read else {}
@@ -222,6 +238,8 @@ class KafkaSource:
         for item in map(range_of, taken.get("read", ())):
             self._at[item.partition] = item.end
             self._told.add(item.partition)
+            if item.topic_id is not None:
+                self._ids[item.partition[0]] = item.topic_id
         self._begun = self._moved = True
 
     def _read_again(self, rejections: Rejections) -> Batch:

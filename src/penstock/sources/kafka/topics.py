@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from confluent_kafka import Consumer, KafkaError, KafkaException, TopicPartition
+from confluent_kafka import Consumer, KafkaError, KafkaException, TopicCollection, TopicPartition
 
 from penstock.catalog.model import Table
 from penstock.errors import DataError, Diagnostic, did_you_mean
@@ -16,10 +17,11 @@ from penstock.sources.kafka import declared
 from penstock.sources.kafka.client import Client, spread
 
 Partition = tuple[str, int]
+_NO_IDS = ("", "AAAAAAAAAAAAAAAAAAAAAA")  # zero is the id of none
 _ASKING = 2.0  # seconds for one question; it is asked again until the client's patience has ended
 
 
-@dataclass(frozen=True)
+@dataclass
 class Topics:
     """The topics of one table."""
 
@@ -61,6 +63,25 @@ class Topics:
         message = f"table {self.table.name}: there is no topic {name} at {self.client.servers}"
         hint = f"the topics there are {', '.join(sorted(known)[:20]) or 'none'}"
         raise DataError(Diagnostic("NO_SUCH_TOPIC", message, self.table.span, did_you_mean(name, known), hint))
+
+    def identities(self, names: Collection[str]) -> dict[str, str]:
+        """The ids by which brokers tell topics of one name apart; none of those that do not tell them."""
+        if not names:
+            return {}
+        asked = self._admin.describe_topics(TopicCollection(sorted(names)), request_timeout=_ASKING)
+        found: dict[str, str] = {}
+        for name, answer in asked.items():
+            try:
+                told = answer.result(_ASKING + 1)
+            except (KafkaException, TimeoutError):  # an old broker, or one that does not let us ask
+                continue
+            if told.topic_id is not None and str(told.topic_id) not in _NO_IDS:
+                found[name] = str(told.topic_id)
+        return found
+
+    @cached_property
+    def _admin(self) -> Any:
+        return self.client.admin()
 
     def bounds(self, partition: Partition) -> tuple[int, int]:
         """The offset of the first message that is there, and the one behind the last."""
