@@ -1,4 +1,4 @@
-"""python -m bench [--quick] [--runs N] [--figures abcdefghijklmno] [--page FILE]: measure, print, renew the page."""
+"""python -m bench [--quick] [--runs N] [--figures abcdefghijklmnopq] [--page FILE]: measure, print, renew the page."""
 
 from __future__ import annotations
 
@@ -10,11 +10,13 @@ from pathlib import Path
 from bench import (
     aday,
     compiling,
+    deploying,
     floor,
     largestate,
     loads,
     manysteps,
     manyviews,
+    recovery,
     standing,
     starting,
     stopping,
@@ -46,8 +48,10 @@ WITHOUT_SPARK = {
     "m": stopping.figure,
     "n": topics.figure,
     "o": aday.figure,
+    "p": recovery.figure,
+    "q": deploying.figure,
 }
-_ALL = "abcdefghijklmno"
+_ALL = "abcdefghijklmnopq"
 _SCALE, _QUICK_SCALE = 1.0, 0.01
 _INTRODUCTION = """# Performance
 
@@ -79,6 +83,8 @@ time of driver and JVM, which other programs on the machine disturb less.
 | m | Ctrl-C: from the signal to the end of a statement that works in the process |
 | n | topics: from Kafka through windows into Kafka, beside Flink and Structured Streaming; how late results are |
 | o | a day of event time at speed: steps, memory, state and files stay as they are |
+| p | going on from a directory: from the state, and from the log alone |
+| q | a program that changes: the steps of the others meanwhile |
 | [NEXMark](performance-nexmark.md) | whole queries beside Flink SQL, Structured Streaming, Spark's batch and DuckDB |
 | [growth](performance-growth.md) | NEXMark in long runs with large state, and in steps of 10 to 1 M events |
 """
@@ -89,7 +95,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(prog="bench", description="What Penstock costs, measured.")
     parser.add_argument("--quick", action="store_true", help="few runs over little data: only to see that it works")
     parser.add_argument("--runs", type=int, metavar="N", help="at most so many runs to warm up, and to measure")
-    parser.add_argument("--figures", default=_ALL, help="which of a to o (all)")
+    parser.add_argument("--figures", default=_ALL, help="which of a to q (all)")
     parser.add_argument("--scale", type=float, metavar="FACTOR", help="of the tables of figure i (1, quick 0.01)")
     parser.add_argument("--page", type=Path, help="write the figures here (docs/performance.md, if not --quick)")
     given = parser.parse_args()

@@ -11,16 +11,20 @@ from __future__ import annotations
 import argparse
 import statistics
 import time
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import penstock
+from bench.measure import Effort
+from bench.report import Bar, Figure, Line
 from penstock.pipeline.run import RunOptions
 from penstock.steps.events import Event, StepDone
 
 VIEWS = 20
+_MOST = 1.5  # times what a step takes otherwise
 TABLE = """
 CREATE TABLE orders (id BIGINT, customer BIGINT, amount BIGINT) WITH ('connector' = 'datagen',
   'rows-per-second' = '1000000', 'fields.id.kind' = 'sequence', 'fields.id.start' = '1',
@@ -91,6 +95,58 @@ def at_once(total: int) -> float:
         return time.perf_counter() - began
 
 
+@dataclass(frozen=True)
+class Deployed:
+    """The steps before a change of program and meanwhile, the seconds until it was at work, and those of its step."""
+
+    steps: Steps
+    first: int
+    second: int
+    last: int
+    seconds: float
+
+    def lines(self) -> Iterator[tuple[str, list[float], list[float]]]:
+        """What was measured, before and meanwhile."""
+        found = self.steps
+        for name, of in (("a step", found.own), ("from step to step", found.apart), ("the same, CPU", found.worked)):
+            yield name, of[self.first : self.second], of[self.second : self.last - 1]
+
+
+def measured(total: int, size: int, before: int) -> Deployed:
+    """One pipeline with so many rows, whose program changes after so many steps of a size."""
+    steps = Steps()
+    given = RunOptions(first_rows=size, least_rows=size, most_rows=size)
+    with penstock.Pipeline(program(), engine="native", retain="materialized", on_event=steps.note) as pipeline:
+        pipeline.step({"orders": rows(total)})
+        pipeline.start(options=given)
+        steps.wait(5)
+        first = len(steps.own)
+        steps.wait(first + before)
+        second, began = len(steps.own), time.perf_counter()
+        pipeline.deploy(program(5))
+        seconds, last = time.perf_counter() - began, len(steps.own)
+        pipeline.stop()
+    return Deployed(steps, first, second, last, seconds)
+
+
+def figure(effort: Effort) -> Figure:
+    """The steps of a pipeline of 20 views while one of them changes and another one comes."""
+    total, before = (200_000, 20) if effort.quick else (1_000_000, 100)
+    found = measured(total, 100, before)
+    lines = []
+    for name, earlier, meanwhile in found.lines():
+        ratio = statistics.median(meanwhile) / statistics.median(earlier) if meanwhile else 0.0
+        bars = (Bar(f"≤ {_MOST} × ({ratio:.2f})", ratio <= _MOST),) if name == "a step" else ()
+        lines.append(Line(name, (milliseconds(earlier), milliseconds(meanwhile or [0.0])), bars))
+    lines.append(Line("the step of the change", ("", f"{found.steps.own[found.last - 1]:.2f} s")))
+    lines.append(Line("the same change where nobody goes on", ("", f"{at_once(total):.2f} s")))
+    note = (
+        f"{VIEWS} views over {total:,} rows, and 100 more in each step: one view changes, and another is new. They "
+        f"were filled in {found.seconds:.1f} s, {found.last - found.second} steps meanwhile."
+    )
+    return Figure("q", "A program that changes", lines, heads=("before", "meanwhile"), notes=(note,))
+
+
 def main() -> None:
     """Print the figures for one size of table."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -98,24 +154,13 @@ def main() -> None:
     parser.add_argument("--step", type=int, default=100, help="rows of a step")
     parser.add_argument("--steps", type=int, default=100, help="steps before the change")
     options = parser.parse_args()
-    size, steps = options.step, Steps()
-    given = RunOptions(first_rows=size, least_rows=size, most_rows=size)
-    with penstock.Pipeline(program(), engine="native", retain="materialized", on_event=steps.note) as pipeline:
-        pipeline.step({"orders": rows(options.rows)})
-        pipeline.start(options=given)
-        steps.wait(5)
-        first = len(steps.own)
-        steps.wait(first + options.steps)
-        second, began = len(steps.own), time.perf_counter()
-        pipeline.deploy(program(5))
-        seconds, last = time.perf_counter() - began, len(steps.own)
-        pipeline.stop()
-    for name, found in (("a step", steps.own), ("from step to step", steps.apart), ("the same, CPU", steps.worked)):
-        before, meanwhile = found[first:second], found[second : last - 1]
+    found = measured(options.rows, options.step, options.steps)
+    for name, before, meanwhile in found.lines():
         ratio = statistics.median(meanwhile) / statistics.median(before)
         print(f"{name:18}  before {milliseconds(before)}  meanwhile {milliseconds(meanwhile)}  ratio {ratio:.2f}")
-    print(f"{options.rows:,} rows filled in {seconds:.1f} s, {last - second} steps meanwhile")
-    print(f"the step of the change {steps.own[last - 1]:.2f} s; all in one step {at_once(options.rows):.2f} s")
+    print(f"{options.rows:,} rows filled in {found.seconds:.1f} s, {found.last - found.second} steps meanwhile")
+    own = found.steps.own[found.last - 1]
+    print(f"the step of the change {own:.2f} s; all in one step {at_once(options.rows):.2f} s")
 
 
 if __name__ == "__main__":

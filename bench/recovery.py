@@ -10,12 +10,16 @@ from __future__ import annotations
 import argparse
 import tempfile
 import time
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
 import penstock
+from bench.measure import Effort
+from bench.report import Figure, Line
 from penstock.backends.spark.session import open_session
 from penstock.catalog.settings import ENGINES, NATIVE
 
@@ -64,6 +68,47 @@ def started(engine: str) -> None:
         session.range(1000).groupBy("id").count().collect()
 
 
+@dataclass(frozen=True)
+class Going:
+    """The seconds that one size of state takes: steps until it is there, writing it, going on from it, and its log."""
+
+    made: float
+    written: float
+    state: float
+    log: float
+
+
+def measured(total: int, step: int, engine: str) -> Going:
+    """One pipeline, made, closed, and gone on with."""
+    with tempfile.TemporaryDirectory() as folder:
+        directory = Path(folder)
+        made, written = fill(directory, engine, total, step)
+        state, log = (opened(directory, engine, rebuild=rebuild) for rebuild in (False, True))
+    return Going(made, written, state, log)
+
+
+def figure(effort: Effort) -> Figure:
+    """Going on with a million rows of state, and with ten million."""
+    small, large = (5_000, 20_000) if effort.quick else (1_000_000, 10_000_000)
+    found = {(size, NATIVE): measured(size, max(1, size // 20), NATIVE) for size in (small, large)}
+    started("spark")
+    found[small, "spark"] = measured(small, max(1, small // 20), "spark")
+    columns = [(small, NATIVE), (large, NATIVE), (small, "spark")]
+    heads = tuple(f"{size:,} rows, {engine}" for size, engine in columns)
+
+    def line(what: str, seconds: Callable[[Going], float]) -> Line:
+        return Line(what, tuple(f"{seconds(found[at]):.2f} s" for at in columns))
+
+    lines = [
+        line("its twenty steps", lambda item: item.made),
+        line("writing the state when it is closed", lambda item: item.written),
+        line("going on from the state, with one small step", lambda item: item.state),
+        line("going on from the log alone (--rebuild), with one small step", lambda item: item.log),
+    ]
+    note = "A table with a key and a sum for each of its rows. Spark's session is there already."
+    return Figure("p", "Going on from a directory", lines, heads=heads, notes=(note,))
+
+
 def main() -> None:
     """Print the figures for one size of state."""
     parser = argparse.ArgumentParser(description=__doc__)
@@ -72,13 +117,10 @@ def main() -> None:
     parser.add_argument("--engine", choices=ENGINES, default=NATIVE)
     options = parser.parse_args()
     started(options.engine)
-    with tempfile.TemporaryDirectory() as folder:
-        directory = Path(folder)
-        made, written = fill(directory, options.engine, options.rows, options.step)
-        state, log = (opened(directory, options.engine, rebuild=rebuild) for rebuild in (False, True))
-    print(f"rows {options.rows:,}  made in {made:.1f} s  written in {written:.2f} s at the end")
-    print(f"going on from state {state:.2f} s  from log {log:.2f} s")
-    print(f"from state: {log / state:.1f} times as quick as from the log")
+    found = measured(options.rows, options.step, options.engine)
+    print(f"rows {options.rows:,}  made in {found.made:.1f} s  written in {found.written:.2f} s at the end")
+    print(f"going on from state {found.state:.2f} s  from log {found.log:.2f} s")
+    print(f"from state: {found.log / found.state:.1f} times as quick as from the log")
 
 
 if __name__ == "__main__":
