@@ -9,6 +9,7 @@ import pytest
 
 import penstock
 from penstock.bind.program.compile import compile_program
+from penstock.cli.commands.check import command as check
 from penstock.errors import DataError, SqlError, UnsupportedError
 from penstock.outputs import installed
 from penstock.outputs.connectors import outlets_of
@@ -18,7 +19,7 @@ from penstock.outputs.receiver import unreachable
 from penstock.pipeline.outlets import Outlets
 from penstock.pipeline.parcels import ParcelFiles
 from penstock.pipeline.supported import check_supported
-from penstock.steps.events import OutputFailed
+from penstock.steps.events import OutputAtLeastOnce, OutputFailed, StepDone
 
 T = "CREATE TABLE t (k STRING, v INT);"
 DOWN = unreachable("the target", "it went away before it had answered")
@@ -489,3 +490,17 @@ def test_an_address_that_is_a_secret_as_a_whole_is_named_by_it():
     text = f"{T}CREATE VIEW v {place.format('${env:SHOP_DATABASE}')} AS SELECT k, COUNT(*) AS n FROM t GROUP BY k;"
     (outlet,) = outlets_of(compile_program(text).catalog)
     assert outlet.connector.target_of(outlet.sink) == "table public.v at ${env:SHOP_DATABASE}"
+
+
+def test_an_output_that_may_be_given_a_step_twice_says_so_before_it_is_given_one(capsys):
+    program = f"{T} CREATE VIEW v WITH ('connector' = 'print') AS {SUMS};"
+    events = []
+    with opened(program, on_event=events.append) as pipeline:
+        pipeline.step({"t": [("a", 1)]})
+        pipeline.execute(f"CREATE VIEW w WITH ('connector' = 'print') AS {SUMS}")
+    said = [(type(event), str(event)) for event in events if isinstance(event, OutputAtLeastOnce | StepDone)]
+    assert [kind for kind, _ in said] == [OutputAtLeastOnce, StepDone, OutputAtLeastOnce]
+    assert said[0][1] == "output v → stdout: changelog, at least once, because stdout keeps no number of a step"
+    capsys.readouterr()
+    assert check.main(["-e", program], standalone_mode=False) == 0
+    assert said[0][1] in capsys.readouterr().err

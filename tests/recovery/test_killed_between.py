@@ -53,7 +53,7 @@ def service() -> Iterator[Service]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            after = int(parse_qs(urlsplit(self.path).query)["after"][0] or -1)
+            after = int(parse_qs(urlsplit(self.path).query).get("after", ["-1"])[0])
             rows = [{"id": number, "kind": kind} for number, kind in ROWS if number > after]
             self.answer(json.dumps(rows[:5]).encode())
 
@@ -127,7 +127,7 @@ def source_of(kind: str, folder: Path, service: Service) -> str:
         return words(connector="sql", url=url, table="rows", column="id", every="0 seconds", rows_per_step=3)
     if kind == "http":
         url = f"http://127.0.0.1:{service.port}/rows?after={{id}}"
-        return words(connector="http", url=url, column="id", every="0 seconds", rows_per_step=3)
+        return words(connector="http", url=url, every="0 seconds", rows_per_step=3)
     rule = {"fields.id.kind": "sequence", "fields.id.start": 0, "fields.id.end": 11, "number-of-rows": 12}
     listed = ", ".join(f"'{name}' = '{value}'" for name, value in rule.items())
     return f"'connector' = 'datagen', 'rows_per_step' = '3', {listed}"

@@ -34,7 +34,7 @@ def from_postgres(database: str) -> str:
 
 
 def in_postgres(database: str) -> list[tuple[int, str]]:
-    return asked(database, "SELECT id, kind FROM copied ORDER BY id")
+    return sorted(asked(database, "SELECT id, kind FROM copied"))
 
 
 @pytest.mark.parametrize("name", OF_RECEIVERS)

@@ -12,6 +12,7 @@ from rich.text import Text
 from penstock.steps.events import (
     ColumnsAdded,
     Event,
+    OutputAtLeastOnce,
     OutputFailed,
     QueriesEnded,
     RunFinished,
@@ -54,7 +55,7 @@ class Progress:
                 self._say(f"{event.output} has not taken step {event.step}, trying again: {event.message}")
             case StateNotKept():
                 self._say(event.message)
-            case ColumnsAdded() | QueriesEnded():
+            case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded():
                 self._say(str(event))
             case StepRefused():
                 self._say(f"step refused ({event.code}): {event.message}")

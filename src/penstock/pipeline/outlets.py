@@ -21,13 +21,13 @@ from penstock.backends.api import Workspace
 from penstock.catalog.model import Catalog, Table
 from penstock.errors import DataError, Diagnostic, PenstockError, UnsupportedError
 from penstock.failpoints import reach
-from penstock.outputs.connectors import Outlet, outlets_of
+from penstock.outputs.connectors import EXACTLY_ONCE, Outlet, outlets_of
 from penstock.outputs.declared import ON_ERROR, timeout_of
 from penstock.outputs.forms import Form
 from penstock.outputs.receiver import Owner, Receiver, Unreachable, in_use
 from penstock.pipeline.parcels import ParcelFiles, read_parcel
 from penstock.steps.change import Change
-from penstock.steps.events import Event, OutputFailed
+from penstock.steps.events import Event, OutputAtLeastOnce, OutputFailed
 
 _FIRST_WAIT, _LONGEST_WAIT = 0.1, 10.0
 _MOST_WAITING = 10_000
@@ -170,6 +170,7 @@ class Outlets:
         opened: list[_Line] = []
         try:
             for line in lines:
+                self._warn(line)
                 line.receiver = line.outlet.opened(self._owner)
                 opened.append(line)
                 _refuse_earlier(line, line.receiver)
@@ -190,6 +191,11 @@ class Outlets:
             raise
         self._started = True
 
+    def _warn(self, line: _Line) -> None:
+        """Say of an output that it may be given a step twice, before it is given one."""
+        if line.outlet.guarantee != EXACTLY_ONCE:
+            self._tell(OutputAtLeastOnce(line.outlet.describe()))
+
     def _found_again(self, line: _Line, number: int, workspace: Workspace) -> None:
         if self._files is None:
             return
@@ -201,6 +207,7 @@ class Outlets:
 
     def _begin(self, line: _Line, number: int) -> None:
         """Open an output for the first time; one that does not answer stops here, unless the others go on."""
+        self._warn(line)
         try:
             self._opened(line)
         except Unreachable as error:

@@ -53,6 +53,16 @@ class StepRefused(Event):
 
 
 @dataclass(frozen=True, slots=True)
+class OutputAtLeastOnce(Event):
+    """An output is opened that may be given a step twice: where it leads, and why; it has been given none yet."""
+
+    output: str
+
+    def __str__(self) -> str:
+        return f"output {self.output}"
+
+
+@dataclass(frozen=True, slots=True)
 class OutputFailed(Event):
     """An output has not taken what waits for it, up to a step; it is given the same again."""
 

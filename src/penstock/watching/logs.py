@@ -11,6 +11,7 @@ from penstock.errors import PenstockError
 from penstock.steps.events import (
     ColumnsAdded,
     Event,
+    OutputAtLeastOnce,
     OutputFailed,
     QueriesEnded,
     RunFinished,
@@ -41,6 +42,8 @@ class EventLog:
                 self._line("started", _INFO, {"sources": event.sources, "outputs": event.outputs})
             case RunFinished():
                 self._line("finished", _INFO, _finished(event))
+            case OutputAtLeastOnce():
+                self._line("at least once", _WARNING, {"output": event.output})
             case OutputFailed():
                 found = {"output": event.output, "step": event.step, "message": event.message}
                 self._line("output failed", _WARNING, found)

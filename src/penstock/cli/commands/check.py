@@ -33,6 +33,7 @@ def command(
     """
     from penstock.bind.program.compile import compile_program
     from penstock.explain.unjudged import unjudged
+    from penstock.outputs.connectors import EXACTLY_ONCE, outlets_of
     from penstock.pipeline.supported import check_supported
 
     source = program_text(program, files, execute)
@@ -55,6 +56,9 @@ def command(
         warn(catalog.warnings, source)
     for name in unchecked:
         note(f"view {name}: not checked without Spark")
+    weak = [outlet.describe() for outlet in outlets_of(catalog) if outlet.guarantee != EXACTLY_ONCE]
+    for described in weak:
+        note(f"output {described}")
     functions = {} if ask else unjudged(catalog)
     for name, called in functions.items():
         note(f"view {name}: what {' and '.join(called)} takes is not checked without Spark")
@@ -65,7 +69,7 @@ def command(
     }
     if style == "json":
         said = [warning.to_json(source) for warning in catalog.warnings]
-        known = {"unchecked": unchecked, "unchecked_functions": functions}
+        known = {"unchecked": unchecked, "unchecked_functions": functions, "at_least_once": weak}
         click.echo(json.dumps({"ok": True, "diagnostics": said, **known, **counts}, ensure_ascii=False))
     else:
         click.echo(

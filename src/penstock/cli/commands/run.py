@@ -77,7 +77,7 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
     from penstock.cli.interpreter import Results, check_finished, open_interpreter
     from penstock.cli.profile import Measurements
     from penstock.cli.rejected import RejectionReport
-    from penstock.outputs.connectors import EXACTLY_ONCE, outlets_of
+    from penstock.outputs.connectors import outlets_of
     from penstock.outputs.ownership import claim
     from penstock.pipeline.supported import check_followed
 
@@ -103,9 +103,6 @@ def _run(source: str, values: dict[str, Any], watch: Watch) -> None:
         views = chosen_views(interpreter.pipeline.catalog, values["views"])
         declared = outlets_of(interpreter.pipeline.catalog)
         elsewhere = bool(declared) and not (values["views"] or values["output"])
-        for outlet in declared:
-            if outlet.guarantee != EXACTLY_ONCE:
-                watch.say(f"output {outlet.describe()}")
         if values["output"] is None and not elsewhere:
             refuse_several(views, values["style"])
         if not statements:

@@ -8,7 +8,16 @@ from typing import TYPE_CHECKING
 from penstock.cli.reporting import note
 from penstock.errors import Diagnostic, PenstockError, SqlError
 from penstock.pipeline.run import RunOptions
-from penstock.steps.events import ColumnsAdded, Event, OutputFailed, QueriesEnded, RunFinished, RunStarted, StateNotKept
+from penstock.steps.events import (
+    ColumnsAdded,
+    Event,
+    OutputAtLeastOnce,
+    OutputFailed,
+    QueriesEnded,
+    RunFinished,
+    RunStarted,
+    StateNotKept,
+)
 from penstock.steps.interrupts import interrupt_behind
 
 if TYPE_CHECKING:
@@ -110,7 +119,7 @@ def told(event: Event) -> None:
             note(f"{event.steps:,} step{'' if event.steps == 1 else 's'}, {event.rows:,} rows{rejected}")
         case StateNotKept(message=message):
             note(message)
-        case ColumnsAdded() | QueriesEnded():
+        case ColumnsAdded() | OutputAtLeastOnce() | QueriesEnded():
             note(str(event))
         case OutputFailed():
             note(f"{event.output} has not taken step {event.step}: {event.message}")
