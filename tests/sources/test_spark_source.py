@@ -6,6 +6,7 @@ import itertools
 import random
 import shutil
 from datetime import timedelta
+from decimal import Decimal
 
 import pytest
 from pyspark.sql.datasource import DataSource, DataSourceReader
@@ -225,3 +226,47 @@ def test_a_batch_that_a_step_has_is_not_read_again(source_of, folder, tmp_path):
     with pytest.raises(DataError) as caught:
         source.seek(taken)
     assert caught.value.diagnostics[0].code == "CANNOT_READ_AGAIN"
+
+
+def test_using_names_any_source_that_the_session_knows(spark):
+    spark.dataSource.register(squares())
+    text = "CREATE TABLE t (id INT, square INT) USING squares OPTIONS (upto 4);"
+    with penstock.Pipeline(text, spark=spark) as pipeline:
+        pipeline.run(once=True)
+        assert sorted(pipeline.query("SELECT id, square FROM t").rows) == [(0, 0), (1, 1), (2, 4), (3, 9)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "files"),
+    [
+        ("json", ['{"id": 1, "d": 1.50}', '{"id": 2}', '{"d": 2.25, "id": 3}']),
+        ("csv", ["1,1.50", "2,", "3,2.25"]),
+    ],
+)
+def test_files_in_a_store_that_hadoop_knows_are_followed(spark, tmp_path, kind, files):
+    """A file system of Hadoop's that is none of this machine's paths, as an object store is none."""
+    (tmp_path / "in").mkdir()
+    spark.conf.set(f"fs.viewfs.mounttable.of-{kind}.link./in", f"file://{tmp_path}/in")
+    options = f"checkpointLocation '{tmp_path}/checkpoint', maxFilesPerTrigger 1"
+    text = (
+        f"CREATE TABLE t (id INT, d DECIMAL(5, 2)) USING {kind} OPTIONS ({options}) LOCATION 'viewfs://of-{kind}/in';"
+    )
+    for number, line in enumerate(files):
+        (tmp_path / "in" / f"{number}.{kind}").write_text(f"{line}\n")
+        with penstock.Pipeline(text, spark=spark, directory=tmp_path / "dir") as pipeline:
+            pipeline.run(once=True)
+            found = pipeline.query("SELECT id, d FROM t ORDER BY id").rows
+            assert found == [(1, Decimal("1.50")), (2, None), (3, Decimal("2.25"))][: number + 1]
+    (tmp_path / "in" / f"9.{kind}").write_text("{no\n" if kind == "json" else "x,y\n")
+    with penstock.Pipeline(text, spark=spark, directory=tmp_path / "dir") as pipeline:
+        with pytest.raises(DataError, match="error while reading file") as caught:
+            pipeline.run(once=True)
+        assert caught.value.diagnostics[0].code == "SOURCE_REFUSED"
+        assert len(pipeline.query("SELECT id FROM t").rows) == len(files)
+
+
+def test_the_connector_files_says_what_reads_a_store():
+    text = "CREATE TABLE t (id INT) WITH ('connector' = 'files', 'path' = 's3a://shop/in', 'format' = 'json');"
+    with penstock.Pipeline(text) as pipeline, pytest.raises(DataError, match="is in s3a") as caught:
+        pipeline.run(once=True)
+    assert "'connector' = 'spark'" in caught.value.diagnostics[0].hint

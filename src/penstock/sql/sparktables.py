@@ -9,6 +9,7 @@ A clause that has no meaning here is a warning of the table, which goes on witho
 
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field
 
 from penstock.catalog.properties import (
@@ -28,10 +29,22 @@ from penstock.sql.properties import Properties, read_options
 
 FILES = ("parquet", "json", "csv", "avro")
 _LAKES = ("delta", "iceberg")
-# Formats whose rows lie in a system of their own, so that a table of them is never plain.
-_SYSTEMS = ("pubsub", "kinesis", "eventhubs", "mongodb", "bigquery", "snowflake", "redshift")
-# Formats that Spark itself follows: folders of files, and streams that lie nowhere.
-_FOLLOWED, _STREAMS = ("orc", "text", "xml", "binaryfile"), ("rate", "rate-micro-batch", "socket")
+# Formats in which Spark stores tables of its catalog: without a location such a table is plain.
+_CATALOGED = (
+    "orc",
+    "text",
+    "xml",
+    "binaryfile",
+    "hive",
+    "hudi",
+    "paimon",
+    "lance",
+    "textfile",
+    "sequencefile",
+    "rcfile",
+)
+_STREAMS = ("rate", "rate-micro-batch", "socket")
+_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]*://")
 _STORED = {"parquet": "parquet", "jsonfile": "json"}
 # Connectors that USING names, and whose properties are the options; jdbc is asked by a column that grows.
 _CONNECTED = {**{name: name for name in CONNECTORS if name not in ("files", *_LAKES)}, "jdbc": "sql"}
@@ -100,10 +113,12 @@ def _clause(cursor: Cursor, found: SparkClauses) -> bool:
 def _using(cursor: Cursor, found: SparkClauses) -> None:
     cursor.move()
     start = cursor.index
-    name = cursor.name("a format")[0]
+    names = [cursor.name("a format")[0]]
     while cursor.accept("."):
-        name = cursor.name("a format")[0]
-    found.format, found.format_span = name.lower(), cursor.since(start)
+        names.append(cursor.name("a format")[0])
+    known = (*FILES, *_LAKES, *_CATALOGED, *_STREAMS, *_CONNECTED)
+    name = names[-1].lower() if names[-1].lower() in known else ".".join(names)  # a class has its case
+    found.format, found.format_span = name, cursor.since(start)
 
 
 def _stored(cursor: Cursor, found: SparkClauses) -> None:
@@ -225,10 +240,8 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
         return _of_a_lake(found, location, result, warnings)
     if found.format in _CONNECTED:
         return _of_a_connector(found, result, warnings)
-    if found.format in _STREAMS or (location is not None and found.format in _FOLLOWED):
+    if _is_sparks(found.format, location):
         return _of_spark(found, location, result, warnings)
-    if found.format in _SYSTEMS or (location is not None and found.format not in (*FILES, None)):
-        raise _unreadable(found)
     if location is None and not connected:
         warnings += _of_a_plain_table(found)
         return result, warnings
@@ -237,6 +250,13 @@ def described(found: SparkClauses, *, connected: bool) -> tuple[Properties, list
         result.values |= {CONNECTOR: "files", "path": location, FORMAT: found.format or "parquet"}
         warnings += _options(found, result)
     return result, warnings
+
+
+def _is_sparks(kind: str | None, location: str | None) -> bool:
+    """True for rows that only Spark can reach: files in a store that Hadoop knows, and formats of other packages."""
+    if kind in (*FILES, *_LAKES, None):
+        return location is not None and kind not in _LAKES and _SCHEME.match(location) is not None
+    return location is not None or kind not in _CATALOGED
 
 
 def _of_a_lake(
@@ -253,8 +273,13 @@ def _of_a_lake(
 def _of_spark(
     found: SparkClauses, location: str | None, result: Properties, warnings: list[Diagnostic]
 ) -> tuple[Properties, list[Diagnostic]]:
-    """A table that Spark reads, with its options as they are."""
-    result.values |= {CONNECTOR: "spark", FORMAT: str(found.format)}
+    """A table that Spark reads, with its options as they are; SqlError for what looks like a mistyped format."""
+    near = did_you_mean(str(found.format), [*FILES, *_LAKES, *_CATALOGED, *_STREAMS], cutoff=0.8)
+    if near and found.format not in (*FILES, *_CATALOGED, *_STREAMS, None):
+        hint = f"one that Spark knows by this name: WITH ('connector' = 'spark', 'format' = '{found.format}')"
+        message = f"there is no format {found.format} here"
+        raise SqlError(Diagnostic("UNKNOWN_FORMAT", message, found.format_span, near, hint))
+    result.values |= {CONNECTOR: "spark", FORMAT: found.format or "parquet"}
     if location is not None:
         result.values["path"] = location
     for name, value in found.options.values.items():
@@ -354,11 +379,3 @@ def _options(found: SparkClauses, result: Properties) -> list[Diagnostic]:
         elif name != "path":
             warnings.append(no_meaning(f"the option {name[:60]!r}", found.options.spans[name]))
     return warnings
-
-
-def _unreadable(found: SparkClauses) -> UnsupportedError:
-    """The error for rows that lie where no connector reaches."""
-    message = f"a table USING {found.format} needs the connector {found.format!r}, which is not there"
-    known = f"the connectors are {', '.join(CONNECTORS)} (of {', '.join(FILES)})"
-    hint = f"{known}; where Spark's session has its package, WITH ('connector' = 'spark', 'format' = '{found.format}')"
-    return UnsupportedError(Diagnostic("UNKNOWN_CONNECTOR", message, found.format_span, hint=hint))

@@ -25,8 +25,9 @@ if TYPE_CHECKING:
     from pyspark.sql import DataFrame, SparkSession
 
 _NOTED_EARLY, _NOTED_LATE = "offsets", "commits"  # the folders of a checkpoint
+_TEXTS = ("csv", "json", "xml")  # whose columns and types would be guessed
 _STOPPED = 0.005
-_WANTS_SCHEMA, _NOT_FOUND = "schema", "DATA_SOURCE_NOT_FOUND"
+_WANTS_SCHEMA, _NOT_FOUND, _BROKEN = "schema", "DATA_SOURCE_NOT_FOUND", "MALFORMED_RECORD"
 _TRACE = "Traceback (most recent call last):"
 _CONDITION = re.compile(r"\[[A-Z][A-Z_.]+\] (.*?)(?: SQLSTATE: \w+)?$", re.MULTILINE)
 
@@ -67,9 +68,12 @@ class Followed:
                 query.stop()
 
     def _read(self, reader: Any) -> DataFrame:
-        """The rows, with the format's own columns if it has some."""
+        """The rows, with the format's own columns if it has some; a broken row of text is an error, not NULLs."""
         reader = reader.format(self.format).options(**self.options)
         given = () if self.path is None else (self.path,)
+        if self.format.lower() in _TEXTS:
+            strict = {} if "mode" in map(str.lower, self.options) else {"mode": "FAILFAST"}
+            return cast("DataFrame", reader.options(**strict).schema(self.columns).load(*given))
         try:
             return cast("DataFrame", reader.load(*given))
         except Exception as error:
@@ -82,12 +86,16 @@ class Followed:
         _forget(checkpoint / _NOTED_LATE, done)
         self._stream = self._stream or self._read(self.session().readStream)
         found: list[tuple[int, pa.Table]] = []
+        failed: list[Exception] = []
         begun = threading.Event()
 
         def take(rows: DataFrame, number: int) -> None:
             begun.wait()
-            if number > done and not found:
-                found.append((number, rows.toArrow()))
+            if number > done and not found and not failed:
+                try:
+                    found.append((number, rows.toArrow()))
+                except Exception as error:  # noqa: BLE001 - raised below: what Spark makes of it has lost the reason
+                    failed.append(error)
                 threading.Thread(target=query.stop, daemon=True).start()
                 while query.isActive:  # it takes note of the stop at once, and ends when this batch is over
                     time.sleep(_STOPPED)
@@ -101,6 +109,8 @@ class Followed:
             query.awaitTermination()
         finally:
             self._query = None
+        if failed:
+            raise failed[0]
         return found[0] if found else None
 
 
@@ -131,7 +141,9 @@ def _forget(folder: Path, done: int) -> None:
 
 def _failed(error: Exception) -> FormatError:
     found = reported(error)
-    refused = _NOT_FOUND in str(error) or (found is not None and found.what == "refused")
+    refused = any(name in str(error) for name in (_NOT_FOUND, _BROKEN)) or (
+        found is not None and found.what == "refused"
+    )
     return FormatError(_words(str(error)) or type(error).__name__, passes=not refused)
 
 
