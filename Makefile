@@ -13,7 +13,7 @@ unexport PYTHONDONTWRITEBYTECODE
 # Each worker has one Spark session, which its tests share, and which keeps a single core busy most of the time.
 TESTS = python -m pytest -n $(WORKERS) --dist worksteal
 
-.PHONY: help setup demo shop test test-extended services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery fuzz-once functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
+.PHONY: help setup demo shop test test-extended faults services test-services check format lint types imports test-spark fuzz fuzz-readers fuzz-recovery fuzz-once functions borrowed bench bench-nexmark bench-growth flink tpch docs goldens lock clean
 
 help:  ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## /{printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
@@ -35,6 +35,9 @@ test: setup  ## the tests; ARGS='-k joins' picks some, WORKERS=0 runs them in on
 
 test-extended: setup  ## once more in another form: compacted, in other steps, on other systems, everywhere state can be
 	$(BIN)/$(TESTS) -m "extended and not services" $(ARGS)
+
+faults:  ## install what tests of faults want (a clock that jumps, calls that fail), as root on Debian
+	@bash scripts/faults.sh
 
 services: setup  ## install and start what tests of services want (a broker, a database); `scripts/services.sh stop` ends them
 	@bash scripts/services.sh start

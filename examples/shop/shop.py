@@ -3,8 +3,8 @@
     make shop                  a minute; ARGS='--seconds 20' is less
 
 Every two seconds the answers are read where the pipeline writes them. At the end they are compared with what the
-database itself answers over all its orders and payments. All files are in a temporary folder, unless `--folder` says
-where.
+database itself answers over all its orders and payments; late clicks are counted against those that were sent so. All
+files are in a temporary folder, unless `--folder` says where.
 """
 
 from __future__ import annotations
@@ -47,11 +47,12 @@ OURS = {  # what the database answers, and where the pipeline has it
     UNPAID: "SELECT id, customer, amount FROM unpaid ORDER BY id",
     BEST: "SELECT item, sold FROM best_sellers ORDER BY place",
 }
+TOLD_LATE = "SELECT coalesce(sum(clicks), 0)::int FROM late_clicks"
 ITEMS = {"kettle": 39, "lamp": 25, "chair": 89, "mug": 7, "clock": 19, "rug": 120}
 CUSTOMERS = ["ann", "bob", "cid", "dora", "eve"]
 PAGES = ["home", "search", "item", "basket", "checkout"]
 TOPIC = "clicks"
-PERIOD, PATIENCE, VISIT = 2, 60, 3
+PERIOD, PATIENCE, VISIT, LATE = 2, 60, 3, 0.02
 
 
 class Traffic:
@@ -61,11 +62,14 @@ class Traffic:
         self.database = database
         self.producer = Producer({"bootstrap.servers": broker})
         self.chance, self.orders = random.Random(7), 0
+        self.began, self.late = time.monotonic(), 0
 
     def moment(self) -> None:
         """A few clicks, and now and then an order, a payment or a cancellation; one click in fifty is very late."""
         for _ in range(self.chance.randint(1, 4)):
-            ago = timedelta(seconds=60 if self.chance.random() < 0.02 else self.chance.random())
+            is_late = self.chance.random() < LATE and time.monotonic() - self.began > VISIT * len(CUSTOMERS)
+            self.late += is_late
+            ago = timedelta(seconds=60 if is_late else self.chance.random())
             self.click(visitor(), self.chance.choice(PAGES), datetime.now(UTC) - ago)
         self.producer.poll(0)
         if self.chance.random() < 0.5:
@@ -169,8 +173,9 @@ def main() -> int:
         folder = given.folder or Path(temporary)
         folder.mkdir(parents=True, exist_ok=True)
         with pipeline(folder, database, broker) as process, psycopg.connect(database, autocommit=True) as asked:
-            trade(console, process, asked, Traffic(asked, broker), given.seconds)
-            right = settled(process, asked)
+            traffic = Traffic(asked, broker)
+            trade(console, process, asked, traffic, given.seconds)
+            right = settled(process, asked, traffic)
         report(Console(), folder, right)
         if process.returncode not in (0, 130):
             console.print((folder / "log").read_text(encoding="utf-8"), markup=False)
@@ -203,16 +208,19 @@ def now(asked: psycopg.Connection[Any], traffic: Traffic) -> str:
 def there(asked: psycopg.Connection[Any]) -> bool:
     """True once the pipeline has made its tables."""
     row = asked.execute(
-        "SELECT to_regclass('unpaid') IS NOT NULL AND to_regclass('best_sellers') IS NOT NULL"
+        "SELECT bool_and(to_regclass(name) IS NOT NULL) FROM unnest(ARRAY['unpaid', 'best_sellers', 'late_clicks']) name"
     ).fetchone()
     return bool(row and row[0])
 
 
-def settled(process: subprocess.Popen[bytes], asked: psycopg.Connection[Any]) -> dict[str, bool]:
-    """For each answer whether it is the database's own, after what is under way has come."""
+def settled(
+    process: subprocess.Popen[bytes], asked: psycopg.Connection[Any], traffic: Traffic
+) -> dict[str, bool]:
+    """For each answer whether it is the database's own, and those who came late are told of, after all has come."""
     until = time.monotonic() + PATIENCE
     while True:
         right = {ours: there(asked) and same(asked, query, ours) for query, ours in OURS.items()}
+        right[TOLD_LATE] = there(asked) and asked.execute(TOLD_LATE).fetchall() == [(traffic.late,)]
         if all(right.values()) or time.monotonic() >= until or process.poll() is not None:
             return right
         time.sleep(0.2)

@@ -14,6 +14,11 @@ CREATE STREAM clicks (customer STRING, page STRING, at TIMESTAMP NOT NULL LATENE
 WITH ('connector' = 'kafka', 'topic' = 'clicks', 'bootstrap.servers' = '${env:SHOP_BROKER}', 'format' = 'json',
       'idle_after' = '5 seconds');
 
+-- How many came late, for whoever watches the clicks.
+CREATE VIEW late_clicks
+WITH ('connector' = 'postgres', 'connection' = '${env:SHOP_DATABASE}', 'table' = 'public.late_clicks', 'create' = 'true')
+AS SELECT message, COUNT(*) AS clicks FROM error_view WHERE table_or_view_name = 'clicks' GROUP BY message;
+
 -- What has been ordered and not been paid; an order that is paid, or cancelled, goes from the table.
 CREATE VIEW unpaid
 WITH ('connector' = 'postgres', 'connection' = '${env:SHOP_DATABASE}', 'table' = 'public.unpaid', 'create' = 'true') AS

@@ -13,7 +13,7 @@ def test_the_shop_answers_what_its_database_answers(kafka, postgres, tmp_path):
     command = [sys.executable, SHOP, "--seconds", "25", "--folder", tmp_path]
     found = subprocess.run(command, check=False, capture_output=True, text=True)
     assert found.returncode == 0, found.stdout + found.stderr
-    assert found.stdout.splitlines()[:2] == ["unpaid: right", "best_sellers: right"]
+    assert found.stdout.splitlines()[:3] == ["unpaid: right", "best_sellers: right", "late_clicks: right"]
     customers = DeltaTable(tmp_path / "lake" / "customers").to_pyarrow_table()
     assert 1 <= customers.num_rows <= 5
     assert DeltaTable(tmp_path / "lake" / "visits").schema().fields[0].name == "customer"
