@@ -17,6 +17,10 @@
 | raising      | rows of a change for which an expression raises, by one query              |
 | schemas      | the Spark schemas of the changes in a circuit                              |
 | typed        | types that no JVM is asked for                                             |
+| analysing    | what Spark has against views that do not run                               |
+| handing      | what the user gets of Spark where nothing lies there                       |
+| reported     | exceptions of either backend, in the same words                            |
+| remembered   | what the backends remember, for a snapshot                                 |
 | terms        | what is computed of rows when they come: in the process, or by Spark       |
 | constants    | constant expressions evaluated: in the process, or by Spark                |
 | profiler     | the cost of each operator, while that is asked for                         |

@@ -34,7 +34,7 @@ class Answer:
     def columns(self) -> tuple[str, ...]:
         """The names of the columns."""
         found = self._found
-        return tuple(found.column_names if isinstance(found, pa.Table) else found.columns)
+        return tuple(found.column_names) if isinstance(found, pa.Table) else self._workspace.names_of(found)
 
     @cached_property
     def rows(self) -> list[tuple[Any, ...]]:
@@ -43,7 +43,7 @@ class Answer:
 
     def arrow(self) -> pa.Table:
         """The rows as an Arrow table."""
-        return self._found if isinstance(self._found, pa.Table) else self._found.toArrow()
+        return self._found if isinstance(self._found, pa.Table) else self._workspace.arrow(self._found)
 
     def df(self) -> DataFrame:
         """The rows as a Spark DataFrame."""
@@ -53,8 +53,9 @@ class Answer:
 
     def first(self, count: int) -> Answer:
         """The first so many rows."""
-        found = self._found
-        return Answer(self._workspace, found.slice(0, count) if isinstance(found, pa.Table) else found.limit(count))
+        found, workspace = self._found, self._workspace
+        first = found.slice(0, count) if isinstance(found, pa.Table) else workspace.first(found, count)
+        return Answer(workspace, first)
 
     def show(self, count: int = 20) -> None:
         """Print the first rows as a table."""

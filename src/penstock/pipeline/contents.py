@@ -78,7 +78,7 @@ class Contents:
         found, names = self.answered(plan), [column.name for column in table.columns]
         if isinstance(found, pa.Table):
             return in_arrow(table, found.rename_columns(names))
-        return self._workspace.declared_rows(found.toDF(*names), table)
+        return self._workspace.declared_rows(self._workspace.renamed(found, names), table)
 
     def maintained_rows(self, view: View) -> pa.Table | Relation | None:
         """The rows of a view as its changes add up; None if they are not kept."""
@@ -151,7 +151,7 @@ class Contents:
         if maintained is not None:
             return maintained
         answer = self.query(view.plan)
-        return answer.limit(0) if self._stored.has_stepped(view) else answer
+        return self._workspace.first(answer, 0) if self._stored.has_stepped(view) else answer
 
     def table(self, table: Table) -> Relation:
         """The rows of a table."""
@@ -167,7 +167,8 @@ class Contents:
             return self._with_pending(table, weighted, pending)
         if weighted is None:
             return self._workspace.empty_of(table)
-        return self._workspace.repeated(weighted) if stored.retracts(table) else weighted.drop(WEIGHT)
+        workspace = self._workspace
+        return workspace.repeated(weighted) if stored.retracts(table) else workspace.unweighted(weighted)
 
     def _in_past(self, table: Table, past: Past) -> Relation:
         weighted = past.weighted(table)
@@ -177,13 +178,9 @@ class Contents:
 
     def _with_pending(self, table: Table, weighted: Relation | None, pending: Sequence[Intake]) -> Relation:
         workspace = self._workspace
-        names = [quoted(column.name) for column in table.columns]
-        total = weighted
+        parts = [] if weighted is None else [weighted]
         for intake in pending:
             change = intake.change
-            frame = workspace.relation_of(table, change) if isinstance(change, pa.Table) else change.frame()
-            frame = frame.selectExpr(*names, WEIGHT)
-            total = frame if total is None else total.selectExpr(*names, WEIGHT).union(frame)
-        if total is None:
-            return workspace.empty_of(table)
-        return workspace.repeated(total)
+            parts.append(workspace.relation_of(table, change) if isinstance(change, pa.Table) else change.frame())
+        columns = [*(quoted(column.name) for column in table.columns), WEIGHT]
+        return workspace.repeated(*(workspace.selected(part, columns) for part in parts))

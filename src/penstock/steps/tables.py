@@ -15,7 +15,7 @@ from penstock.catalog.model import Table
 from penstock.catalog.reserved import VERSIONS
 from penstock.engine.terms import Terms
 from penstock.steps.intake.apart import next_silence, origin_of_change, settled
-from penstock.steps.intake.bulk import FrameBatch, fold_frame
+from penstock.steps.intake.bulk import GivenBatch, fold_given
 from penstock.steps.intake.fold import Intake, Judge, fold_rows
 from penstock.steps.intake.holding import Holding, declared_holding
 from penstock.steps.intake.keystore import KeyStore
@@ -36,7 +36,7 @@ if TYPE_CHECKING:
     from penstock.backends.native.store import Store
     from penstock.steps.rows.added import Added
 
-Incoming = Batch | FrameBatch
+Incoming = Batch | GivenBatch
 # The columns of a table that views read, in lower case; None where all are wanted.
 Read = Callable[[str], frozenset[str] | None]
 
@@ -135,7 +135,7 @@ class Tables:
         return found
 
     @staticmethod
-    def _here(batch: FrameBatch, memory: TableMemory, judge: Judge) -> Batch:
+    def _here(batch: GivenBatch, memory: TableMemory, judge: Judge) -> Batch:
         """A DataFrame's rows on this machine, where both the table and its versions read them."""
         process = None if memory.store is None else memory.store.process
         return batch.fetched(judge) if process is None else batch.in_process(process, judge)
@@ -144,9 +144,9 @@ class Tables:
         memory = self.memory(batches[0].table)
         terms = self._terms_of(memory.table)
         judge = replace(judge, lateness=memory.lateness, holding=memory.holding, terms=terms)
-        if any(isinstance(batch, FrameBatch) for batch in batches):
+        if any(isinstance(batch, GivenBatch) for batch in batches):
             columns = read(memory.table.name.lower())
-            return fold_frame(self._workspace, batches, judge, memory, lambda: self._counts(memory), read=columns)
+            return fold_given(batches, judge, memory, lambda: self._counts(memory), read=columns)
         batch = judge.stamped(concatenated([batch for batch in batches if isinstance(batch, Batch)]))
         if memory.store is not None:
             return fold_by_key(batch, judge, memory.store)
