@@ -17,6 +17,8 @@
 | raising      | rows of a change for which an expression raises, by one query              |
 | schemas      | the Spark schemas of the changes in a circuit                              |
 | typed        | types that no JVM is asked for                                             |
+| answering    | queries answered in the process                                            |
+| view_content | the maintained content of a view in the process                            |
 | analysing    | what Spark has against views that do not run                               |
 | handing      | what the user gets of Spark where nothing lies there                       |
 | reported     | exceptions of either backend, in the same words                            |

@@ -21,21 +21,21 @@ import pyarrow.compute as pc
 
 from penstock.backends.api import Delta
 from penstock.backends.columns import carried_plainly
+from penstock.backends.native.stored import lies_in_process
 from penstock.catalog.model import ERROR_VIEW, Catalog, Table
 from penstock.catalog.reserved import WEIGHT
 from penstock.emit.plain import PLAIN
 from penstock.emit.policies import emission_of
 from penstock.engine.installed import Installed
 from penstock.engine.obstacles import is_by_row, obstacle_of
+from penstock.engine.view_content import ViewContent, can_lie_in_process, content_of
 from penstock.failpoints import reach
 from penstock.rewrite import rewrite_views
 from penstock.steps.contents import Stored, as_declared
 from penstock.steps.failures import EvaluationError, translated
 from penstock.steps.intake.fold import Intake
 from penstock.steps.intake.forgetting import forgets
-from penstock.steps.intake.process import lies_in_process
 from penstock.steps.state import State
-from penstock.steps.view_content import ViewContent, can_lie_in_process, content_of
 
 _FIRST_ROWS, _MOST_ROWS = 2_000, 200_000
 _LEAST_ROWS, _LARGEST_SHARE = 500, 20_000

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from penstock.backends.api import Workspace
 from penstock.backends.columns import python_rows, weighted_schema
+from penstock.backends.native.stored import lies_in_process
 from penstock.backends.thresholds import MANY_ROWS
 from penstock.bind.program.dml import refuse_unfindable
 from penstock.catalog.model import Table
@@ -22,7 +23,6 @@ from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import TableLateness, declared_lateness
 from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.intake.process import lies_in_process
 from penstock.steps.intake.refusing import without_refused_held
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.intake.versions import fold_versions, inserted

@@ -16,7 +16,7 @@ from penstock.catalog.model import INTO, Catalog, View
 from penstock.emit.api import Emission, Emitted, Moment, Promise
 from penstock.emit.standing import Standing
 from penstock.engine.engine import Engine
-from penstock.steps.view_content import ViewContent, content_in_process
+from penstock.engine.view_content import ViewContent, content_in_process
 
 Values = Callable[[Sequence[Derived]], list[Any]]
 _NONE: Mapping[str, Emitted] = MappingProxyType({})

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 
 from penstock.backends.api import Arrival, ColumnsRead, GivenRows, MeasuredRows, Relation
 from penstock.backends.columns import python_rows
+from penstock.backends.native.stored import ProcessRows
 from penstock.backends.thresholds import DRIVER_ROWS
 from penstock.catalog.model import Column, Table
 from penstock.catalog.reserved import OPERATION, SEQUENCE
@@ -22,7 +23,6 @@ from penstock.steps.intake.keystore import KeyStore
 from penstock.steps.intake.lateness import LateColumn
 from penstock.steps.intake.many import fold_by_key
 from penstock.steps.intake.memory import TableMemory
-from penstock.steps.intake.process import ProcessRows
 from penstock.steps.intake.rowcounts import RowCounts
 from penstock.steps.rows.batch import Batch, RowReader, concatenated, first_position, refuse_deletion, unknown_column
 from penstock.steps.rows.rejected import row_json
@@ -68,8 +68,7 @@ class GivenBatch:
         """The rows in the process, however many they are, for a table with a key that lies there."""
         rows = self.checked.fetched(self.table)
         if SEQUENCE not in rows.column_names:
-            with process.store.given(process.placed(rows)) as given:
-                twice = process.twice(given)
+            twice = process.twice(rows)
             if twice is not None:
                 _refuse_twice(self.table, twice)
         return self._read(rows, judge)

@@ -17,12 +17,12 @@ from penstock.backends.api import Delta, Relation, Stored, Workspace
 from penstock.backends.columns import arrow_rows, arrow_schema, weighted_schema
 from penstock.backends.native.interrupts import undivided
 from penstock.backends.native.proof import not_proven
+from penstock.backends.native.stored import ProcessRows
 from penstock.backends.rows import Key, Row, canonical
 from penstock.backends.thresholds import HELD_ROWS
 from penstock.catalog.model import Table
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
-from penstock.steps.intake.process import ProcessRows
 
 if TYPE_CHECKING:
     from penstock.backends.native.store import Store

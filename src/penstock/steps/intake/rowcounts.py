@@ -16,14 +16,13 @@ import pyarrow as pa
 from penstock.backends.api import Delta, Stored, Workspace
 from penstock.backends.columns import arrow_rows, arrow_schema, in_arrow, python_rows, weighted_schema
 from penstock.backends.native.interrupts import undivided
+from penstock.backends.native.stored import ProcessRows
 from penstock.backends.rows import Key, Row
 from penstock.backends.thresholds import HELD_ROWS, MANY_ROWS
 from penstock.catalog.model import Table
-from penstock.catalog.reserved import WEIGHT
 from penstock.errors import DataError, Diagnostic
 from penstock.steps.intake.forgetting import is_late
 from penstock.steps.intake.lateness import TableLateness
-from penstock.steps.intake.process import ProcessRows, positions
 from penstock.steps.rows.identity import identity_of, unordered
 
 if TYPE_CHECKING:
@@ -129,21 +128,7 @@ class RowCounts:
         """
         assert self.process is not None  # noqa: S101 - whoever asks has looked
         self.flush()
-        process = self.process
-        names = ", ".join(process.names)
-        given = process.placed(rows).append_column("p", positions(rows.num_rows)).append_column("gone", deletes)
-        with process.store.given(given) as batch:
-            net = "sum(CASE WHEN gone THEN -1 ELSE 1 END)"
-            last = "max(p) FILTER (gone) AS last"
-            asked = f"SELECT {names}, {last}, {net} AS net FROM {batch} GROUP BY ALL HAVING net < 0"
-            if process.is_empty:
-                query = f"SELECT min(last) FROM ({asked})"
-            else:
-                there = f"SELECT {names}, sum({WEIGHT}) AS there FROM ({process.found_in('asked')}) GROUP BY ALL"
-                joined = f"asked a LEFT JOIN ({there}) h ON {process.agreeing('a', 'h')}"
-                query = f"WITH asked AS ({asked}) SELECT min(last) FROM {joined} WHERE -net > coalesce(there, 0)"
-            found = process.store.arrow(query).column(0)[0].as_py()
-        return None if found is None else int(found)
+        return self.process.missing(rows, deletes)
 
     def check_frame(self, delta: Delta) -> None:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
