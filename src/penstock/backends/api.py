@@ -1,6 +1,7 @@
 """The backends as the engine knows them, and what stands above it: changes, operators at work, contents.
 
-    Workspace    makes changes, contents and the rows of a table of what is given to it in Arrow
+    Workspace    makes changes and contents of what is given to it in Arrow
+    Relations    relations made of rows and of one another, and read; rows of a table that are not at hand
     Delta        the change of a relation in one step, wherever its rows lie
     Runner       an operator at work: step, then commit or discard
     Content      the rows of a view as its changes add up
@@ -157,6 +158,10 @@ class Delta(ABC):
     @abstractmethod
     def arrow(self) -> pa.Table:
         """The rows as Arrow, fetched if they are not here."""
+
+    def declared_rows(self, table: Table) -> pa.Table:
+        """The rows in the Arrow types of the declaration of a table that has their columns."""
+        return self.workspace.declared_rows(self.frame(), table)
 
     @abstractmethod
     def frame(self) -> Relation:
@@ -427,44 +432,8 @@ class RowFiles(Protocol):
         """Those that have been written."""
 
 
-class Workspace(Protocol):
-    """The share of the backend that stands above its operators: changes and contents are made here."""
-
-    def change(self, rows: pa.Table, schema: Any = None, *, cancels: bool = False) -> Delta:
-        """Weighted rows as a change; `schema` is the backend's, where Arrow cannot tell the types."""
-
-    def change_of(self, table: Table, rows: pa.Table) -> Delta:
-        """The weighted rows of a table as a change, in the types of its declaration."""
-
-    def change_from(self, weighted: Relation) -> Delta:
-        """Weighted rows that may cancel as a change, added up and evaluated."""
-
-    def content(self) -> Content:
-        """The content of a view before its first change."""
-
-    def stored(self, table: Table, by: Sequence[str]) -> Stored:
-        """The rows of a table, which are found by some of its columns, before there are any."""
-
-    def row_files(self, folder: Path) -> RowFiles:
-        """The files of a snapshot in a folder."""
-
-    @property
-    def is_local(self) -> bool:
-        """True if the backend works, or would work, on this machine alone."""
-
-    def follow(self, settings: Mapping[str, str]) -> None:
-        """Have the backend follow a program's settings; SqlError for what it refuses."""
-
-    def check_session(self) -> None:
-        """UnsupportedError if the session, which may be the user's, means something else by a query than Penstock."""
-
-    def release(self) -> None:
-        """Give back what only the step needed."""
-
-    def left(self) -> None:
-        """Leave all rows where they are: the user has got a relation that may read any of them."""
-
-    # Relations
+class Relations(Protocol):
+    """The relations of the backend: made of rows and of one another, and read."""
 
     def given_rows(self, relation: Relation) -> GivenRows:
         """The rows of a relation that the user has given."""
@@ -496,6 +465,9 @@ class Workspace(Protocol):
     def rows(self, relation: Relation) -> list[tuple[Any, ...]]:
         """The rows of a relation as tuples of Python values."""
 
+    def count(self, relation: Relation) -> int:
+        """The number of rows of a relation."""
+
     def empty_of(self, table: Table) -> Relation:
         """A relation of a table's columns without rows."""
 
@@ -516,11 +488,6 @@ class Workspace(Protocol):
     ) -> Relation:
         """The weighted rows of a table that are here, and those in files, which may be from before some columns."""
 
-    def following(
-        self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
-    ) -> Following:
-        """A source by its format's name; `columns` are those of its table, `checkpoint` the folder for its place."""
-
     def unweighted(self, weighted: Relation) -> Relation:
         """The rows of a weighted relation in which each stands once, without the weights."""
 
@@ -535,3 +502,46 @@ class Workspace(Protocol):
 
     def negative(self, *weighted: Relation) -> dict[str, Any] | None:
         """A row that is taken back more often than it is there, with its weight; None if there is none."""
+
+    def change_from(self, weighted: Relation) -> Delta:
+        """Weighted rows that may cancel as a change, added up and evaluated."""
+
+    def stored(self, table: Table, by: Sequence[str]) -> Stored:
+        """The rows of a table, which are found by some of its columns, before there are any."""
+
+
+class Workspace(Relations, Protocol):
+    """The share of the backend that stands above its operators: changes and contents are made here."""
+
+    def change(self, rows: pa.Table, schema: Any = None, *, cancels: bool = False) -> Delta:
+        """Weighted rows as a change; `schema` is the backend's, where Arrow cannot tell the types."""
+
+    def change_of(self, table: Table, rows: pa.Table) -> Delta:
+        """The weighted rows of a table as a change, in the types of its declaration."""
+
+    def content(self) -> Content:
+        """The content of a view before its first change."""
+
+    def row_files(self, folder: Path) -> RowFiles:
+        """The files of a snapshot in a folder."""
+
+    @property
+    def is_local(self) -> bool:
+        """True if the backend works, or would work, on this machine alone."""
+
+    def follow(self, settings: Mapping[str, str]) -> None:
+        """Have the backend follow a program's settings; SqlError for what it refuses."""
+
+    def check_session(self) -> None:
+        """UnsupportedError if the session, which may be the user's, means something else by a query than Penstock."""
+
+    def release(self) -> None:
+        """Give back what only the step needed."""
+
+    def left(self) -> None:
+        """Leave all rows where they are: the user has got a relation that may read any of them."""
+
+    def following(
+        self, kind: str, options: Mapping[str, str], path: str | None, columns: str, checkpoint: str | None
+    ) -> Following:
+        """A source by its format's name; `columns` are those of its table, `checkpoint` the folder for its place."""

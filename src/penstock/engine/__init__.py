@@ -3,6 +3,7 @@
 | module       | what is in it                                                              |
 | ------------ | -------------------------------------------------------------------------- |
 | engine       | the circuits of one pipeline at work, step by step                         |
+| surface      | the engine as it is known above: relations, changes, contents              |
 | following    | a step's work in the order in which tables that views write into are known |
 | result       | what the engine makes of a step, until it is committed or discarded        |
 | held         | circuits that may have to come back                                        |

@@ -35,13 +35,13 @@ def insert_batch(
     if isinstance(found, pa.Table):
         rows_here = in_arrow(table, found.rename_columns(bound.columns))
     else:
-        workspace = contents.stepper.engine.workspace
-        relation = workspace.renamed(found, bound.columns)
+        relations = contents.stepper.engine.relations
+        relation = relations.renamed(found, bound.columns)
         if not all(isinstance(node, Values) for node in bound.plan.walk() if not node.inputs):
-            relation, rows = workspace.evaluated(relation)
+            relation, rows = relations.evaluated(relation)
             if rows > DRIVER_ROWS:
                 return GivenBatch(table, relation, readers(table))
-        rows_here = workspace.declared_rows(relation, table)
+        rows_here = relations.declared_rows(relation, table)
     return readers(table).read_arrow(rows_here, Rejections(), carried=True)
 
 

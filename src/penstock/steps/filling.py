@@ -28,7 +28,7 @@ from penstock.emit.plain import PLAIN
 from penstock.emit.policies import emission_of
 from penstock.engine.installed import Installed
 from penstock.engine.obstacles import is_by_row, obstacle_of
-from penstock.engine.view_content import ViewContent, can_lie_in_process, content_of
+from penstock.engine.view_content import ViewContent, can_lie_in_process
 from penstock.failpoints import reach
 from penstock.rewrite import rewrite_views
 from penstock.steps.contents import Stored, as_declared
@@ -194,9 +194,8 @@ class _Aside:
     def __post_init__(self) -> None:
         """Have the engine know of it."""
         engine = self.state.engine
-        assert engine.store is not None  # noqa: S101 - all of its operators work there
         views = {name: self.catalog.views[name] for name in self.installed.circuit.outputs}
-        self.contents = {name: content_of(engine.store, view, engine.workspace) for name, view in views.items()}
+        self.contents = {name: engine.content_here(view) for name, view in views.items()}
         engine.aside.append(self.installed)
 
     def work(self, inputs: Mapping[str, Delta]) -> None:
@@ -319,7 +318,7 @@ class Filling:
         name = table.name.lower()
         for item in self._asides:
             if name in item.installed.reads:
-                self._work(item, {name: self._state.engine.workspace.change_of(table, rows)})
+                self._work(item, {name: self._state.engine.change_of(table, rows)})
         self._rows += rows.num_rows
         reach("deploy.filling")
 

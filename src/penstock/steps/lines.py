@@ -14,7 +14,6 @@ from penstock.backends.native.lines import LinesOverTimes, over_times
 from penstock.backends.native.proof import Proven
 from penstock.backends.waterlines import typed_literal
 from penstock.catalog.types import Type
-from penstock.engine.constants import constant_row
 from penstock.engine.engine import Engine
 from penstock.steps.intake.holding import Holding
 from penstock.steps.intake.lateness import TableLateness, comparable_value
@@ -82,7 +81,7 @@ class LineReader:
         unknown = [text for text in dict.fromkeys(texts) if text is not None and text not in self._known]
         found = dict(self._known)
         if unknown:
-            row = constant_row(self.engine.workspace, self.engine.store, unknown)
+            row = self.engine.constants(unknown)
             found |= {text: comparable_value(value) for text, value in zip(unknown, row, strict=True)}
         self._known = {text: found[text] for text in texts if text is not None}
         sources = [alone(derived) for derived in wanted]

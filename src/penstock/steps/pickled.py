@@ -182,16 +182,12 @@ def loaded(data: bytes, state: State, directory: Path, rows: RowFiles) -> Any:
 
 
 def _surroundings(state: State, rows: RowFiles) -> dict[str, Any]:
-    engine = state.engine
     return {
         "rows": rows,
-        "workspace": engine.workspace,
-        "store": engine.store,
-        "engine": engine,
+        **state.engine.surroundings(),
         "log": state.log,
         "line reader": state.line_reader,
         "state": state,
         "tables": state.tables,
         "views": state.views,
-        "profiler": engine.profiler,
     }

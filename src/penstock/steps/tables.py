@@ -7,7 +7,7 @@ from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
-from penstock.backends.api import Workspace
+from penstock.backends.api import Relations
 from penstock.backends.columns import python_rows, weighted_schema
 from penstock.backends.native.stored import lies_in_process
 from penstock.backends.thresholds import MANY_ROWS
@@ -49,8 +49,8 @@ def is_strict(table: Table) -> bool:
 class Tables:
     """The memory of each table, made when it is first asked for; it follows committed steps alone."""
 
-    def __init__(self, workspace: Workspace, log: InputLog) -> None:
-        self._workspace = workspace
+    def __init__(self, relations: Relations, log: InputLog) -> None:
+        self._relations = relations
         self._log = log
         self._memories: dict[str, TableMemory] = {}
         self._terms: dict[str, Terms] = {}
@@ -61,7 +61,7 @@ class Tables:
         """The memory of a table."""
         name = table.name.lower()
         if name not in self._memories:
-            store = KeyStore(self._workspace, table, self._process(table)) if table.key else None
+            store = KeyStore(self._relations, table, self._process(table)) if table.key else None
             self._memories[name] = TableMemory(table, declared_lateness(table), store, holding=declared_holding(table))
         return self._memories[name]
 
@@ -130,7 +130,7 @@ class Tables:
             return None
         found = self._terms.get(table.name.lower())
         if found is None or found.table != table:
-            found = Terms(table, table.computing, lambda: self._workspace, self.process)
+            found = Terms(table, table.computing, lambda: self._relations, self.process)
             self._terms[table.name.lower()] = found
         return found
 
@@ -168,7 +168,7 @@ class Tables:
         """The whole-row counts of a table, made from its history when first asked for."""
         if memory.counts is None:
             refuse_unfindable(memory.table)
-            found = RowCounts(self._workspace, memory.table, self._process(memory.table))
+            found = RowCounts(self._relations, memory.table, self._process(memory.table))
             self._load(found, memory.table)
             if memory.holding.waiting is not None:
                 found.apply((row[:-1], row[-1]) for row in python_rows(memory.holding.waiting))
@@ -180,9 +180,9 @@ class Tables:
         if counts.process is not None:
             counts.process.load(self._log.pieces(table))
             return
-        before = self._log.weighted(self._workspace, table)
+        before = self._log.weighted(self._relations, table)
         if before is not None:
-            counts.load(self._workspace.change_from(before))
+            counts.load(self._relations.change_from(before))
 
     def released(
         self, folded: Sequence[Intake], rejections: Rejections, refused: Refused, among: Collection[str]

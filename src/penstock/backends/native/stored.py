@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from penstock.backends.api import Delta, Earlier, Limits, Relation, Stored, Workspace
+from penstock.backends.api import Delta, Earlier, Limits, Relation, Relations, Stored
 from penstock.backends.columns import arrow_schema, in_arrow, python_rows
 from penstock.backends.native.kinds import schema_in_arrow, stored
 from penstock.backends.native.proof import NotProvenError
@@ -54,9 +54,9 @@ def lies_in_process(table: Table) -> bool:
 class ProcessRows(Stored):
     """The part of a store that lies in DuckDB: weighted rows, found by some of their columns."""
 
-    def __init__(self, store: Store, workspace: Workspace, table: Table, by: Sequence[str]) -> None:
+    def __init__(self, store: Store, relations: Relations, table: Table, by: Sequence[str]) -> None:
         self.store = store
-        self._workspace = workspace
+        self._relations = relations
         self._table = table
         names = [column.name.lower() for column in table.columns]
         self.keys = [f"c{names.index(name.lower())}" for name in by]
@@ -264,7 +264,7 @@ class ProcessRows(Stored):
             self._relation = None
 
     def weighted(self) -> Relation | None:
-        return None if self._relation is None else self._workspace.relation_of(self._table, self.arrow())
+        return None if self._relation is None else self._relations.relation_of(self._table, self.arrow())
 
 
 def _left(name: str, kind: Type) -> str:

@@ -280,6 +280,10 @@ class Workspace:
         """Leave all rows to the JVM: the user has got a DataFrame that may read any of them."""
         self.checkpoints.leave_all()
 
+    def count(self, relation: DataFrame) -> int:
+        """The number of rows of a relation."""
+        return relation.count()
+
     def empty_of(self, table: Table) -> DataFrame:
         """A relation of a table's columns without rows."""
         return self.empty(plain_schema(table, weighted=False))

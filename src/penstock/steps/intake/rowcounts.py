@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pyarrow as pa
 
-from penstock.backends.api import Delta, Stored, Workspace
+from penstock.backends.api import Delta, Relations, Stored
 from penstock.backends.columns import arrow_rows, arrow_schema, in_arrow, python_rows, weighted_schema
 from penstock.backends.native.interrupts import undivided
 from penstock.backends.native.stored import ProcessRows
@@ -36,19 +36,19 @@ class RowCounts:
     Its base lies in `process` if that is given.
     """
 
-    def __init__(self, workspace: Workspace, table: Table, process: Store | None = None) -> None:
-        self._workspace = workspace
+    def __init__(self, relations: Relations, table: Table, process: Store | None = None) -> None:
+        self._relations = relations
         self._table = table
         self._identity = identity_of(table)
         names = [column.name for column in table.columns]
-        self.process = None if process is None else ProcessRows(process, workspace, table, names)
-        self._base: Stored = self.process or workspace.stored(table, names)
+        self.process = None if process is None else ProcessRows(process, relations, table, names)
+        self._base: Stored = self.process or relations.stored(table, names)
         self._newest: dict[Key, tuple[Row, int]] = {}
         self._kept = 0  # entries on the driver that forgetting has left
 
     def widened(self, table: Table, process: Store | None, added: Added) -> RowCounts:
         """The counts of the same table with more columns; these stay as they are."""
-        found = RowCounts(self._workspace, table, process)
+        found = RowCounts(self._relations, table, process)
         found._base.take_over(self._base, added)
         wide = added.completing(self._table, table)
         rows = [(wide(row), count) for row, count in self._newest.values()]
@@ -134,7 +134,7 @@ class RowCounts:
         """Raise DataError if a change on the executors deletes a row more often than it is there."""
         self.flush()
         before = self._base.weighted()
-        negative = self._workspace.negative(*(() if before is None else (before,)), delta.frame())
+        negative = self._relations.negative(*(() if before is None else (before,)), delta.frame())
         if negative is not None:
             message = f"table {self._table.name}: a row to delete is not there: {negative}"
             raise DataError(Diagnostic("ROW_NOT_FOUND", message))
