@@ -181,7 +181,7 @@ class Engine(Surface):
             self.store.close()
 
     def surroundings(self) -> dict[str, object]:
-        """What the process makes for itself, and a snapshot only names."""
+        """All that the process makes for itself, and a snapshot only names."""
         return {"workspace": self.workspace, "store": self.store, "engine": self, "profiler": self.profiler}
 
     def remembered(self) -> dict[str, Any]:

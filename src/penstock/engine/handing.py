@@ -1,4 +1,4 @@
-"""What the user gets of Spark where nothing of a step lies there."""
+"""A change for the user of Spark where nothing of the step lies there."""
 
 from __future__ import annotations
 

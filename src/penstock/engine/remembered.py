@@ -1,4 +1,4 @@
-"""What the backends remember of operators and contents, for a snapshot: classes, functions and methods, by name.
+"""All that the backends remember of operators and contents, for a snapshot: classes, functions, methods, by name.
 
     CLASSES      those that remember something, beside dataclasses and enumerations
     FUNCTIONS    those that make rows on the executors again

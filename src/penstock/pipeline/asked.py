@@ -42,7 +42,7 @@ def _refused(spark: Analysing, catalog: Catalog) -> list[PenstockError]:
 
 
 def _mistake(spark: Analysing, view: View, catalog: Catalog) -> PenstockError | None:
-    """What Spark has against a view, which it knows if that is nothing."""
+    """The mistake that Spark finds in a view; None if there is none, and Spark knows it from then on."""
     try:
         spark.know_view(view)
     except Exception as error:
